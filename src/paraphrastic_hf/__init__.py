@@ -1,0 +1,34 @@
+"""Paraphrastic representations: sentences that mean the same lie near each other.
+
+Importing this package registers its models with transformers' Auto classes. It imports neither torch nor
+transformers itself; the public names load on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from paraphrastic_hf.registration import register_on_first_use
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
+    "AveragingConfig": "paraphrastic_hf.models.averaging",
+    "AveragingModel": "paraphrastic_hf.models.averaging",
+}
+__all__ = ["AveragingConfig", "AveragingModel", "SentenceEncoder", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+register_on_first_use()

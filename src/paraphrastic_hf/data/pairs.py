@@ -1,0 +1,215 @@
+"""Sentence pairs from the files people have: TSV, aligned text files, `datasets` folders; plain, .gz or .xz.
+
+A bad row never stops a run: it is counted by reason, with the place of the first few, and skipped; or it
+is refused at once, by option. Tokenizing is not done here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import lzma
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from paraphrastic_hf.errors import DataError
+
+logger = logging.getLogger(__name__)
+
+BAD_ROWS = ("skip", "refuse")
+PLACES_SHOWN = 5
+Pair = tuple[str, str]
+
+
+@dataclass
+class RowReport:
+    """What became of the rows of a source."""
+
+    kept: int = 0
+    bad: Counter[str] = field(default_factory=Counter)
+    places: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, reason: str, place: str) -> None:
+        """Count a bad row."""
+        self.bad[reason] += 1
+        shown = self.places.setdefault(reason, [])
+        if len(shown) < PLACES_SHOWN:
+            shown.append(place)
+
+    def describe(self) -> str:
+        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9), 1 with an empty side (a.tsv:7)`."""
+        parts = [f"{count:,} {reason} ({', '.join(self.places[reason])})" for reason, count in self.bad.items()]
+        return f"{self.bad.total():,} rows skipped: {'; '.join(parts)}"
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    second: str | Path | None = None,
+    columns: tuple[str, str] | None = None,
+    max_pairs: int | None = None,
+    min_words: int = 1,
+    max_words: int | None = None,
+    bad_rows: str = "skip",
+    seed: int = 1,
+) -> list[Pair]:
+    """The sentence pairs of one source, in file order.
+
+    Args:
+        path: A TSV file (two columns; more are ignored), a text file if `second` is given, or a folder
+            written by `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
+        second: The text file whose lines are the other side of `path`'s lines.
+        columns: Names of the two columns of a `datasets` folder; its first two text columns if absent.
+        max_pairs: Keep a random sample of at most this many good pairs.
+        min_words: Skip pairs with a side of fewer words (white space).
+        max_words: Skip pairs with a side of more words.
+        bad_rows: `skip`, with a warning that counts them, or `refuse`.
+        seed: Seed of the sample.
+
+    Raises:
+        DataError: The file is missing or damaged, holds no good pair, or has a bad row and `bad_rows`
+            is `refuse`.
+    """
+    report = RowReport()
+    rows = _good_rows(iterate_rows(path, second=second, columns=columns), report, bad_rows)
+    pairs = _sample(
+        (pair for pair in rows if _within(pair, min_words, max_words, report)), max_pairs, random.Random(seed)
+    )
+    if report.bad:
+        logger.warning("%s: %s", path, report.describe())
+    if not pairs:
+        raise DataError(f"{path} holds no usable sentence pair" + (f": {report.describe()}" if report.bad else ""))
+    return pairs
+
+
+def iterate_rows(
+    path: str | Path, *, second: str | Path | None = None, columns: tuple[str, str] | None = None
+) -> Iterator[tuple[str, list[str] | str]]:
+    """`(place, the sides)` or `(place, what is wrong)` for every row of a source."""
+    path = Path(path)
+    if path.is_dir():
+        yield from _dataset_rows(path, columns)
+    elif second is not None:
+        yield from _aligned_rows(path, Path(second))
+    else:
+        with ExitStack() as stack:
+            for number, line in _numbered_lines(path, stack):
+                yield f"{path.name}:{number}", line if isinstance(line, str) else line[0].split("\t")
+
+
+def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Iterator[Pair]:
+    """Pairs of a `datasets.Dataset` or any iterable of mappings.
+
+    Raises:
+        DataError: If there are no two text columns, or not the ones named.
+    """
+    names = columns
+    for row in dataset:
+        if names is None:
+            text = [name for name, value in row.items() if isinstance(value, str)]
+            if len(text) < 2:
+                raise DataError(f"the dataset needs two text columns, it has {', '.join(row)}")
+            names = (text[0], text[1])
+        if names[0] not in row or names[1] not in row:
+            raise DataError(f"the dataset has no columns {names[0]!r} and {names[1]!r}; it has {', '.join(row)}")
+        yield row[names[0]], row[names[1]]
+
+
+def open_lines(path: Path) -> IO[bytes]:
+    """A file's bytes, unpacked if its name ends in .gz or .xz."""
+    try:
+        if path.suffix == ".gz":
+            return gzip.open(path, "rb")
+        return lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot open {path}: {error.strerror or error}") from error
+
+
+def _numbered_lines(path: Path, stack: ExitStack) -> Iterator[tuple[int, str | tuple[str]]]:
+    """Line numbers from 1, with either what is wrong or a one-tuple of the text."""
+    lines = stack.enter_context(open_lines(path))
+    number = 0
+    while True:
+        try:
+            raw = lines.readline()
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            raise DataError(f"{path} is damaged after line {number}: {error}") from error
+        if not raw:
+            return
+        number += 1
+        if b"\0" in raw:
+            yield number, "with a NUL character"
+            continue
+        try:
+            yield number, (raw.decode("utf-8").rstrip("\r\n").removeprefix("\ufeff" if number == 1 else ""),)
+        except UnicodeDecodeError:
+            yield number, "not valid UTF-8"
+
+
+def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | str]]:
+    with ExitStack() as stack:
+        left, right = _numbered_lines(first, stack), _numbered_lines(second, stack)
+        for number, a in left:
+            b = next(right, None)
+            if b is None:
+                raise DataError(f"{second} ends after line {number - 1}, but {first} goes on; align them first")
+            place = f"{first.name}:{number}"
+            wrong = a if isinstance(a, str) else b[1] if isinstance(b[1], str) else None
+            yield place, wrong if wrong is not None else [a[0], b[1][0]]
+        if next(right, None) is not None:
+            raise DataError(f"{first} has fewer lines than {second}; align them first")
+
+
+def _dataset_rows(path: Path, columns: tuple[str, str] | None) -> Iterator[tuple[str, list[str] | str]]:
+    import datasets
+
+    try:
+        dataset = datasets.load_from_disk(str(path))
+    except Exception as error:
+        raise DataError(f"{path} is a folder but no saved dataset ({error}); write it with save_to_disk") from error
+    if isinstance(dataset, datasets.DatasetDict):
+        raise DataError(f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}")
+    for number, pair in enumerate(rows_of_dataset(dataset, columns)):
+        yield f"{path.name}:{number}", list(pair)
+
+
+def _good_rows(
+    rows: Iterable[tuple[str, list[str] | str]], report: RowReport, bad_rows: str
+) -> Iterator[tuple[str, Pair]]:
+    for place, sides in rows:
+        wrong = sides if isinstance(sides, str) else None
+        if wrong is None and len(sides) < 2:
+            wrong = "without two columns"
+        elif wrong is None and not (sides[0].strip() and sides[1].strip()):
+            wrong = "with an empty side"
+        if wrong is None:
+            yield place, (sides[0].strip(), sides[1].strip())
+        elif bad_rows == "refuse":
+            raise DataError(f"{place} is a row {wrong}; mend it, or set bad_rows to skip")
+        else:
+            report.add(wrong, place)
+
+
+def _within(row: tuple[str, Pair], min_words: int, max_words: int | None, report: RowReport) -> bool:
+    words = [len(side.split()) for side in row[1]]
+    return min(words) >= min_words and (max_words is None or max(words) <= max_words)
+
+
+def _sample(rows: Iterable[tuple[str, Pair]], most: int | None, choice: random.Random) -> list[Pair]:
+    """Reservoir sampling, put back into file order."""
+    if most is None:
+        return [pair for _, pair in rows]
+    kept: list[tuple[int, Pair]] = []
+    for index, (_, pair) in enumerate(rows):
+        if len(kept) < most:
+            kept.append((index, pair))
+        else:
+            slot = choice.randrange(index + 1)
+            if slot < most:
+                kept[slot] = (index, pair)
+    return [pair for _, pair in sorted(kept)]

@@ -1,0 +1,75 @@
+"""What a finished model directory holds, and how it is written and read.
+
+    config.json, model.safetensors   transformers; `embedding.weight` is also what StaticEmbedding reads
+    tokenizer.json, ...              transformers, StaticEmbedding; spiece.model for sentencepiece
+    paraphrastic_*.py                code for `trust_remote_code=True`, where the package is not installed
+    modules.json                     sentence-transformers: the stock StaticEmbedding where the tokenizer
+                                     allows it, else the bridge in `paraphrastic_hf/sbert.py`
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.averaging import AveragingModel
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.load import TextTokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
+BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
+
+
+def save_directory(model: SentenceEncoderModel, tokenizer: TextTokenizer, directory: Path) -> None:
+    """Write a finished model directory; weights last, so that a directory with weights is whole.
+
+    Raises:
+        OSError: The disk is full or the directory cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(directory)
+    is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
+    write_json(directory / "modules.json", [module])
+    write_json(
+        directory / "config_sentence_transformers.json",
+        {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"},
+    )
+    partial = directory / "model.part"
+    model.save_pretrained(partial)
+    for path in sorted(partial.iterdir(), key=lambda path: path.suffix == ".safetensors"):
+        path.replace(directory / path.name)
+    partial.rmdir()
+
+
+def load_model(directory: Path) -> SentenceEncoderModel:
+    """The encoder of a model directory, in evaluation mode, float32.
+
+    Raises:
+        ModelError: A file is missing or damaged, or it is no encoder of this package.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    if not (directory / "config.json").exists():
+        raise ModelError(f"{directory} has no config.json; give the --output of `paraphrastic train`")
+    try:
+        config = AutoConfig.from_pretrained(directory)
+        if not str(config.model_type).startswith("paraphrastic-"):
+            raise ModelError(
+                f"{directory} holds a {config.model_type!r} model, not one of this package; "
+                "load it with sentence_transformers.SentenceTransformer"
+            )
+        model, report = AutoModel.from_pretrained(directory, dtype=torch.float32, output_loading_info=True)
+    except ModelError:
+        raise
+    except Exception as error:  # safetensors and transformers raise many kinds
+        raise ModelError(f"cannot load the model in {directory}: {type(error).__name__}: {error}") from error
+    if report["missing_keys"]:
+        raise ModelError(f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}")
+    return model.eval()  # type: ignore[no-any-return]

@@ -1,0 +1,128 @@
+"""`SentenceEncoder`: a model directory as one object with `encode` and `similarity`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.encoding.batches import embed_rows
+from paraphrastic_hf.encoding.directory import load_model, save_directory
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
+
+
+class SentenceEncoder:
+    """A sentence encoder with its tokenizer.
+
+    Args:
+        model: Any encoder of this package.
+        tokenizer: Its tokenizer.
+
+    Example:
+        >>> encoder = SentenceEncoder.from_pretrained("runs/sp")  # doctest: +SKIP
+        >>> encoder.similarity(["a cat sleeps"], ["a cat is sleeping"])  # doctest: +SKIP
+        array([0.93], dtype=float32)
+    """
+
+    def __init__(self, model: SentenceEncoderModel, tokenizer: TextTokenizer) -> None:
+        rows = model.get_input_embeddings().weight.shape[0]
+        if rows != tokenizer.vocab_size:
+            raise ModelError(
+                f"the model has {rows} table rows but its tokenizer {tokenizer.vocab_size} entries; "
+                "they belong to different models"
+            )
+        self.model = model
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def from_pretrained(cls, name: str | os.PathLike[str]) -> SentenceEncoder:
+        """Load a model directory, or a Hub repository, written by this package.
+
+        Raises:
+            ModelError: It is not there, or not one of ours, or damaged.
+        """
+        directory = _local_directory(name)
+        return cls(load_model(directory), load_tokenizer(directory))
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that every loader of the README reads."""
+        save_directory(self.model, self.tokenizer, Path(directory))
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in an embedding."""
+        return int(self.model.config.hidden_size)
+
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        *,
+        batch_size: int = 1024,
+        normalize: bool = False,
+        progress: bool = False,
+    ) -> np.ndarray:
+        """Embeddings of texts.
+
+        Args:
+            texts: One text or many; the empty text, and one without a known token, gives zeros.
+            batch_size: Texts at a time; changes the speed, not the vectors.
+            normalize: Scale to unit length (zeros stay zeros).
+            progress: Show a progress bar.
+
+        Returns:
+            float32, (texts, dim), or (dim,) for one text.
+
+        Raises:
+            TypeError: If `texts` holds anything but strings.
+        """
+        if isinstance(texts, str):
+            return np.asarray(
+                self.encode([texts], batch_size=batch_size, normalize=normalize, progress=progress)[0]
+            )
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
+        ids = self.tokenizer.encode_batch(texts)
+        rows = np.arange(len(ids))
+        vectors = embed_rows(self.model, ids, rows, batch_size=batch_size, progress=progress).cpu().numpy()
+        return unit_length(vectors) if normalize else vectors
+
+    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """Cosine of each pair, (pairs,), from -1 to 1; 0 where a side has no known token.
+
+        Raises:
+            ValueError: If the two lists differ in length.
+        """
+        first, second = ([side] if isinstance(side, str) else side for side in (first, second))
+        if len(first) != len(second):
+            raise ValueError(f"the two sides must be equally many, got {len(first)} and {len(second)}")
+        return pairwise_cosine(self.encode(first), self.encode(second))
+
+
+def unit_length(vectors: np.ndarray) -> np.ndarray:
+    """Rows scaled to length 1; zero rows stay zero."""
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(norms > 0, norms, 1))
+
+
+def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Cosine of row i with row i; 0 where either is zero."""
+    return np.asarray((unit_length(first) * unit_length(second)).sum(-1))
+
+
+def _local_directory(name: str | os.PathLike[str]) -> Path:
+    if os.path.isdir(name):
+        return Path(name)
+    if os.path.exists(name) or len(Path(name).parts) > 2 or os.path.isabs(name):
+        raise ModelError(f"{name} is no model directory; give the --output of `paraphrastic train`")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"]))
+    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise ModelError(f"{name} is neither a model directory nor a Hub repository in reach: {error}") from error

@@ -1,0 +1,23 @@
+"""The errors this package raises on purpose. Each message names the thing, the value and the way out."""
+
+from __future__ import annotations
+
+
+class ParaphrasticError(Exception):
+    """Base of every error raised on purpose; the command line prints its message without a traceback."""
+
+
+class RecipeError(ParaphrasticError, ValueError):
+    """A recipe or one of its values is wrong."""
+
+
+class DataError(ParaphrasticError, ValueError):
+    """A data file is missing, empty or malformed."""
+
+
+class ModelError(ParaphrasticError, ValueError):
+    """A model directory is missing a file or does not hold what it says."""
+
+
+class CheckpointError(ParaphrasticError, RuntimeError):
+    """A checkpoint is damaged or belongs to another run."""

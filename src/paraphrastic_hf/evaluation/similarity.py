@@ -1,0 +1,131 @@
+"""Scores of an encoder on scored pairs, and the three averages in use (thesis, 2.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from paraphrastic_hf.data.similarity import ScoredPairs
+from paraphrastic_hf.encoding.encoder import pairwise_cosine
+from paraphrastic_hf.errors import ModelError
+
+Encode = Callable[[list[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class DatasetScore:
+    """Correlations of one dataset, x 100."""
+
+    name: str
+    group: str
+    pairs: int
+    pearson: float
+    spearman: float
+
+
+@dataclass(frozen=True)
+class GroupScore:
+    """One group of datasets (a year) in the three conventions, x 100.
+
+    Attributes:
+        mean: Unweighted mean of the datasets' Pearson r (the thesis).
+        weighted_mean: Their mean weighted by pairs (the competitions).
+        all_pearson: Pearson r over all pairs of the group together.
+        all_spearman: Spearman rho likewise (MTEB).
+    """
+
+    group: str
+    pairs: int
+    mean: float
+    weighted_mean: float
+    all_pearson: float
+    all_spearman: float
+
+
+@dataclass(frozen=True)
+class SuiteScore:
+    """Every dataset and every group of a suite."""
+
+    datasets: list[DatasetScore]
+    groups: list[GroupScore]
+
+    def average(self, groups: Sequence[str], convention: str = "mean") -> float:
+        """Unweighted mean over groups, in one convention of `GroupScore`."""
+        values = [getattr(score, convention) for score in self.groups if score.group in groups]
+        return float(np.mean(values)) if values else float("nan")
+
+
+def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
+    """Encode every sentence once and score every dataset.
+
+    Args:
+        encode: Texts to vectors, (texts, dim); any object's `encode` will do.
+        suite: Datasets; those with one `group` are also scored together.
+
+    Raises:
+        ModelError: The vectors have the wrong shape or are not finite.
+    """
+    texts = sorted({text for pairs in suite for side in (pairs.first, pairs.second) for text in side})
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = checked_vectors(encode(texts), len(texts))
+    datasets, by_group = [], {}
+    for pairs in suite:
+        first, second = ([place[text] for text in side] for side in (pairs.first, pairs.second))
+        cosine = pairwise_cosine(vectors[first], vectors[second])
+        datasets.append(
+            DatasetScore(
+                pairs.name, pairs.group, len(pairs), pearson(cosine, pairs.scores), spearman(cosine, pairs.scores)
+            )
+        )
+        by_group.setdefault(pairs.group, []).append((cosine, pairs.scores))
+    groups = []
+    for group, parts in by_group.items():
+        members = [score for score in datasets if score.group == group]
+        cosine = np.concatenate([part[0] for part in parts])
+        gold = np.concatenate([part[1] for part in parts])
+        values, sizes = [score.pearson for score in members], [score.pairs for score in members]
+        groups.append(
+            GroupScore(
+                group,
+                len(gold),
+                float(np.mean(values)),
+                float(np.average(values, weights=sizes)),
+                pearson(cosine, gold),
+                spearman(cosine, gold),
+            )
+        )
+    return SuiteScore(datasets, groups)
+
+
+def checked_vectors(vectors: object, count: int) -> np.ndarray:
+    """Whatever `encode` returned as a float array of `count` rows.
+
+    Raises:
+        ModelError: It is no such array, or holds NaN or infinity.
+    """
+    if hasattr(vectors, "detach"):
+        vectors = vectors.detach().cpu().float().numpy()
+    array = np.asarray(vectors)
+    if array.ndim != 2 or len(array) != count:
+        raise ModelError(f"encode must return one vector a text, ({count}, dim), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        bad = int((~np.isfinite(array).all(1)).sum())
+        raise ModelError(f"encode returned NaN or infinity for {bad} of {count} texts")
+    return array
+
+
+def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
+    """Pearson's r x 100; 0 if either side is constant."""
+    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
+        return 0.0
+    return float(stats.pearsonr(predicted, gold).statistic * 100)
+
+
+def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
+    """Spearman's rho x 100; 0 if either side is constant."""
+    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
+        return 0.0
+    return float(stats.spearmanr(predicted, gold).statistic * 100)

@@ -1,0 +1,142 @@
+"""Choice of negative examples: MAX, RAND and MIX (thesis, 3.1.3.1; Wieting and Gimpel 2018 for the pool).
+
+The pool is a mega-batch: the sentences of both sides of its pairs. What an anchor may be given:
+
+* `partner_language`: sentences in the language of its partner. For bitext this is the opposite
+  language (thesis, 5.1.1), for paraphrases both sides of every pair, and it holds for a mixture too.
+* `opposite_side`: sentences in the other column, whatever their language (the released code).
+
+Never itself, its partner, or a sentence that `group` says is the same: two sentences with one group number
+are never each other's negatives, nor a negative of the other's partner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+STRATEGIES = ("max", "mix", "rand")
+POOLS = ("partner_language", "opposite_side")
+ROWS_AT_A_TIME = 2048
+RANDOM_TRIES = 8
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The sentences of a mega-batch; pair i is sentences 2i and 2i + 1.
+
+    Attributes:
+        embeddings: (sentences, dim), any scale.
+        language: (sentences,) a number for each language.
+        group: (sentences,) equal numbers for sentences that must not be each other's negatives.
+    """
+
+    embeddings: Tensor
+    language: Tensor
+    group: Tensor
+
+
+def select_negatives(
+    pool: Pool,
+    strategy: str,
+    allowed: str,
+    generator: torch.Generator,
+    *,
+    rows: Tensor | None = None,
+) -> Tensor:
+    """A negative for each sentence of the pool.
+
+    Args:
+        pool: The mega-batch.
+        strategy: `max`, the sentence with the highest cosine; `rand`, any; `mix`, `max` or `rand` with
+            equal chance for each anchor.
+        allowed: `partner_language` or `opposite_side`.
+        generator: Source of the random choices (CPU).
+        rows: Anchors to choose for, (anchors,); all sentences if absent.
+
+    Returns:
+        Index into the pool for each anchor, (anchors,), or -1 where nothing is allowed. Ties go to the
+        lowest index.
+
+    Raises:
+        ValueError: If `strategy` or `allowed` is none of the names above.
+    """
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
+    if allowed not in POOLS:
+        raise ValueError(f"allowed must be one of {', '.join(POOLS)}, got {allowed!r}")
+    total = len(pool.embeddings)
+    device = pool.embeddings.device
+    rows = torch.arange(total, device=device) if rows is None else rows
+    # Drawn for every sentence, so that the choice for one does not depend on which rows are asked for.
+    is_random = torch.rand(total, generator=generator).to(device)[rows] < {"max": 0, "mix": 0.5, "rand": 1}[
+        strategy
+    ]
+    draws = torch.rand(total, RANDOM_TRIES, generator=generator).to(device)[rows]
+    chosen = torch.full((len(rows),), -1, device=device)
+    unit = torch.nn.functional.normalize(pool.embeddings.float(), dim=1)
+    for anchors, candidates in _classes(pool, allowed, rows):
+        at_random = is_random[anchors]
+        hard, drawn = anchors[~at_random], anchors[at_random]
+        if len(hard):
+            chosen[hard] = _hardest(pool, unit, rows[hard], candidates)
+        if len(drawn):
+            chosen[drawn] = _random(pool, rows[drawn], candidates, draws[drawn])
+    return chosen
+
+
+def _classes(pool: Pool, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Anchors that share a set of candidates, as (positions in `rows`, candidate sentences)."""
+    if allowed == "opposite_side":
+        wanted, offered = 1 - rows % 2, torch.arange(len(pool.embeddings), device=rows.device) % 2
+    else:
+        wanted, offered = pool.language[rows ^ 1], pool.language
+    return [
+        (torch.nonzero(wanted == kind)[:, 0], torch.nonzero(offered == kind)[:, 0])
+        for kind in torch.unique(wanted).tolist()
+    ]
+
+
+def _hardest(pool: Pool, unit: Tensor, anchors: Tensor, candidates: Tensor) -> Tensor:
+    columns = unit[candidates].T  # (dim, candidates)
+    best = []
+    for block in anchors.split(ROWS_AT_A_TIME):
+        similarity = unit[block] @ columns  # (block, candidates)
+        banned_row, banned_column = _forbidden(pool, block, candidates)
+        similarity[banned_row, banned_column] = -torch.inf
+        value, column = similarity.max(1)
+        best.append(torch.where(value > -torch.inf, candidates[column], -1))
+    return torch.cat(best)
+
+
+def _random(pool: Pool, anchors: Tensor, candidates: Tensor, draws: Tensor) -> Tensor:
+    tries = candidates[(draws * len(candidates)).long().clamp(max=len(candidates) - 1)]  # (anchors, tries)
+    allowed = ~_is_forbidden(pool, anchors[:, None], tries)
+    found, first = allowed.max(1)  # argmax of a boolean is its first True
+    chosen = tries.gather(1, first[:, None])[:, 0]
+    for i in torch.nonzero(~found)[:, 0].tolist():  # tiny or repetitive pools
+        open_ = candidates[~_is_forbidden(pool, anchors[i], candidates)]
+        chosen[i] = open_[int(draws[i, 0] * len(open_))] if len(open_) else -1
+    return chosen
+
+
+def _is_forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor:
+    group = pool.group[candidates]
+    return (group == pool.group[anchors]) | (group == pool.group[anchors ^ 1])
+
+
+def _forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
+    """The forbidden (row, column) pairs of a similarity block, found by sorting, not by comparing all."""
+    sorted_groups, order = torch.sort(pool.group[candidates])
+    rows, columns = [], []
+    for side in (anchors, anchors ^ 1):
+        wanted = pool.group[side]
+        start = torch.searchsorted(sorted_groups, wanted)
+        count = torch.searchsorted(sorted_groups, wanted, right=True) - start
+        row = torch.repeat_interleave(count)
+        within = torch.arange(len(row), device=row.device) - (count.cumsum(0) - count)[row]
+        rows.append(row)
+        columns.append(order[start[row] + within])
+    return torch.cat(rows), torch.cat(columns)

@@ -1,0 +1,198 @@
+"""YAML recipes to argument dataclasses and back.
+
+A recipe is a YAML file whose keys are the fields of a (nested) dataclass. One definition serves the
+file, the command line (`--margin 0.5` or `--training.margin 0.5`) and the help text. No knowledge of
+training lives here: the dataclasses are in `training/arguments.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from paraphrastic_hf.errors import RecipeError
+
+T = TypeVar("T")
+
+
+def argument(default: Any = dataclasses.MISSING, *, help: str, choices: Sequence[str] = ()) -> Any:
+    """A dataclass field with its help text and, for strings, its allowed values."""
+    metadata = {"help": help, "choices": tuple(choices)}
+    if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
+        return dataclasses.field(default_factory=lambda: default, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
+    """Read a recipe file into `cls`, with command-line overrides applied on top.
+
+    Args:
+        cls: The dataclass to fill.
+        path: YAML file.
+        overrides: Alternating `--key value...` strings, as left over by argparse. A key is dotted
+            (`training.margin`) or the last name alone where it is unambiguous (`margin`); several
+            values make a list.
+
+    Raises:
+        RecipeError: Missing or malformed file, an unknown key (the nearest valid name is suggested),
+            or a value of the wrong type.
+
+    Example:
+        >>> import tempfile
+        >>> from paraphrastic_hf.training.arguments import Recipe
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
+        ...     load_recipe(Recipe, file.name, ["--margin", "0.5"]).training.margin
+        0.5
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+    try:
+        mapping = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(f"{path} is not valid YAML: {error}") from error
+    if not isinstance(mapping, dict):
+        raise RecipeError(f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}")
+    for key, value in parse_overrides(overrides):
+        set_key(cls, mapping, key, value)
+    return build(cls, mapping)
+
+
+def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
+    """`["--margin", "0.5", "--sources", "a.tsv", "b.tsv"]` -> `[("margin", 0.5), ("sources", [...])]`."""
+    groups: list[tuple[str, list[str]]] = []
+    for item in arguments:
+        if item.startswith("--"):
+            key, has_value, value = item[2:].partition("=")
+            groups.append((key.replace("-", "_"), [value] if has_value else []))
+        elif groups:
+            groups[-1][1].append(item)
+        else:
+            raise RecipeError(f"expected --key before the value {item!r}")
+    parsed = []
+    for key, values in groups:
+        if not values:
+            raise RecipeError(f"--{key} needs a value")
+        loaded = [_scalar(key, value) for value in values]
+        parsed.append((key, loaded if len(loaded) > 1 else loaded[0]))
+    return parsed
+
+
+def _scalar(key: str, text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(f"cannot read the value of --{key}: {error}") from error
+
+
+def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
+    """Put `value` at a dotted or unambiguous short `key` of a nested mapping, in place."""
+    known = key_paths(cls)
+    if key in known:
+        path = key
+    else:
+        matches = [name for name in known if name.rsplit(".", 1)[-1] == key]
+        if len(matches) != 1:
+            hint = f"it could be {' or '.join(matches)}" if matches else _nearest(key, known)
+            raise RecipeError(f"--{key} is not a key of this recipe; {hint}")
+        path = matches[0]
+    *parents, leaf = path.split(".")
+    for parent in parents:
+        child = mapping.get(parent)
+        if not isinstance(child, dict):
+            child = mapping[parent] = {}
+        mapping = child
+    mapping[leaf] = value
+
+
+def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
+    """Every leaf key of a nested dataclass, dotted, with its field."""
+    hints = typing.get_type_hints(cls)
+    paths: dict[str, dataclasses.Field[Any]] = {}
+    for field in dataclasses.fields(cls):
+        if dataclasses.is_dataclass(hints[field.name]):
+            paths |= key_paths(hints[field.name], f"{prefix}{field.name}.")
+        else:
+            paths[prefix + field.name] = field
+    return paths
+
+
+def build(cls: type[T], mapping: Any, where: str = "") -> T:
+    """A checked instance of the dataclass `cls` from plain YAML values.
+
+    Raises:
+        RecipeError: An unknown key, a missing one, or a value of the wrong type or choice.
+    """
+    shorthand = getattr(cls, "from_shorthand", None)
+    if shorthand is not None and not isinstance(mapping, dict):
+        mapping = shorthand(mapping)
+    if not isinstance(mapping, dict):
+        raise RecipeError(f"{where or 'the recipe'} must be a mapping, got {mapping!r}")
+    hints = typing.get_type_hints(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for key in mapping:
+        if key not in fields:
+            raise RecipeError(f"unknown recipe key {_join(where, key)!r}; {_nearest(str(key), fields)}")
+    values = {}
+    for name, field in fields.items():
+        place = _join(where, name)
+        if name in mapping:
+            values[name] = _convert(hints[name], mapping[name], place)
+            choices = field.metadata.get("choices", ())
+            if choices and values[name] not in choices:
+                raise RecipeError(f"{place} must be one of {', '.join(choices)}, got {values[name]!r}")
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise RecipeError(f"{place} is missing: {field.metadata.get('help', 'a value is needed')}")
+    return cls(**values)
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), value, where)
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in options:
+            return None
+        return _convert(next(option for option in options if option is not type(None)), value, where)
+    if origin is list:
+        items = value if isinstance(value, list) else [value]
+        return [_convert(options[0], item, f"{where}[{i}]") for i, item in enumerate(items)]
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if hint is float and isinstance(value, str):  # YAML 1.1 reads 1e-3 as a string
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if isinstance(value, bool) != (hint is bool) or not isinstance(value, hint):
+        raise RecipeError(f"{where} must be a {hint.__name__}, got {value!r}")
+    return value
+
+
+def to_mapping(arguments: Any) -> dict[str, Any]:
+    """The plain YAML mapping of a dataclass: the inverse of `build`."""
+    return dataclasses.asdict(arguments)
+
+
+def to_yaml(arguments: Any) -> str:
+    """The resolved recipe as YAML text, every key written out."""
+    return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
+
+
+def _join(where: str, name: object) -> str:
+    return f"{where}.{name}" if where else str(name)
+
+
+def _nearest(key: str, names: typing.Iterable[str]) -> str:
+    by_leaf = {name.rsplit(".", 1)[-1]: name for name in names}
+    close = difflib.get_close_matches(key.rsplit(".", 1)[-1], by_leaf, n=1, cutoff=0.5)
+    return f"did you mean {by_leaf[close[0]]!r}?" if close else f"the keys are {', '.join(sorted(by_leaf))}"

@@ -1,0 +1,186 @@
+"""Character n-gram tokenizer of TRIGRAM (thesis, sections 4.4 and 5.1.1; 200,000 types, 5.2.1).
+
+The normalised text, with a space on either side, is one string; every n-gram of it counts, those that
+span spaces too. `padding="left"` builds the vocabulary without the trailing space, as the ParaNMT release did
+(its sentence-final n-grams are then mostly unknown). No stock tokenizer class can express overlapping
+n-grams, so this is the one tokenizer with code of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedTokenizer
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.normalize import normalize
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.remote_code import write_remote_code
+
+PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
+
+
+class CharNgramTokenizer(PreTrainedTokenizer):
+    """Ids of overlapping character n-grams.
+
+    Args:
+        vocab_file: JSON list of the n-grams by id, from id 2 on; written by `save_pretrained`.
+        ngrams: The same list, instead of a file.
+        orders: Lengths of the n-grams, in characters.
+        padding_mode: Spaces put around the text: `both`, `left` or `none`.
+        lowercase: Lower-case before splitting.
+        keep_unknown: Give unknown n-grams id 1 instead of dropping them.
+    """
+
+    vocab_files_names = {"vocab_file": "ngrams.json"}
+    model_input_names = ["input_ids", "attention_mask"]
+    file = "ngrams.json"
+
+    def __init__(
+        self,
+        vocab_file: str | None = None,
+        *,
+        ngrams: Sequence[str] | None = None,
+        orders: Sequence[int] = (3,),
+        padding_mode: str = "both",
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if padding_mode not in PADDINGS:
+            raise ValueError(f"padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}")
+        if ngrams is None:
+            if vocab_file is None:
+                raise ModelError("a character n-gram tokenizer needs ngrams.json; the directory has none")
+            ngrams = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
+        self._entries = ["<pad>", "<unk>", *ngrams]
+        # The two names are longer than any n-gram could collide with only for other orders: they are
+        # left out of the look-up.
+        self._lookup = {ngram: i for i, ngram in enumerate(self._entries) if i > 1}
+        self.orders = tuple(orders)
+        self.padding_mode = padding_mode
+        self.lowercase = lowercase
+        self.keep_unknown = keep_unknown
+        options = {"split_special_tokens": True, "pad_token": "<pad>", "unk_token": "<unk>", **kwargs}
+        super().__init__(
+            orders=list(orders),
+            padding_mode=padding_mode,
+            lowercase=lowercase,
+            keep_unknown=keep_unknown,
+            **options,
+        )
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        *,
+        vocab_size: int,
+        orders: Sequence[int] = (3,),
+        padding_mode: str = "both",
+        hard_vocab_limit: bool = False,
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+    ) -> CharNgramTokenizer:
+        """Keep the `vocab_size - 2` most frequent n-grams of `lines`; ties in alphabetical order.
+
+        Raises:
+            DataError: No n-gram at all, or fewer types than asked for under `hard_vocab_limit`.
+        """
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(extract_ngrams(normalize(line, lowercase), orders, padding_mode))
+        if not counts:
+            raise DataError("the training text holds no character n-gram to build a vocabulary from")
+        ranked = sorted(counts, key=lambda ngram: (-counts[ngram], ngram))[: vocab_size - 2]
+        if hard_vocab_limit and len(ranked) + 2 < vocab_size:
+            raise DataError(
+                f"vocab_size is {vocab_size}, but the text has {len(counts)} n-gram types; "
+                f"use at most {len(counts) + 2}"
+            )
+        return cls(
+            ngrams=ranked,
+            orders=orders,
+            padding_mode=padding_mode,
+            lowercase=lowercase,
+            keep_unknown=keep_unknown,
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self._entries)
+
+    def get_vocab(self) -> dict[str, int]:
+        return {entry: i for i, entry in enumerate(self._entries)}
+
+    def tokens(self) -> list[str]:
+        """The n-gram of every id."""
+        return list(self._entries)
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Ids of each text; unknown n-grams leave none unless `keep_unknown`."""
+        get = self._lookup.get
+        rows = []
+        for text in texts:
+            found = map(get, extract_ngrams(normalize(text, self.lowercase), self.orders, self.padding_mode))
+            rows.append([1 if i is None else i for i in found if self.keep_unknown or i is not None])
+        return Ragged.from_lists(rows)
+
+    def save(self, directory: str | Path) -> None:
+        """Write the vocabulary, the config for `AutoTokenizer`, and the code a fresh process needs."""
+        self.save_pretrained(str(directory))
+
+    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
+        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
+        name = write_remote_code(type(self), save_directory)
+        self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]}
+        return super().save_pretrained(save_directory, **kwargs)
+
+    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        return self._tokenize(text)
+
+    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        ngrams = extract_ngrams(normalize(text, self.lowercase), self.orders, self.padding_mode)
+        return ngrams if self.keep_unknown else [ngram for ngram in ngrams if ngram in self._lookup]
+
+    def _convert_token_to_id(self, token: str) -> int:
+        return self._lookup.get(token, 1)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self._entries[index]
+
+    def convert_tokens_to_ids(self, tokens: str | list[str]) -> int | list[int]:
+        if isinstance(tokens, str):
+            return 0 if tokens == "<pad>" else self._convert_token_to_id(tokens)
+        return [self._convert_token_to_id(token) for token in tokens]
+
+    def build_inputs_with_special_tokens(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        return token_ids_0 + (token_ids_1 or [])
+
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:
+        path = Path(save_directory) / ((filename_prefix or "") + self.file)
+        partial = path.with_name(path.name + ".part")
+        partial.write_text(json.dumps(self._entries[2:], ensure_ascii=False), encoding="utf-8")
+        os.replace(partial, path)
+        return (str(path),)
+
+
+def extract_ngrams(text: str, orders: Sequence[int], padding_mode: str = "both") -> list[str]:
+    """Every n-gram of a normalised text, order by order; the empty text has none.
+
+    Example:
+        >>> extract_ngrams("cat", [3])
+        [' ca', 'cat', 'at ']
+    """
+    if not text:
+        return []
+    left, right = PADDINGS[padding_mode]
+    text = left + text + right
+    return [text[i : i + n] for n in orders for i in range(len(text) - n + 1)]

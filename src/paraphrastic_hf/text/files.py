@@ -1,0 +1,39 @@
+"""The small files every tokenizer writes, each under a temporary name first."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write indented UTF-8 JSON, complete or not at all."""
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
+    """Write `tokenizer.json` and the config by which `AutoTokenizer` loads it with a stock class.
+
+    `split_special_tokens` makes a literal `<pad>` or `<unk>` in a text ordinary characters.
+    """
+    partial = directory / "tokenizer.json.part"
+    tokenizer.save(str(partial))
+    os.replace(partial, directory / "tokenizer.json")
+    write_json(
+        directory / "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            **SPECIAL_TOKENS,
+            "split_special_tokens": True,
+            "clean_up_tokenization_spaces": False,
+            "model_input_names": ["input_ids", "attention_mask"],
+        },
+    )

@@ -1,0 +1,51 @@
+"""Which tokenizer a model directory holds, and which one a recipe asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+
+TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer]] = {
+    "sentencepiece": SubwordTokenizer,
+    "word": WordTokenizer,
+}
+
+
+class TextTokenizer(Protocol):
+    """What training and encoding need of a tokenizer."""
+
+    vocab_size: int
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
+    def tokens(self) -> list[str]: ...
+    def save(self, directory: str | Path) -> None: ...
+
+
+def load_tokenizer(directory: str | Path) -> TextTokenizer:
+    """The fastest tokenizer for a model directory written by this package.
+
+    Raises:
+        ModelError: The directory holds no tokenizer of ours.
+    """
+    directory = Path(directory)
+    if (directory / CharNgramTokenizer.file).exists():
+        tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
+        return tokenizer
+    path = directory / "paraphrastic_tokenizer.json"
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        kind = TOKENIZERS[settings.pop("kind")]
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(
+            f"{directory} holds no tokenizer of this package ({path.name} is missing or damaged: {error}); "
+            "give a directory written by `paraphrastic train`, or load it with SentenceTransformer"
+        ) from error
+    return kind.load(directory, **settings)

@@ -1,0 +1,67 @@
+"""The Python files a saved model carries, so that it loads where this package is not installed.
+
+`trust_remote_code=True` imports files that lie flat beside the weights. From a class, this module finds
+every module of this package it imports and writes each as `paraphrastic_<folder>_<module>.py` with its
+imports made relative. A class that was itself loaded that way copies its own files on.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+PACKAGE = "paraphrastic_hf"
+
+
+def write_remote_code(cls: type, directory: str | Path) -> str:
+    """Write the files `cls` needs into `directory` and return its `auto_map` reference.
+
+    Example:
+        `paraphrastic_models_averaging.AveragingModel`
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    module = cls.__module__
+    if not module.startswith(PACKAGE + "."):
+        here = Path(str(sys.modules[module].__file__)).parent
+        for path in here.glob("paraphrastic_*.py"):
+            if path.parent.resolve() != directory.resolve():
+                shutil.copyfile(path, directory / path.name)
+        return f"{module.rsplit('.', 1)[-1]}.{cls.__qualname__}"
+    pending, written = [module], set()
+    while pending:
+        name = pending.pop()
+        if name not in written:
+            written.add(name)
+            source, needed = make_relative(_source(name))
+            (directory / f"{flat_name(name)}.py").write_text(source, encoding="utf-8")
+            pending += needed
+    return f"{flat_name(module)}.{cls.__qualname__}"
+
+
+def flat_name(module: str) -> str:
+    """`paraphrastic_hf.models.averaging` -> `paraphrastic_models_averaging`."""
+    return "paraphrastic_" + module.removeprefix(PACKAGE + ".").replace(".", "_")
+
+
+def make_relative(source: str) -> tuple[str, list[str]]:
+    """A module's source with imports from this package made relative, and the modules it names."""
+    lines = source.splitlines(keepends=True)
+    needed = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE + "."):
+            module = str(node.module)
+            needed.append(module)
+            line = lines[node.lineno - 1]
+            lines[node.lineno - 1] = line.replace(f"from {module} ", f"from .{flat_name(module)} ", 1)
+    return "".join(lines), needed
+
+
+def _source(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"cannot find the source of {module}")
+    return Path(spec.origin).read_text(encoding="utf-8")

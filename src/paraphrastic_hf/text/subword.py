@@ -1,0 +1,181 @@
+"""Sentencepiece Unigram tokenizer of SP (thesis, section 5.1.1; settings of the at-scale release).
+
+One model file serves two engines with the same ids: sentencepiece itself, which is fast, and a
+`tokenizer.json` that transformers and sentence-transformers read without this package. Two things make
+them agree exactly. The text is normalised outside (`text/normalize.py`) and sentencepiece is trained
+with the identity rule; and piece scores are rounded to multiples of 1/256, so that sums of scores are
+exact in single precision and equal-score ties fall the same way in both (until one text's summed score
+passes 65,536, some 6,000 pieces; `tokenizer.json` counts that per word, sentencepiece per line).
+
+Ids are sentencepiece's own: 0 `<pad>`, 1 `<unk>`, then pieces. Unknown pieces are dropped, as SP does,
+unless `keep_unknown`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.files import write_json, write_tokenizer
+from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, normalize
+from paraphrastic_hf.text.ragged import Ragged
+
+PAD_ID, UNKNOWN_ID = 0, 1
+SCORE_STEP = 256
+NORMAL_PIECE = 1  # sentencepiece's enum for pieces that text can produce
+
+
+class SubwordTokenizer:
+    """Sentencepiece ids of normalised text.
+
+    Args:
+        model: Serialised sentencepiece model, as `train` returns it or `spiece.model` holds it.
+        lowercase: Lower-case before splitting.
+        keep_unknown: Keep id 1 for unknown characters instead of dropping them.
+        num_threads: Threads of `encode_batch`; -1 for one a core.
+    """
+
+    file = "spiece.model"
+
+    def __init__(
+        self, model: bytes, *, lowercase: bool = True, keep_unknown: bool = False, num_threads: int = -1
+    ) -> None:
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self._num_threads = num_threads
+        self.lowercase = lowercase
+        self.keep_unknown = keep_unknown
+        self.vocab_size = self._processor.get_piece_size()
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        *,
+        vocab_size: int,
+        character_coverage: float = 0.995,
+        input_sentence_size: int = 10_000_000,
+        hard_vocab_limit: bool = False,
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+        seed: int = 1,
+    ) -> SubwordTokenizer:
+        """Train on lines of text of any number of languages (thesis 5.2.1: 20,000 pieces, joint).
+
+        Args:
+            lines: Raw text; normalised here.
+            vocab_size: Pieces, with `<pad>` and `<unk>`.
+            character_coverage: Share of characters that get a piece, 0.98 to 1.
+            input_sentence_size: Lines sampled at most.
+            hard_vocab_limit: Refuse, rather than shrink, where the text cannot fill `vocab_size`.
+            lowercase: Lower-case before splitting.
+            keep_unknown: Keep id 1 for unknown characters.
+            seed: Seed of the sampling.
+
+        Raises:
+            DataError: No usable line, or too little text for the vocabulary.
+        """
+        normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
+        model = io.BytesIO()
+        sentencepiece.set_random_generator_seed(seed)
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=normalized,
+                model_writer=model,
+                model_type="unigram",
+                vocab_size=vocab_size,
+                character_coverage=character_coverage,
+                input_sentence_size=input_sentence_size,
+                shuffle_input_sentence=True,
+                hard_vocab_limit=hard_vocab_limit,
+                normalization_rule_name="identity",
+                pad_id=PAD_ID,
+                unk_id=UNKNOWN_ID,
+                bos_id=-1,
+                eos_id=-1,
+                num_threads=2,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise DataError(
+                f"sentencepiece could not make a vocabulary of {vocab_size} pieces from this text: "
+                f"{str(error).strip()}. Give more text or a vocab_size between the number of distinct "
+                "characters and what the text supports"
+            ) from error
+        return cls(round_scores(model.getvalue()), lowercase=lowercase, keep_unknown=keep_unknown)
+
+    @classmethod
+    def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> SubwordTokenizer:
+        """Read `spiece.model` from a model directory."""
+        path = Path(directory) / cls.file
+        try:
+            return cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
+        except (OSError, RuntimeError) as error:
+            raise ModelError(f"cannot read the sentencepiece model {path}: {error}") from error
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Ids of each text; the empty text, and one of unknown characters only, has none."""
+        normalized = [normalize(text, self.lowercase) for text in texts]
+        rows = self._processor.encode(normalized, num_threads=self._num_threads)
+        ids = Ragged.from_lists(rows)
+        return ids if self.keep_unknown else ids.without(UNKNOWN_ID)
+
+    def tokens(self) -> list[str]:
+        """The piece of every id."""
+        return [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
+
+    def save(self, directory: str | Path) -> None:
+        """Write `spiece.model`, `tokenizer.json` and `tokenizer_config.json`."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / self.file).write_bytes(self._model)
+        write_tokenizer(directory, self.to_fast())
+        write_json(
+            directory / "paraphrastic_tokenizer.json",
+            {"kind": "sentencepiece", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown},
+        )
+
+    def to_fast(self) -> Tokenizer:
+        """The same tokenizer for the `tokenizers` library.
+
+        Characters without a piece are cut out by the pre-tokenizer. In sentencepiece an unknown
+        character is always a node of its own, so the pieces around it are the same; the control
+        symbols, which sentencepiece never reads from text, get a score that no path can prefer.
+        """
+        proto = sentencepiece_model_pb2.ModelProto.FromString(self._model)
+        pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
+        fast = Tokenizer(models.Unigram(pieces, UNKNOWN_ID, False))
+        fast.normalizer = build_normalizer(self.lowercase)
+        words = pre_tokenizers.Metaspace(SPACE_MARK, "always", True)
+        if self.keep_unknown:
+            fast.pre_tokenizer = words
+        else:
+            alphabet = {p.piece for p in proto.pieces if p.type == NORMAL_PIECE and len(p.piece) == 1}
+            known = Regex(f"[^{_character_ranges(alphabet)}]")
+            fast.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.Split(known, "removed")])
+        return fast
+
+
+def round_scores(model: bytes) -> bytes:
+    """A sentencepiece model with every score rounded to a multiple of 1/256."""
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
+    for piece in proto.pieces:
+        piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP
+    return bytes(proto.SerializeToString())
+
+
+def _character_ranges(characters: Iterable[str]) -> str:
+    """A regular-expression class body: `a`, `b`, `c`, `x` -> `\\x{61}-\\x{63}\\x{78}`."""
+    ranges: list[list[int]] = []
+    for code in sorted(map(ord, characters)):
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"\\x{{{a:X}}}-\\x{{{b:X}}}" if a < b else f"\\x{{{a:X}}}" for a, b in ranges)

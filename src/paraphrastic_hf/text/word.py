@@ -1,0 +1,123 @@
+"""Word tokenizer of WORD (thesis, section 4.4; vocabulary of 5.2.1: the 200,000 most frequent types).
+
+Text is normalised and cut into words, apostrophe suffixes (`don 't`) and single punctuation marks. The
+whole of it is a `tokenizer.json`: words are looked up as merge-free BPE entries, because that is the
+stock model which drops what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if `keep_unknown`, as in
+PARAGRAM), then words by frequency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
+from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
+from paraphrastic_hf.text.ragged import Ragged
+
+WORD_PATTERN = r"(?<=\w)'\w{1,2}\b|\w+|[^\w\s]"
+
+
+class WordTokenizer:
+    """Ids of whole words.
+
+    Args:
+        words: Words by id, from id 2 on, most frequent first.
+        lowercase: Lower-case before splitting.
+        keep_unknown: Give unknown words id 1 instead of dropping them.
+    """
+
+    file = "tokenizer.json"
+
+    def __init__(self, words: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False) -> None:
+        # Entries carry the space mark, which no single character does: an unknown word falls apart
+        # into characters that are unknown too, and leaves nothing.
+        entries = [*SPECIAL_TOKENS.values(), *(SPACE_MARK + word for word in words)]
+        vocab = {entry: i for i, entry in enumerate(entries)}
+        unknown = SPECIAL_TOKENS["unk_token"] if keep_unknown else None
+        self._fast = Tokenizer(
+            models.BPE(vocab, [], unk_token=unknown, fuse_unk=keep_unknown, ignore_merges=True)
+        )
+        self._fast.normalizer = build_normalizer(lowercase)
+        self._fast.pre_tokenizer = pre_tokenizers.Sequence(
+            [word_splitter(), pre_tokenizers.Metaspace(SPACE_MARK, "always", False)]
+        )
+        self.lowercase = lowercase
+        self.keep_unknown = keep_unknown
+        self.vocab_size = len(vocab)
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        *,
+        vocab_size: int,
+        hard_vocab_limit: bool = False,
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+    ) -> WordTokenizer:
+        """Keep the `vocab_size - 2` most frequent words of `lines`.
+
+        Raises:
+            DataError: No word at all, or fewer types than asked for under `hard_vocab_limit`.
+        """
+        counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
+        counter.normalizer = build_normalizer(lowercase)
+        counter.pre_tokenizer = word_splitter()
+        special = list(SPECIAL_TOKENS.values())
+        trainer = trainers.WordLevelTrainer(
+            vocab_size=vocab_size, special_tokens=special, show_progress=False
+        )
+        counter.train_from_iterator(map(valid_unicode, lines), trainer)
+        vocab = counter.get_vocab()
+        words = [word for word in sorted(vocab, key=vocab.__getitem__) if word not in special]
+        if not words:
+            raise DataError("the training text holds no word to build a vocabulary from")
+        if hard_vocab_limit and len(words) + len(special) < vocab_size:
+            raise DataError(
+                f"vocab_size is {vocab_size}, but the text has {len(words)} word types; "
+                f"use at most {len(words) + len(special)}"
+            )
+        return cls(words, lowercase=lowercase, keep_unknown=keep_unknown)
+
+    @classmethod
+    def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> WordTokenizer:
+        """Read `tokenizer.json` from a model directory."""
+        path = Path(directory) / cls.file
+        try:
+            vocab = Tokenizer.from_file(str(path)).get_vocab()
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+        words = sorted(vocab, key=vocab.__getitem__)[len(SPECIAL_TOKENS) :]
+        return cls([word[1:] for word in words], lowercase=lowercase, keep_unknown=keep_unknown)
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Ids of each text; unknown words leave none unless `keep_unknown`."""
+        encodings = self._fast.encode_batch_fast([valid_unicode(t) for t in texts], add_special_tokens=False)
+        return Ragged.from_lists([encoding.ids for encoding in encodings])
+
+    def tokens(self) -> list[str]:
+        """The word of every id."""
+        return [token.removeprefix(SPACE_MARK) for token in self._ordered_entries()]
+
+    def _ordered_entries(self) -> Iterator[str]:
+        vocab = self._fast.get_vocab()
+        yield from sorted(vocab, key=vocab.__getitem__)
+
+    def save(self, directory: str | Path) -> None:
+        """Write `tokenizer.json` and `tokenizer_config.json`."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        write_tokenizer(directory, self._fast)
+        write_json(
+            directory / "paraphrastic_tokenizer.json",
+            {"kind": "word", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown},
+        )
+
+
+def word_splitter() -> pre_tokenizers.PreTokenizer:
+    """Cut normalised text into words, apostrophe suffixes and punctuation marks."""
+    return pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)

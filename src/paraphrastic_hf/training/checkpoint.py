@@ -1,0 +1,134 @@
+"""Checkpoints that survive `kill -9`, a cut-short write and a full disk.
+
+A checkpoint is a folder `step-N` of safetensors and a `state.json` with the size and hash of each. It
+is written as `step-N.part` and renamed, so a folder without `.part` is whole unless a disk lost bytes, and the
+hashes tell that. Older ones are removed only after a newer one is in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.text.files import write_json
+
+logger = logging.getLogger(__name__)
+
+WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+
+
+def save_checkpoint(
+    root: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, Any], keep: int
+) -> None:
+    """Write `root/step-N`, then remove all but the newest `keep`.
+
+    Raises:
+        CheckpointError: It could not be written (a full disk); earlier checkpoints are untouched.
+    """
+    target = root / f"step-{step:010d}"
+    partial = target.with_name(target.name + ".part")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        _save(dict(model.state_dict()), partial / WEIGHTS)
+        _save(optimizer_tensors(optimizer), partial / OPTIMIZER)
+        files = {name: _fingerprint(partial / name) for name in (WEIGHTS, OPTIMIZER)}
+        write_json(partial / STATE, {**state, "step": step, "files": files})
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(partial, target)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
+        raise CheckpointError(
+            f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints are intact "
+            f"({good}); free some space and run the same command to go on from there"
+        ) from error
+    for path in list_checkpoints(root)[:-keep]:
+        shutil.rmtree(path)
+
+
+def load_latest(root: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+    """Restore the newest undamaged checkpoint in place and return its state; None if there is none.
+
+    Raises:
+        CheckpointError: There are checkpoints, and all are damaged.
+    """
+    paths = list_checkpoints(root)
+    for path in reversed(paths):
+        try:
+            state = json.loads((path / STATE).read_text(encoding="utf-8"))
+            for name, fingerprint in state["files"].items():
+                if _fingerprint(path / name) != fingerprint:
+                    raise CheckpointError(f"{name} is cut short or changed")
+            tensors = load_file(path / OPTIMIZER)
+            model.load_state_dict(load_file(path / WEIGHTS))
+            restore_optimizer(optimizer, tensors)
+        except (OSError, ValueError, KeyError, SafetensorError, CheckpointError) as error:
+            logger.warning("%s is damaged (%s); going back to the one before", path.name, error)
+        else:
+            return dict(state)
+    if paths:
+        raise CheckpointError(f"every checkpoint in {root} is damaged; start again with --overwrite")
+    return None
+
+
+def list_checkpoints(root: Path) -> list[Path]:
+    """Complete checkpoints, oldest first."""
+    return sorted(path for path in root.glob("step-*") if path.suffix != ".part")
+
+
+def save_weights(model: nn.Module, path: Path) -> None:
+    """Write a model's weights, complete or not at all.
+
+    Raises:
+        CheckpointError: The file could not be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".part")
+    try:
+        _save(dict(model.state_dict()), partial)
+        os.replace(partial, path)
+    except (OSError, SafetensorError) as error:
+        partial.unlink(missing_ok=True)
+        raise CheckpointError(f"cannot write {path}: {error}") from error
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """An optimizer's state as flat names: `0.first_moment`. Settings are the recipe's, not kept here."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{index}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
+        for index, values in state.items()
+        for name, value in values.items()
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """The inverse of `optimizer_tensors`."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _save(tensors: dict[str, Tensor], path: Path) -> None:
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"})
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

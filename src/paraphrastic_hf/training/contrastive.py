@@ -1,0 +1,176 @@
+"""The contrastive task: which sentences a step sees, with which negatives, and its loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from paraphrastic_hf.encoding.batches import embed_rows
+from paraphrastic_hf.losses.margin import margin_loss
+from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.losses.regularization import distance_to_start
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.corpus import PairCorpus
+from paraphrastic_hf.training.megabatch import MiniBatch, interleave, make_pool, mega_batch_size, split
+
+
+class ContrastiveTask:
+    """Margin training on sentence pairs (thesis, 3.1.3, 4.4, 5.1.1).
+
+    All randomness is a function of the seed and of the epoch or step, never of what ran before, so a resumed
+    run repeats an unbroken one.
+
+    Args:
+        recipe: The whole recipe.
+        corpus: Tokenized pairs.
+        model: The encoder, unwrapped, on its device.
+        accelerator: For the number of processes and for gathering.
+    """
+
+    def __init__(
+        self, recipe: Recipe, corpus: PairCorpus, model: SentenceEncoderModel, accelerator: Accelerator
+    ) -> None:
+        self.arguments = recipe.training
+        self.seed = recipe.seed
+        self.max_length = recipe.data.max_length
+        self.corpus = corpus
+        self.model = model
+        self.accelerator = accelerator
+        self.start = model.get_input_embeddings().weight.detach().clone() if self.arguments.lambda_w else None
+        dropout = recipe.model.embedding_dropout or recipe.model.word_dropout
+        self._embeds_alike_in_training = not dropout and not self.arguments.scramble
+        self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
+
+    def pairs_in_epoch(self, epoch: int) -> int:
+        """Pairs an epoch sees."""
+        return len(self._plan(epoch)[0])
+
+    def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]:
+        """The next mega-batch, as this process's share of each of its mini-batches.
+
+        Args:
+            epoch: From 0.
+            position: Pairs of the epoch already seen.
+            step: Mini-batches since training began; it sets the size while annealing.
+        """
+        args = self.arguments
+        size = mega_batch_size(step, args.mega_batch, args.anneal_steps)
+        firsts = self._plan(epoch)[0][position : position + size * args.batch_size]
+        sentences = interleave(firsts)
+        alone = self.accelerator.num_processes == 1
+        if size == 1 and alone and self._embeds_alike_in_training:
+            # The step's own embeddings are those the choice would be made from: choose in `loss`.
+            return iter([MiniBatch(firsts, firsts ^ 1)])
+        negatives = self._choose(sentences, step)
+        batches = split(sentences, negatives, args.batch_size)
+        return batches if alone else map(self._share, batches)
+
+    def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Tensor:
+        """The loss of one mini-batch, scalar.
+
+        Args:
+            model: The encoder as Accelerate wrapped it.
+            batch: From `mega_batch`.
+            epoch: From 0.
+            step: Mini-batches since training began.
+        """
+        is_chosen = batch.negative_of_first is not None and batch.negative_of_second is not None
+        sides = [batch.first, batch.second]
+        if is_chosen:
+            # -1 stands for no negative: any sentence will do, its term is masked
+            sides += [np.where(n >= 0, n, batch.first) for n in (batch.negative_of_first, batch.negative_of_second)]
+        sentences, place = np.unique(np.concatenate(sides), return_inverse=True)
+        ids, mask = self._padded(sentences, epoch, step)
+        vectors = model(ids, mask, pooled_only=True).sentence_embedding  # (sentences, dim)
+        place = torch.from_numpy(place.reshape(len(sides), -1)).to(vectors.device)
+        if is_chosen:
+            found = np.stack([batch.negative_of_first, batch.negative_of_second]) >= 0
+            has_negative = torch.from_numpy(found).to(vectors.device)
+        else:
+            interleaved = place.T.reshape(-1)
+            negatives = self._choose_among(vectors.detach()[interleaved], sentences[interleaved.cpu()], step)
+            has_negative = (negatives >= 0).view(-1, 2).T
+            place = torch.cat([place, interleaved[negatives.clamp(min=0)].view(-1, 2).T])
+        first, second, negative_of_first, negative_of_second = (vectors[rows] for rows in place)
+        loss = margin_loss(
+            first,
+            second,
+            negative_of_first,
+            negative_of_second,
+            self.arguments.margin,
+            has_negative_of_first=has_negative[0],
+            has_negative_of_second=has_negative[1],
+        )
+        if self.start is not None:
+            table = self.model.get_input_embeddings().weight
+            loss = loss + self.arguments.lambda_w * distance_to_start(table, self.start, ids[mask.bool()])
+        return loss * batch.weight
+
+    def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """The epoch's first sentences in order, and, for each pair, whether it is scrambled this epoch."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            coins = np.random.default_rng([self.seed, epoch, 1]).random(len(self.corpus))
+            order = self.corpus.epoch_order(self.seed, epoch)
+            self._epoch = (epoch, order, coins < self.arguments.scramble)
+        return self._epoch[1:]
+
+    def _padded(self, sentences: np.ndarray, epoch: int, step: int) -> tuple[Tensor, Tensor]:
+        ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
+        if self.arguments.scramble:
+            chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
+            keys = np.random.default_rng([self.seed, step, 2]).random((len(chosen), ids.shape[1]))
+            order = np.argsort(np.where(mask[chosen], keys, 2), axis=1, kind="stable")  # padding stays last
+            ids[chosen] = np.take_along_axis(ids[chosen], order, 1)
+        device = self.model.device
+        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+
+    def _choose(self, sentences: np.ndarray, step: int) -> np.ndarray:
+        """Negatives of a mega-batch, chosen with the current weights in evaluation mode."""
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        shares = np.array_split(np.arange(len(sentences)), world)
+        embeddings = embed_rows(
+            self.model, self.corpus.sentences, sentences[shares[rank]], max_length=self.max_length
+        )
+        if world > 1:
+            embeddings = self._gather_rows(embeddings, shares)
+        rows = torch.from_numpy(shares[rank]).to(embeddings.device)
+        chosen = self._choose_among(embeddings, sentences, step, rows)
+        if world > 1:
+            chosen = self._gather_rows(chosen, shares)
+        return chosen.cpu().numpy()
+
+    def _choose_among(
+        self, embeddings: Tensor, sentences: np.ndarray, step: int, rows: Tensor | None = None
+    ) -> Tensor:
+        seed = np.random.SeedSequence([self.seed, step, 3]).generate_state(1, np.uint64)[0]
+        generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
+        pool = make_pool(embeddings, sentences, self.corpus.language, self.corpus.group)
+        return select_negatives(pool, self.arguments.negatives, self.arguments.pool, generator, rows=rows)
+
+    def _gather_rows(self, values: Tensor, shares: list[np.ndarray]) -> Tensor:
+        most = max(map(len, shares))
+        padded = torch.cat([values, values.new_zeros(most - len(values), *values.shape[1:])])
+        parts = self.accelerator.gather(padded).split(most)
+        return torch.cat([part[: len(share)] for part, share in zip(parts, shares, strict=True)])
+
+    def _share(self, batch: MiniBatch) -> MiniBatch:
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        rows = np.array_split(np.arange(len(batch.first)), world)[rank]
+        # Gradients are averaged over processes, so each counts by its share. A process without a pair
+        # (a last batch smaller than the number of processes) takes part with one that weighs nothing.
+        weight = len(rows) * world / len(batch.first)
+        rows = rows if len(rows) else np.zeros(1, np.int64)
+        assert batch.negative_of_first is not None
+        assert batch.negative_of_second is not None
+        return MiniBatch(
+            batch.first[rows],
+            batch.second[rows],
+            batch.negative_of_first[rows],
+            batch.negative_of_second[rows],
+            weight,
+        )

@@ -1,0 +1,239 @@
+"""Tokenized sentence pairs on disk, memory-mapped: built once a run, read by every process and resume."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.data.pairs import Pair, read_pairs, rows_of_dataset
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.normalize import keep_apart
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.arguments import Recipe, SourceArguments, TokenizerArguments, resolve_path
+
+logger = logging.getLogger(__name__)
+
+PAIRS_AT_A_TIME = 20_000
+ARRAYS = ("ids", "offsets", "language", "group", "source")
+
+
+@dataclass(frozen=True)
+class SourcePairs:
+    """The pairs of one source, as text."""
+
+    source: SourceArguments
+    pairs: Sequence[Pair]
+
+
+@dataclass(frozen=True)
+class PairCorpus:
+    """Tokenized pairs; pair i is sentences 2i and 2i + 1.
+
+    Attributes:
+        sentences: Ids of the 2N sentences.
+        language: (2N,) number of each sentence's language.
+        group: (2N,) equal for sentences that must not be each other's negatives.
+        source: (N,) number of each pair's source.
+        weights: Times a pair of each source is seen an epoch.
+        swaps: Whether each source's sides are swapped at random.
+    """
+
+    sentences: Ragged
+    language: np.ndarray
+    group: np.ndarray
+    source: np.ndarray
+    weights: list[float]
+    swaps: list[bool]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def epoch_order(self, seed: int, epoch: int) -> np.ndarray:
+        """First sentence of every pair of an epoch, shuffled; its partner is that number XOR 1.
+
+        A function of seed and epoch alone, so that a resumed run sees what the first one would have.
+        """
+        random = np.random.default_rng([seed, epoch])
+        drawn = []
+        for number, weight in enumerate(self.weights):
+            members = np.flatnonzero(self.source == number)
+            whole, part = int(weight), weight - int(weight)
+            extra = random.choice(members, round(part * len(members)), replace=False)
+            drawn += [np.tile(members, whole), extra]
+        order = np.concatenate(drawn)
+        random.shuffle(order)
+        swapped = np.asarray(self.swaps)[self.source[order]] & (random.random(len(order)) < 0.5)
+        return order * 2 + swapped
+
+
+def read_sources(
+    recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = (), *, progress: bool = False
+) -> list[SourcePairs]:
+    """The text of every source of a recipe, then of every `datasets` object.
+
+    Raises:
+        DataError: A source is missing, damaged or without a usable pair.
+    """
+    found = []
+    for source in tqdm(recipe.data.sources, desc="reading", unit=" files", disable=not progress):
+        pairs = read_pairs(
+            resolve_path(source.path, data_root),
+            second=resolve_path(source.second, data_root) if source.second else None,
+            max_pairs=source.max_pairs,
+            min_words=recipe.data.min_words,
+            max_words=recipe.data.max_words,
+            bad_rows=recipe.data.bad_rows,
+            seed=recipe.seed,
+        )
+        found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer.apart)))
+    for number, dataset in enumerate(datasets):
+        source = SourceArguments(path=f"dataset {number}")
+        found.append(SourcePairs(source, list(rows_of_dataset(dataset))))
+    return found
+
+
+def _marked(pairs: list[Pair], source: SourceArguments, apart: Sequence[str]) -> list[Pair]:
+    first, second = (keep_apart if language in apart else str for language in source.languages)
+    return pairs if first is second is str else [(first(a), second(b)) for a, b in pairs]
+
+
+def train_tokenizer(arguments: TokenizerArguments, sources: Sequence[SourcePairs], seed: int) -> TextTokenizer:
+    """The tokenizer a recipe asks for, from both sides of all sources.
+
+    Raises:
+        DataError: Too little text for the vocabulary.
+    """
+    lines = (side for source in sources for pair in source.pairs for side in pair)
+    shared: dict[str, Any] = {
+        "vocab_size": arguments.vocab_size,
+        "hard_vocab_limit": arguments.hard_vocab_limit,
+        "lowercase": arguments.lowercase,
+        "keep_unknown": arguments.keep_unknown,
+    }
+    tokenizer: TextTokenizer
+    if arguments.kind == "sentencepiece":
+        tokenizer = SubwordTokenizer.train(
+            lines,
+            **shared,
+            character_coverage=arguments.character_coverage,
+            input_sentence_size=arguments.input_sentence_size,
+            seed=seed % 2**32,
+        )
+    elif arguments.kind == "word":
+        tokenizer = WordTokenizer.train(lines, **shared)
+    else:
+        tokenizer = CharNgramTokenizer.train(
+            lines, **shared, orders=arguments.orders, padding_mode=arguments.padding_mode
+        )
+    if tokenizer.vocab_size < arguments.vocab_size:
+        logger.warning(
+            "the text supports %s of the %s entries asked for", tokenizer.vocab_size, arguments.vocab_size
+        )
+    return tokenizer
+
+
+def build_corpus(
+    sources: Sequence[SourcePairs],
+    tokenizer: TextTokenizer,
+    directory: Path,
+    *,
+    exclude: str = "duplicates",
+    progress: bool = False,
+) -> PairCorpus:
+    """Tokenize all pairs, write the arrays to `directory` (complete or not at all), and map them.
+
+    Pairs with a side of no known token are left out, with a warning.
+
+    Raises:
+        DataError: If no pair is left.
+    """
+    languages = sorted({language for item in sources for language in item.source.languages})
+    parts, language, number_of = [], [], []
+    total = sum(len(item.pairs) for item in sources)
+    with tqdm(total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress) as bar:
+        for number, item in enumerate(sources):
+            sides = [languages.index(name) for name in item.source.languages]
+            for pairs in _chunks(item.pairs):
+                ids = tokenizer.encode_batch([side for pair in pairs for side in pair])
+                lengths = np.diff(ids.offsets).reshape(-1, 2)
+                known = np.flatnonzero(lengths.min(1) > 0)
+                parts.append(ids if len(known) == len(pairs) else _select_pairs(ids, known))
+                language.append(np.tile(np.asarray(sides, np.int16), len(known)))
+                number_of.append(np.full(len(known), number, np.int16))
+                bar.update(len(pairs))
+    sentences = Ragged.concatenate(parts)
+    lost = total - len(sentences) // 2
+    if lost:
+        logger.warning("%s pairs left out: a side has no token in the vocabulary", f"{lost:,}")
+    if not len(sentences):
+        raise DataError("the training set is empty: no pair has a known token on both sides")
+    arrays = {
+        "ids": sentences.ids,
+        "offsets": sentences.offsets,
+        "language": np.concatenate(language),
+        "group": _groups(sentences, exclude),
+        "source": np.concatenate(number_of),
+    }
+    meta = {"weights": [s.source.weight for s in sources], "swaps": [s.source.swap for s in sources]}
+    partial = directory.with_name(directory.name + ".part")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for name, array in arrays.items():
+        np.save(partial / f"{name}.npy", array)
+    write_json(partial / "meta.json", meta)
+    shutil.rmtree(directory, ignore_errors=True)
+    os.replace(partial, directory)
+    return load_corpus(directory)
+
+
+def load_corpus(directory: Path) -> PairCorpus:
+    """Map a corpus that `build_corpus` wrote."""
+    arrays = {name: np.load(directory / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+    meta = json.loads((directory / "meta.json").read_text(encoding="utf-8"))
+    sentences = Ragged(arrays["ids"], arrays["offsets"])
+    return PairCorpus(
+        sentences,
+        np.asarray(arrays["language"]),
+        np.asarray(arrays["group"]),
+        np.asarray(arrays["source"]),
+        meta["weights"],
+        meta["swaps"],
+    )
+
+
+def _chunks(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+        yield pairs[start : start + PAIRS_AT_A_TIME]
+
+
+def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:
+    return Ragged.from_lists([ids[row].tolist() for pair in pairs for row in (2 * pair, 2 * pair + 1)])
+
+
+def _groups(sentences: Ragged, exclude: str) -> np.ndarray:
+    """A number for each sentence: equal ids, or, for `clusters`, linked through the data's pairs."""
+    digests = (hashlib.blake2b(sentences[row].tobytes(), digest_size=8).digest() for row in range(len(sentences)))
+    keys = np.fromiter((int.from_bytes(d, "little", signed=True) for d in digests), np.int64, len(sentences))
+    if exclude == "duplicates":
+        return keys
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    unique, node = np.unique(keys, return_inverse=True)
+    links = coo_matrix((np.ones(len(node) // 2, np.int8), (node[::2], node[1::2])), (len(unique),) * 2)
+    return np.asarray(connected_components(links, directed=False)[1][node], np.int64)

@@ -1,0 +1,221 @@
+"""A recipe from beginning to end: text to a finished model directory.
+
+    output/            the finished model, ready for every loader (`encoding/directory.py`)
+    output/recipe.yaml every setting of the run
+    output/run.json    what happened: pairs, steps, seconds, development score, versions
+    output/logs/       train.jsonl and TensorBoard files
+    output/work/       tokenizer and tokenized pairs, removed at the end
+    output/checkpoints/ checkpoints; removed at the end
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+
+import paraphrastic_hf
+from paraphrastic_hf.data.similarity import ScoredPairs, read_sts17, read_stsb
+from paraphrastic_hf.encoding.directory import save_directory
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.evaluation.similarity import score_suite
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
+from paraphrastic_hf.training.arguments import DATA_ROOT_VARIABLE, Recipe
+from paraphrastic_hf.training.contrastive import ContrastiveTask
+from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, load_corpus, read_sources, train_tokenizer
+from paraphrastic_hf.training.loop import Progress, TrainingLoop
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    recipe: Recipe,
+    output: str | Path,
+    *,
+    data_root: str | Path | None = None,
+    datasets: Iterable[Any] = (),
+    overwrite: bool = False,
+    progress: bool = True,
+) -> Progress:
+    """Train a sentence encoder and leave it, finished, in `output`.
+
+    Run again after an interruption, with the same recipe, it goes on from the last checkpoint and, on
+    CPU with the same number of threads, ends with the same weights bit for bit.
+
+    Args:
+        recipe: Every setting; `recipe.load_recipe` reads one.
+        output: Directory of the finished model.
+        data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else the
+            working folder.
+        datasets: `datasets.Dataset` objects (or iterables of mappings) of sentence pairs to train on,
+            besides the recipe's sources.
+        overwrite: Start afresh where `output` holds another run.
+        progress: Show progress bars.
+
+    Returns:
+        Steps, pairs, seconds and the best development score.
+
+    Raises:
+        RecipeError: A setting is wrong, or `output` holds another run.
+        DataError: The data is missing, damaged or empty.
+        CheckpointError: All checkpoints are damaged, or one could not be written.
+    """
+    output = Path(output)
+    accelerator = Accelerator(mixed_precision="bf16" if recipe.training.precision == "bf16" else "no")
+    is_main = accelerator.is_main_process
+    if is_main:
+        _claim(output, recipe, overwrite)
+    accelerator.wait_for_everyone()
+    if (output / "run.json").exists():
+        logger.info("%s is finished; nothing to do", output)
+        return Progress(**_read_finished(output))
+    development = read_development(recipe.run.development, data_root)
+    if is_main:
+        _prepare(recipe, output, data_root, datasets, progress)
+    accelerator.wait_for_everyone()
+    tokenizer, corpus = load_tokenizer(output / "work" / "tokenizer"), load_corpus(output / "work" / "corpus")
+
+    torch.manual_seed(recipe.seed)
+    model = build_model(recipe, tokenizer).to(accelerator.device)
+    loop = TrainingLoop(
+        model,
+        recipe.training,
+        recipe.run,
+        seed=recipe.seed,
+        directory=output,
+        accelerator=accelerator,
+        evaluate=development_scorer(tokenizer, development),
+        show_progress=progress,
+    )
+    task = ContrastiveTask(recipe, corpus, model, accelerator)
+    if loop.resume():
+        logger.info("going on from step %s of %s", loop.progress.step, output)
+    result = loop.train(task)
+    if is_main:
+        _finish(output, model, tokenizer, recipe, corpus, result)
+    accelerator.wait_for_everyone()
+    return result
+
+
+def build_model(recipe: Recipe, tokenizer: TextTokenizer) -> SentenceEncoderModel:
+    """The encoder a recipe asks for, at its random start."""
+    arguments = recipe.model
+    config = AveragingConfig(
+        vocab_size=tokenizer.vocab_size,
+        hidden_size=arguments.hidden_size,
+        embedding_dropout=arguments.embedding_dropout,
+        word_dropout=arguments.word_dropout,
+        initializer_std=arguments.initializer_std,
+    )
+    return AveragingModel(config)
+
+
+def read_development(name: str, data_root: str | Path | None) -> ScoredPairs | None:
+    """A development set by its recipe name, from `eval/` in the data root.
+
+    Raises:
+        DataError: Its files are not there.
+        RecipeError: There is no data root to look in.
+    """
+    if name == "none":
+        return None
+    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
+    if root is None:
+        raise RecipeError(
+            f"the development set {name} is read from DATA_ROOT/eval: give --data-root or {DATA_ROOT_VARIABLE}, "
+            "or train without one: --development none"
+        )
+    folder = Path(root) / "eval"
+    return read_stsb(folder, "dev") if name == "stsb-dev" else read_sts17(folder, ["en-en"])[0]
+
+
+def development_scorer(
+    tokenizer: TextTokenizer, pairs: ScoredPairs | None
+) -> Callable[[SentenceEncoderModel], float] | None:
+    """A function from a model to its Pearson r x 100 on `pairs`."""
+    if pairs is None:
+        return None
+    return lambda model: score_suite(SentenceEncoder(model, tokenizer).encode, [pairs]).datasets[0].pearson
+
+
+def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
+    """Make `output` this recipe's, or refuse."""
+    record = output / "recipe.yaml"
+    if overwrite and record.exists():
+        shutil.rmtree(output)
+    if record.exists():
+        old = record.read_text(encoding="utf-8").splitlines()
+        changed = [line.strip() for line in to_yaml(recipe).splitlines() if line not in old]
+        if changed or len(old) != len(to_yaml(recipe).splitlines()):
+            raise RecipeError(
+                f"{output} holds a run of another recipe (now different: {'; '.join(changed) or 'fewer sources'}); "
+                "choose another --output, or --overwrite it"
+            )
+    elif output.exists() and any(output.iterdir()):
+        raise RecipeError(f"{output} is not empty and holds no run of this program; choose another --output")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        record.write_text(to_yaml(recipe), encoding="utf-8")
+    except OSError as error:
+        raise CheckpointError(f"cannot write to {output}: {error}") from error
+
+
+def _prepare(
+    recipe: Recipe, output: Path, data_root: str | Path | None, datasets: Iterable[Any], progress: bool
+) -> None:
+    """Tokenizer and tokenized pairs in `output/work`, unless a run before has left them there."""
+    work = output / "work"
+    if (work / "corpus" / "meta.json").exists():
+        return
+    sources = read_sources(recipe, data_root, datasets, progress=progress)
+    logger.info("training a %s tokenizer", recipe.tokenizer.kind)
+    tokenizer = train_tokenizer(recipe.tokenizer, sources, recipe.seed)
+    tokenizer.save(work / "tokenizer")
+    build_corpus(sources, tokenizer, work / "corpus", exclude=recipe.training.exclude, progress=progress)
+
+
+def _finish(
+    output: Path,
+    model: SentenceEncoderModel,
+    tokenizer: TextTokenizer,
+    recipe: Recipe,
+    corpus: PairCorpus,
+    result: Progress,
+) -> None:
+    save_directory(model.to("cpu"), tokenizer, output)
+    sources = {
+        source.path: int((corpus.source == number).sum()) for number, source in enumerate(recipe.data.sources)
+    }
+    write_json(
+        output / "run.json",
+        {
+            "progress": result.__dict__,
+            "pairs_per_second": round(result.pairs / result.seconds) if result.seconds else None,
+            "development": recipe.run.development,
+            "pairs_by_source": sources,
+            "vocab_size": tokenizer.vocab_size,
+            "threads": torch.get_num_threads(),
+            "versions": {"paraphrastic_hf": paraphrastic_hf.__version__, "torch": torch.__version__},
+            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        },
+    )
+    shutil.rmtree(output / "work")
+    shutil.rmtree(output / "checkpoints", ignore_errors=True)
+
+
+def _read_finished(output: Path) -> dict[str, Any]:
+    import json
+
+    return dict(json.loads((output / "run.json").read_text(encoding="utf-8"))["progress"])
