@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedConfig
 
+from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import lookup, weighted_bag
 from paraphrastic_hf.models.base import SentenceEncoderModel
 
@@ -79,7 +80,7 @@ class AveragingModel(SentenceEncoderModel):
         ids, lengths = input_ids[kept], kept.sum(1)  # (tokens,), (batch,)
         weights = torch.repeat_interleave(1 / lengths.clamp(min=1), lengths)
         if not self.training or not self.config.embedding_dropout:
-            weights = F.dropout(weights, self.config.word_dropout, self.training)
+            weights = dropout(weights, self.config.word_dropout, self.training)
             return self._bag(ids, lengths, weights)
         states = self._drop(self._rows(ids)) * weights.unsqueeze(-1)  # (tokens, dim)
         text_of_token = torch.repeat_interleave(lengths)
@@ -107,5 +108,5 @@ class AveragingModel(SentenceEncoderModel):
         word, number = self.config.word_dropout, self.config.embedding_dropout
         if self.training and word:
             kept = torch.ones_like(states[..., :1])
-            states = states * F.dropout(kept, word)
-        return F.dropout(states, number, self.training)
+            states = states * dropout(kept, word, True)
+        return dropout(states, number, self.training)

@@ -150,7 +150,8 @@ class ContrastiveTask:
         seed = np.random.SeedSequence([self.seed, step, 3]).generate_state(1, np.uint64)[0]
         generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
         pool = make_pool(embeddings, sentences, self.corpus.language, self.corpus.group)
-        return select_negatives(pool, self.arguments.negatives, self.arguments.pool, generator, rows=rows)
+        with self.accelerator.autocast():
+            return select_negatives(pool, self.arguments.negatives, self.arguments.pool, generator, rows=rows)
 
     def _gather_rows(self, values: Tensor, shares: list[np.ndarray]) -> Tensor:
         most = max(map(len, shares))

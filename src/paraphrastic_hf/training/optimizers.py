@@ -49,8 +49,8 @@ class LazyAdam(torch.optim.Optimizer):
         step, (decay_1, decay_2) = state["step"].item(), group["betas"]
         rows, values = rows_and_values(grad)
         first, second = state["first_moment"], state["second_moment"]
-        m = first if rows is None else first[rows]
-        v = second if rows is None else second[rows]
+        m = first if rows is None else first.index_select(0, rows)
+        v = second if rows is None else second.index_select(0, rows)
         m.lerp_(values, 1 - decay_1)
         v.mul_(decay_2).addcmul_(values, values, value=1 - decay_2)
         denominator = v.sqrt().div_((1 - decay_2**step) ** 0.5).add_(group["eps"])
@@ -58,7 +58,8 @@ class LazyAdam(torch.optim.Optimizer):
         if rows is None:
             parameter.add_(change)
         else:
-            first[rows], second[rows] = m, v
+            first.index_copy_(0, rows, m)
+            second.index_copy_(0, rows, v)
             parameter.index_add_(0, rows, change)
 
 
