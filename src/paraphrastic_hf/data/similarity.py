@@ -124,7 +124,7 @@ def _find(root: Path, name: str) -> Path:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+        return path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {path}: {error}") from error
 

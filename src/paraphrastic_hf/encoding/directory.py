@@ -9,17 +9,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import torch
+from transformers import AutoConfig, AutoModel
+from transformers.utils import logging as transformers_logging
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer
-
-if TYPE_CHECKING:
-    import torch
 
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
@@ -41,7 +43,8 @@ def save_directory(model: SentenceEncoderModel, tokenizer: TextTokenizer, direct
         {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"},
     )
     partial = directory / "model.part"
-    model.save_pretrained(partial)
+    with _no_progress_bar():
+        model.save_pretrained(partial)
     for path in sorted(partial.iterdir(), key=lambda path: path.suffix == ".safetensors"):
         path.replace(directory / path.name)
     partial.rmdir()
@@ -53,19 +56,19 @@ def load_model(directory: Path) -> SentenceEncoderModel:
     Raises:
         ModelError: A file is missing or damaged, or it is no encoder of this package.
     """
-    import torch
-    from transformers import AutoConfig, AutoModel
-
     if not (directory / "config.json").exists():
         raise ModelError(f"{directory} has no config.json; give the --output of `paraphrastic train`")
     try:
-        config = AutoConfig.from_pretrained(directory)
+        config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
         if not str(config.model_type).startswith("paraphrastic-"):
             raise ModelError(
                 f"{directory} holds a {config.model_type!r} model, not one of this package; "
                 "load it with sentence_transformers.SentenceTransformer"
             )
-        model, report = AutoModel.from_pretrained(directory, dtype=torch.float32, output_loading_info=True)
+        with _no_progress_bar():
+            model, report = AutoModel.from_pretrained(
+                directory, config=config, dtype=torch.float32, output_loading_info=True
+            )
     except ModelError:
         raise
     except Exception as error:  # safetensors and transformers raise many kinds
@@ -73,3 +76,15 @@ def load_model(directory: Path) -> SentenceEncoderModel:
     if report["missing_keys"]:
         raise ModelError(f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}")
     return model.eval()  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Small models load in a blink; transformers' bar for it only clutters the screen."""
+    was_enabled = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            transformers_logging.enable_progress_bar()

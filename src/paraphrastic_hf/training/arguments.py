@@ -9,7 +9,6 @@ from typing import Any
 
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.losses.negatives import POOLS, STRATEGIES
 from paraphrastic_hf.recipe import argument
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
@@ -79,8 +78,12 @@ class TrainingArguments:
     batch_size: int = argument(128, help="pairs in a mini-batch (at-scale release)")
     mega_batch: int = argument(60, help="mini-batches negatives are chosen from")
     anneal_steps: int = argument(150, help="mini-batches before the mega-batch grows by one; 0 for full size at once")
-    negatives: str = argument("max", help="choice of negatives", choices=STRATEGIES)
-    pool: str = argument("partner_language", help="sentences an anchor may get as a negative", choices=POOLS)
+    negatives: str = argument("max", help="choice of negatives", choices=("max", "mix", "rand"))
+    pool: str = argument(
+        "partner_language",
+        help="sentences an anchor may get as a negative",
+        choices=("partner_language", "opposite_side"),
+    )
     exclude: str = argument(
         "duplicates",
         help="never negatives of each other: equal sentences, or all that the data links as paraphrases",

@@ -1,0 +1,39 @@
+# `make demo` and `make test` need only Python 3.11 or newer and make. Both may be repeated.
+PYTHON ?= python3
+# The CPU build where an index offers one; any torch that pyproject.toml allows will do.
+TORCH ?= torch==2.13.0
+BIN := .venv/bin
+
+.PHONY: help install demo test check format
+help:           ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
+
+install: .venv/installed  ## the virtual environment .venv with everything in it
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet "$(TORCH)"
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+demo: install   ## train the small recipe, then similarities and nearest neighbours
+	$(BIN)/paraphrastic train recipes/demo/demo.yaml --output runs/demo --overwrite --quiet
+	@printf '\nSimilarity of sentence pairs (paraphrastic score):\n'
+	@$(BIN)/paraphrastic score runs/demo recipes/demo/questions.tsv
+	@printf '\nNearest sentences (paraphrastic neighbours):\n'
+	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbours runs/demo - --query 'where is the station' 'a cat on a couch' --count 3
+
+test: install   ## the tests
+	$(BIN)/python -m pytest
+
+check: install  ## what CI runs: format, lint, types, tests, and the built wheel on its own
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) test
+	$(BIN)/python tests/check_wheel.py
+
+format: install ## format and sort imports
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .

@@ -1,0 +1,54 @@
+"""Text in and out of commands: files, .gz, .xz and `-`, a block of lines at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from paraphrastic_hf.data.pairs import open_lines
+from paraphrastic_hf.errors import DataError
+
+BLOCK = 16384
+
+
+def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
+    """Lines of a file or of standard input, `size` at a time.
+
+    Lines end at a newline only. A byte that is not UTF-8 becomes U+FFFD, so that every line keeps its place.
+
+    Raises:
+        DataError: The file cannot be opened or is damaged.
+    """
+    stream: contextlib.AbstractContextManager[IO[bytes]]
+    stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
+    with stream as lines:
+        number = 0
+        try:
+            while block := list(islice(lines, size)):
+                yield [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+                number += len(block)
+        except (OSError, EOFError) as error:
+            raise DataError(f"{path} is damaged after line {number}: {error}") from error
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[IO[str]]:
+    """A text file, complete or not at all, or standard output for `-`."""
+    if path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    partial = Path(path + ".part")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            yield file
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error}") from error
+    finally:
+        partial.unlink(missing_ok=True)

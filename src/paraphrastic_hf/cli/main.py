@@ -1,0 +1,59 @@
+"""`paraphrastic COMMAND`: finds the command's module and runs it; nothing else is imported for `--help`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import paraphrastic_hf
+from paraphrastic_hf.errors import ParaphrasticError
+
+COMMANDS = {
+    "train": "train a sentence encoder from a recipe",
+    "evaluate": "score a model on an evaluation suite, beside the thesis",
+    "encode": "turn lines of text into vectors",
+    "score": "similarity of each pair of a two-column file",
+    "neighbours": "the lines of a corpus nearest to a query",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; errors of this package are one line on stderr and exit status 2."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(
+        prog="paraphrastic",
+        description="Paraphrastic sentence representations: train, evaluate and use small sentence encoders.",
+        epilog="`paraphrastic COMMAND --help` explains a command, with examples.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"paraphrastic {paraphrastic_hf.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = next((item for item in arguments if not item.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name == chosen:
+            importlib.import_module(f"paraphrastic_hf.cli.{name}").configure(command)
+    known, rest = parser.parse_known_args(arguments)
+    if rest and not getattr(known, "takes_overrides", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    known.overrides = rest
+    try:
+        return int(known.run(known) or 0)
+    except ParaphrasticError as error:
+        print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

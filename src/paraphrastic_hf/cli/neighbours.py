@@ -1,0 +1,51 @@
+"""`paraphrastic neighbours MODEL corpus.txt --query ...`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("model", help="model directory or Hub name")
+    parser.add_argument("corpus", help="one text a line; .gz, .xz, or - for standard input")
+    parser.add_argument("--query", nargs="+", required=True, help="texts to look for; - reads them from standard input")
+    parser.add_argument("--count", type=int, default=5, help="neighbours of each query (default: 5)")
+    parser.epilog = "example:\n  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --count 3"
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Keep the best of each block of the corpus; memory does not grow with it."""
+    import heapq
+
+    import numpy as np
+
+    from paraphrastic_hf.cli.lines import read_blocks
+    from paraphrastic_hf.cli.models import load_encoder
+    from paraphrastic_hf.encoding.encoder import unit_length
+    from paraphrastic_hf.errors import DataError
+
+    if arguments.count < 1:
+        raise DataError(f"--count must be at least 1, got {arguments.count}")
+    queries = arguments.query
+    if queries == ["-"]:
+        if arguments.corpus == "-":
+            raise DataError("the corpus and the queries cannot both come from standard input")
+        queries = [line for block in read_blocks("-") for line in block]
+    encoder = load_encoder(arguments.model)
+    wanted = unit_length(np.asarray(encoder.encode(queries), np.float32))
+    best: list[list[tuple[float, int, str]]] = [[] for _ in queries]
+    number = 0
+    for block in read_blocks(arguments.corpus):
+        similarity = wanted @ unit_length(np.asarray(encoder.encode(block), np.float32)).T  # (queries, block)
+        keep = min(arguments.count, len(block))
+        nearest = np.argpartition(-similarity, keep - 1, axis=1)[:, :keep]
+        for found, columns, row in zip(best, nearest, similarity, strict=True):
+            found += [(float(row[c]), -(number + int(c)), block[c]) for c in columns]
+            found[:] = heapq.nlargest(arguments.count, found)
+        number += len(block)
+    for query, found in zip(queries, best, strict=True):
+        print(query)
+        for cosine, place, text in found:
+            print(f"  {cosine:.4f}\t{1 - place}\t{text}")

@@ -1,0 +1,34 @@
+"""`paraphrastic score MODEL pairs.tsv`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("model", help="model directory or Hub name")
+    parser.add_argument("pairs", help="two tab-separated texts a line; .gz, .xz, or - for standard input")
+    parser.add_argument("--output", default="-", help="TSV file: similarity, then the line (default: print)")
+    parser.epilog = "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the cosine of each pair before its line."""
+    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    from paraphrastic_hf.cli.models import load_encoder
+    from paraphrastic_hf.encoding.encoder import pairwise_cosine
+    from paraphrastic_hf.errors import DataError
+
+    encoder = load_encoder(arguments.model)
+    number = 0
+    with open_output(arguments.output) as output:
+        for block in read_blocks(arguments.pairs):
+            rows = [line.split("\t") for line in block]
+            for i, row in enumerate(rows, number + 1):
+                if len(row) < 2:
+                    raise DataError(f"{arguments.pairs}:{i} has no tab between two texts: {row[0][:60]!r}")
+            number += len(rows)
+            cosine = pairwise_cosine(*(encoder.encode([row[side] for row in rows]) for side in (0, 1)))
+            output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))

@@ -1,0 +1,69 @@
+"""The bridge to sentence-transformers for encoders its stock modules cannot express.
+
+Averages over words and sentencepieces load as the stock `StaticEmbedding` and need nothing from here. Others
+(TRIGRAM's overlapping n-grams) name `EncoderModule` in their `modules.json`; its dotted name is part of saved
+files. They load with `SentenceTransformer(directory, trust_remote_code=True)` where this package is installed.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sentence_transformers.base.modules.input_module import InputModule
+from torch import Tensor
+
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+
+
+class EncoderModule(InputModule):
+    """Any encoder of this package as the first module of a `SentenceTransformer`.
+
+    Args:
+        encoder: Model and tokenizer.
+
+    Example:
+        >>> from sentence_transformers import SentenceTransformer
+        >>> model = SentenceTransformer("runs/trigram", trust_remote_code=True)  # doctest: +SKIP
+    """
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder.model
+        self._sentence_encoder = encoder
+        self.tokenizer = encoder.tokenizer
+
+    @classmethod
+    def load(cls, model_name_or_path: str, **kwargs: Any) -> Self:
+        """Load a directory or Hub repository written by this package."""
+        return cls(SentenceEncoder.from_pretrained(model_name_or_path))
+
+    def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
+        """Write model and tokenizer; sentence-transformers writes `modules.json`."""
+        self._sentence_encoder.save_pretrained(Path(output_path))
+
+    def preprocess(self, inputs: list[str], prompt: str | None = None, **kwargs: Any) -> dict[str, Tensor]:
+        """Padded ids and mask of texts."""
+        texts = self._prepend_prompt(inputs, prompt) if prompt else inputs
+        ids = self._sentence_encoder.tokenizer.encode_batch(texts)
+        input_ids, mask = ids.padded(np.arange(len(ids)))
+        return {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
+
+    def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Add `token_embeddings` and `sentence_embedding` to the features."""
+        output = self.encoder(features["input_ids"], features["attention_mask"])
+        features["token_embeddings"] = output.last_hidden_state
+        features["sentence_embedding"] = output.sentence_embedding
+        return features
+
+    def get_embedding_dimension(self) -> int:
+        """Numbers in an embedding."""
+        return self._sentence_encoder.dimension
+
+    @property
+    def max_seq_length(self) -> float:
+        """No limit."""
+        return math.inf
