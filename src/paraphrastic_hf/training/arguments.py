@@ -92,7 +92,7 @@ class TrainingArguments:
     margin: float = argument(0.4, help="of the hinge, in cosine units")
     scramble: float = argument(0.0, help="probability that the words of a pair's sentences are shuffled")
     lambda_w: float = argument(0.0, help="regularisation toward the initial embeddings")
-    optimizer: str = argument("adam", help="lazy: it updates the rows a batch uses", choices=("adam", "adagrad"))
+    optimizer: str = argument("adam", help="a step costs the rows a batch uses, not the vocabulary", choices=("adam", "adagrad"))
     learning_rate: float = argument(1e-3, help="of the optimizer")
     schedule: str = argument("constant", help="learning rate over training", choices=("constant", "linear"))
     clip: float = argument(0.0, help="largest gradient norm; 0 for no clipping (the released code never clips)")

@@ -24,7 +24,7 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.training.arguments import RunArguments, TrainingArguments
 from paraphrastic_hf.training.checkpoint import load_latest, save_checkpoint, save_weights
 from paraphrastic_hf.training.megabatch import MiniBatch
-from paraphrastic_hf.training.optimizers import LazyAdam, clip_gradients
+from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients
 
 logger = logging.getLogger(__name__)
 
@@ -153,6 +153,7 @@ class TrainingLoop:
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
                 self._between_mega_batches(log, is_epoch_end, is_last=at.epoch >= epochs)
+        self._settle()
         log.close()
         if self.evaluate is not None and self.best_weights.exists() and at.best_step >= 0:
             from safetensors.torch import load_file
@@ -192,6 +193,11 @@ class TrainingLoop:
         self.optimizer.zero_grad()
         return value
 
+    def _settle(self) -> None:
+        """Bring every row of the table up to date, before weights are saved."""
+        if isinstance(self.optimizer, RowAdam):
+            self.optimizer.catch_up()
+
     def _between_mega_batches(self, log: _Log, is_epoch_end: bool, is_last: bool) -> None:
         """Evaluate and write a checkpoint if due; only here is the state whole without any negatives."""
         at, run = self.progress, self.run_arguments
@@ -201,10 +207,12 @@ class TrainingLoop:
                 score = self.evaluate(self.model)
                 log.write(at.step, development=score)
                 if score > at.best_score:
+                    self._settle()
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)
             self.accelerator.wait_for_everyone()
         if at.step >= at.next_checkpoint or is_last:
+            self._settle()
             at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
             if self.accelerator.is_main_process:
                 save_checkpoint(
@@ -218,13 +226,16 @@ class TrainingLoop:
             self.accelerator.wait_for_everyone()
 
 
-def make_optimizer(model: nn.Module, training: TrainingArguments) -> torch.optim.Optimizer:
-    """Adam or AdaGrad; both update only the rows of the table that have a gradient.
+def make_optimizer(model: SentenceEncoderModel, training: TrainingArguments) -> torch.optim.Optimizer:
+    """Adam or AdaGrad; a step of either costs the rows of the table that the batch uses.
 
-    AdaGrad's lazy form is exact: a row without gradient would not have moved.
+    Both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam it catches up.
     """
-    kinds = {"adam": LazyAdam, "adagrad": torch.optim.Adagrad}
-    return kinds[training.optimizer](model.parameters(), lr=training.learning_rate)
+    if training.optimizer == "adagrad":
+        return torch.optim.Adagrad(model.parameters(), lr=training.learning_rate)
+    optimizer = RowAdam(model.parameters(), lr=training.learning_rate)
+    optimizer.watch(model)
+    return optimizer
 
 
 class _Log:

@@ -6,22 +6,35 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
-class LazyAdam(torch.optim.Optimizer):
-    """Adam (Kingma and Ba, 2015) that, for a row-sparse gradient, reads and writes those rows only.
+class RowAdam(torch.optim.Optimizer):
+    """Adam (Kingma and Ba, 2015) on a large table, at the cost of the rows a batch uses.
 
-    For a row that is in every batch, and for dense gradients, this is Adam. For others it differs from
-    dense Adam in that their moments do not decay, and they do not move, while they are unused. Bias
-    correction counts all steps. (`torch.optim.SparseAdam` makes the same choice.)
+    Dense Adam goes on moving a row after its last gradient, by ever smaller steps; skipping those (as
+    `torch.optim.SparseAdam` does) moves a rare row about ten times less for each use. Here a row makes up
+    its missed steps, in closed form, just before it is next read. With gradient 0 for k steps,
+
+        m <- b1^k m,   v <- b2^k v,
+        w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j lr_{t+j} sqrt(1 - b2^{t+j}) / (1 - b1^{t+j})
+
+    so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the time of
+    catching up. Parameters whose gradients are dense get plain Adam.
+
+    Call `watch(model)` once, so that rows catch up before every forward pass, and `catch_up()` before weights
+    are saved.
 
     Args:
         params: Parameters with dense or row-sparse gradients.
-        lr: Learning rate.
+        lr: Learning rate; may change from step to step.
         betas: Decay of the two moments.
         eps: Added to the denominator.
     """
+
+    WINDOW = 300  # every so many steps all rows catch up, which bounds the rates to remember
 
     def __init__(
         self,
@@ -31,6 +44,29 @@ class LazyAdam(torch.optim.Optimizer):
         eps: float = 1e-8,
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
+        self._rates: list[float] = []  # of the last WINDOW steps: lr sqrt(1 - b2^t) / (1 - b1^t)
+        self._travel: Tensor | None = None
+
+    def watch(self, model: SentenceEncoderModel) -> None:
+        """Have the rows a forward pass reads catch up before it reads them."""
+        table = model.get_input_embeddings().weight
+
+        def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if table in self.state and "last_step" in self.state[table]:
+                ids = args[0] if args else kwargs["input_ids"]
+                used = torch.zeros(len(table), dtype=torch.bool)
+                used[ids.reshape(-1)] = True
+                self._catch_up(table, self.param_groups[0], torch.nonzero(used)[:, 0])
+
+        model.register_forward_pre_hook(before_forward, with_kwargs=True)
+
+    @torch.no_grad()
+    def catch_up(self) -> None:
+        """Bring every row of every table up to the present step."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if "last_step" in self.state[parameter]:
+                    self._catch_up(parameter, group, torch.arange(len(parameter)))
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
@@ -41,26 +77,66 @@ class LazyAdam(torch.optim.Optimizer):
 
     def _update(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
+        rows, values = rows_and_values(grad)
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float64)
             state["first_moment"] = torch.zeros_like(parameter)
             state["second_moment"] = torch.zeros_like(parameter)
+            if rows is not None:
+                state["last_step"] = torch.zeros(len(parameter), dtype=torch.int64)
+        if rows is not None:
+            self._catch_up(parameter, group, rows)  # the rows that only another process has read
         state["step"] += 1
         step, (decay_1, decay_2) = state["step"].item(), group["betas"]
-        rows, values = rows_and_values(grad)
+        correction = (1 - decay_2**step) ** 0.5
+        rate = group["lr"] * correction / (1 - decay_1**step)
         first, second = state["first_moment"], state["second_moment"]
         m = first if rows is None else first.index_select(0, rows)
         v = second if rows is None else second.index_select(0, rows)
         m.lerp_(values, 1 - decay_1)
         v.mul_(decay_2).addcmul_(values, values, value=1 - decay_2)
-        denominator = v.sqrt().div_((1 - decay_2**step) ** 0.5).add_(group["eps"])
-        change = torch.div(m, denominator, out=denominator).mul_(-group["lr"] / (1 - decay_1**step))
+        denominator = v.sqrt().add_(group["eps"] * correction)
+        change = torch.div(m, denominator, out=denominator).mul_(-rate)
         if rows is None:
             parameter.add_(change)
-        else:
-            first.index_copy_(0, rows, m)
-            second.index_copy_(0, rows, v)
-            parameter.index_add_(0, rows, change)
+            return
+        first.index_copy_(0, rows, m)
+        second.index_copy_(0, rows, v)
+        parameter.index_add_(0, rows, change)
+        state["last_step"][rows] = int(step)
+        self._rates = [*self._rates[1 - self.WINDOW :], rate]
+        self._travel = None
+        if int(step) % self.WINDOW == 0:
+            self._catch_up(parameter, group, torch.arange(len(parameter)))
+
+    @torch.no_grad()
+    def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
+        state = self.state[parameter]
+        step = int(state["step"].item())
+        missed = step - state["last_step"][rows]
+        rows, missed = rows[missed > 0], missed[missed > 0]
+        if not len(rows):
+            return
+        decay_1, decay_2 = group["betas"]
+        m = state["first_moment"].index_select(0, rows)
+        v = state["second_moment"].index_select(0, rows)
+        travel = self._travel_by_missed(decay_1 / decay_2**0.5)[missed]
+        eps = group["eps"] * (1 - decay_2**step) ** 0.5
+        change = (m / v.sqrt().add_(eps)).mul_(-travel[:, None])
+        parameter.index_add_(0, rows, change)
+        state["first_moment"].index_copy_(0, rows, m.mul_((decay_1**missed)[:, None]))
+        state["second_moment"].index_copy_(0, rows, v.mul_((decay_2**missed)[:, None]))
+        state["last_step"][rows] = step
+
+    def _travel_by_missed(self, ratio: float) -> Tensor:
+        """`[k]`: the sum in the class docstring over the last k steps."""
+        if self._travel is None:
+            rates = torch.tensor(self._rates, dtype=torch.float64)
+            powers = ratio ** torch.arange(1, len(rates) + 1, dtype=torch.float64)
+            tail = (rates * powers).flip(0).cumsum(0)  # from the newest step back, scaled by the window
+            sums = tail / powers.flip(0) * ratio
+            self._travel = torch.cat([sums.new_zeros(1), sums]).float()
+        return self._travel
 
 
 def rows_and_values(grad: Tensor) -> tuple[Tensor | None, Tensor]:

@@ -39,6 +39,10 @@ from paraphrastic_hf.training.loop import Progress, TrainingLoop
 
 logger = logging.getLogger(__name__)
 
+RUN_FOLDERS = ("work", "checkpoints", "logs", "model.part")
+RUN_FILES = ("recipe.yaml", "run.json", "*.safetensors", "config*.json", "modules.json", "tokenizer*.json",
+             "spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*")  # fmt: skip
+
 
 def train(
     recipe: Recipe,
@@ -154,7 +158,7 @@ def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
     """Make `output` this recipe's, or refuse."""
     record = output / "recipe.yaml"
     if overwrite and record.exists():
-        shutil.rmtree(output)
+        _remove_run(output)
     if record.exists():
         old = record.read_text(encoding="utf-8").splitlines()
         changed = [line.strip() for line in to_yaml(recipe).splitlines() if line not in old]
@@ -170,6 +174,15 @@ def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
         record.write_text(to_yaml(recipe), encoding="utf-8")
     except OSError as error:
         raise CheckpointError(f"cannot write to {output}: {error}") from error
+
+
+def _remove_run(output: Path) -> None:
+    """Remove what a run leaves behind, and nothing else that may lie there."""
+    for folder in RUN_FOLDERS:
+        shutil.rmtree(output / folder, ignore_errors=True)
+    for pattern in RUN_FILES:
+        for path in output.glob(pattern):
+            path.unlink()
 
 
 def _prepare(
