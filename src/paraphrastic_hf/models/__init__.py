@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from paraphrastic_hf.models.averaging import AveragingModel
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (AveragingModel,)
 
@@ -13,3 +14,6 @@ for _model_class in MODEL_CLASSES:
     _config_class = _model_class.config_class
     AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
     AutoModel.register(_config_class, _model_class, exist_ok=True)
+
+# The other tokenizers are stock classes. Any config will do: it is found by its own name.
+AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)

@@ -50,11 +50,8 @@ class Ragged:
         """Number of ids in each of `rows`."""
         return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
 
-    def without(self, unwanted: int) -> Ragged:
-        """The same rows with every occurrence of one id removed."""
-        kept = self.ids != unwanted
-        if kept.all():
-            return self
+    def where(self, kept: np.ndarray) -> Ragged:
+        """The same rows with only the ids marked in `kept`, (tokens,) bool."""
         before = np.concatenate([[0], np.cumsum(kept)])
         return Ragged(self.ids[kept], before[self.offsets])
 

@@ -7,8 +7,9 @@ with the identity rule; and piece scores are rounded to multiples of 1/256, so t
 exact in single precision and equal-score ties fall the same way in both (until one text's summed score
 passes 65,536, some 6,000 pieces; `tokenizer.json` counts that per word, sentencepiece per line).
 
-Ids are sentencepiece's own: 0 `<pad>`, 1 `<unk>`, then pieces. Unknown pieces are dropped, as SP does,
-unless `keep_unknown`.
+Ids are sentencepiece's own: 0 `<pad>`, 1 `<unk>`, then pieces. Unless `keep_unknown`, unknown pieces are
+dropped, as SP does, and with them a bare space mark just before one: it would be all that is left of a
+word in an unknown script, and make any two such words alike.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
@@ -52,6 +54,7 @@ class SubwordTokenizer:
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
         self.vocab_size = self._processor.get_piece_size()
+        self._space_mark_id = self._processor.piece_to_id(SPACE_MARK)
 
     @classmethod
     def train(
@@ -124,7 +127,15 @@ class SubwordTokenizer:
         normalized = [normalize(text, self.lowercase) for text in texts]
         rows = self._processor.encode(normalized, num_threads=self._num_threads)
         ids = Ragged.from_lists(rows)
-        return ids if self.keep_unknown else ids.without(UNKNOWN_ID)
+        return ids if self.keep_unknown else self._without_unknown(ids)
+
+    def _without_unknown(self, ids: Ragged) -> Ragged:
+        is_unknown = ids.ids == UNKNOWN_ID
+        if not is_unknown.any():
+            return ids
+        # Every text starts with a space mark, so a mark never precedes an unknown piece of the next text.
+        is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
+        return ids.where(~(is_unknown | is_bare_mark))
 
     def tokens(self) -> list[str]:
         """The piece of every id."""
@@ -157,8 +168,9 @@ class SubwordTokenizer:
             fast.pre_tokenizer = words
         else:
             alphabet = {p.piece for p in proto.pieces if p.type == NORMAL_PIECE and len(p.piece) == 1}
-            known = Regex(f"[^{_character_ranges(alphabet)}]")
-            fast.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.Split(known, "removed")])
+            unknown = f"[^{_character_ranges(alphabet)}]"
+            cut = pre_tokenizers.Split(Regex(f"{SPACE_MARK}?{unknown}"), "removed")
+            fast.pre_tokenizer = pre_tokenizers.Sequence([words, cut])
         return fast
 
 

@@ -1,0 +1,139 @@
+"""One directory, every loader: ours, transformers with and without the package, sentence-transformers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+TEXTS = ["The cat sleeps.", "", "☃☃", "the <pad> cat <unk>", "the  ﬁsh\u00a0AND the cafe\u0301", "don't", "a\tb\0c"]
+TRAIN = {
+    "sentencepiece": lambda lines: SubwordTokenizer.train(lines, vocab_size=200, character_coverage=1.0),
+    "word": lambda lines: WordTokenizer.train(lines, vocab_size=300),
+    "char_ngram": lambda lines: CharNgramTokenizer.train(lines, vocab_size=1000),
+}
+KINDS = list(TRAIN)
+
+BLOCK = """
+import sys, json
+import numpy as np
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "paraphrastic_hf":
+            raise ImportError("this process must do without " + name)
+directory, output, texts = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+"""
+BLOCKED = BLOCK + "sys.meta_path.insert(0, Block())\n"
+AUTO = """
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+import torch
+config = AutoConfig.from_pretrained(directory, **options)
+tokenizer = AutoTokenizer.from_pretrained(directory, **options)
+model = AutoModel.from_pretrained(directory, **options).eval()
+with torch.no_grad():
+    output_ = model(**tokenizer(texts, padding=True, return_tensors="pt"))
+assert output_.last_hidden_state.shape[0] == len(texts)
+assert torch.equal(output_.pooler_output, output_.sentence_embedding)
+np.save(output, output_.sentence_embedding.numpy())
+"""
+STOCK = """
+from sentence_transformers import SentenceTransformer
+np.save(output, SentenceTransformer(directory, **options).encode(texts))
+"""
+ROUTES = {
+    "transformers after import": BLOCK + "import paraphrastic_hf\noptions = {}\n" + AUTO,
+    "transformers, import last": BLOCK + "import transformers\nimport paraphrastic_hf\noptions = {}\n" + AUTO,
+    "transformers without the package": BLOCKED + "options = {'trust_remote_code': True}\n" + AUTO,
+    "sentence-transformers without the package": BLOCKED + "options = {}\n" + STOCK,
+    "sentence-transformers through the bridge": BLOCK + "options = {'trust_remote_code': True}\n" + STOCK,
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    lines = PAIRS.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
+    tokenizer: TextTokenizer = TRAIN[request.param](lines)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=16))
+    directory = tmp_path_factory.mktemp("models") / request.param
+    SentenceEncoder(model, tokenizer).save_pretrained(directory)
+    return request.param, directory
+
+
+def run(route: str, directory: Path, output: Path) -> np.ndarray:
+    command = [sys.executable, "-c", ROUTES[route], str(directory), str(output), json.dumps(TEXTS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return np.load(output)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_fresh_process_gets_the_same_vectors(route: str, saved: tuple[str, Path], tmp_path: Path) -> None:
+    kind, directory = saved
+    if kind == "char_ngram" and route == "sentence-transformers without the package":
+        pytest.skip("no stock tokenizer can express overlapping n-grams: TRIGRAM goes through the bridge")
+    expected = SentenceEncoder.from_pretrained(directory).encode(TEXTS)
+    # 1e-5 is promised; both sides are means of the same float32 rows, summed in another order
+    np.testing.assert_allclose(run(route, directory, tmp_path / "v.npy"), expected, atol=1e-5)
+
+
+def test_texts_without_known_tokens_are_zero_with_cosine_zero(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    vectors = encoder.encode(["", "☃☃", " \t "])
+    assert not vectors.any()
+    assert encoder.similarity(["", "the cat"], ["the cat", "☃"]).tolist() == [0, 0]
+
+
+def test_batch_size_does_not_change_the_vectors(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    texts = PAIRS.read_text(encoding="utf-8").splitlines()
+    np.testing.assert_allclose(encoder.encode(texts, batch_size=3), encoder.encode(texts), atol=1e-6)
+
+
+def test_odd_texts_are_encoded(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    vectors = encoder.encode(["lone \ud800 surrogate", "nul\0byte", "the cat " * 130_000, "x"])
+    assert np.isfinite(vectors).all()
+    np.testing.assert_array_equal(encoder.encode(["nul\0byte"]), encoder.encode(["nul byte"]))
+
+
+def test_one_text_gives_one_vector_and_normalize_unit_length(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    assert encoder.encode("the cat").shape == (16,)
+    assert np.linalg.norm(encoder.encode("the cat", normalize=True)) == pytest.approx(1, abs=1e-6)
+    assert encoder.encode([]).shape == (0, 16)
+    with pytest.raises(TypeError, match=r"texts\[1\] must be a string, got NoneType"):
+        encoder.encode(["a", None])  # type: ignore[list-item]
+
+
+def test_saving_again_loses_nothing(saved: tuple[str, Path], tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    encoder.save_pretrained(tmp_path / "again")
+    again = SentenceEncoder.from_pretrained(tmp_path / "again")
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+    assert {p.name for p in saved[1].iterdir()} == {p.name for p in (tmp_path / "again").iterdir()}
+
+
+def test_damaged_directories_are_named(saved: tuple[str, Path], tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    with pytest.raises(ModelError, match="no model directory"):
+        SentenceEncoder.from_pretrained(tmp_path / "absent" / "model")
+    encoder.save_pretrained(tmp_path / "cut")
+    weights = tmp_path / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(ModelError, match="cannot load the model in"):
+        SentenceEncoder.from_pretrained(tmp_path / "cut")
+    (tmp_path / "cut" / "config.json").unlink()
+    with pytest.raises(ModelError, match=r"has no config\.json"):
+        SentenceEncoder.from_pretrained(tmp_path / "cut")

@@ -1,0 +1,34 @@
+"""Tiny STS files in the organisers' layout, made from the demo pairs: for tests that need a data folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from paraphrastic_hf.data.similarity import STS17_TRACKS, STS_DATASETS
+
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+
+
+def write_sts(folder: Path) -> Path:
+    """Every file of the `sts` suite, 12 pairs each: paraphrases score 5, strangers 0."""
+    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    lines = [f"{a}\t{b}" for a, b in rows[:6]] + [f"{rows[i][0]}\t{rows[i + 9][1]}" for i in range(6)]
+    gold = [5.0] * 6 + [0.0] * 6
+    for year, names in STS_DATASETS.items():
+        prefix = "STS2016" if year == "2016" else "STS"
+        for name in names:
+            write_lines(folder / f"sts{year[2:]}" / f"{prefix}.input.{name}.txt", lines)
+            write_lines(folder / f"sts{year[2:]}" / f"{prefix}.gs.{name}.txt", gold)
+    for track in STS17_TRACKS.values():
+        write_lines(folder / "sts17" / "STS2017.eval.v1.1" / f"STS.input.{track}.txt", lines)
+        write_lines(folder / "sts17" / "STS2017.gs" / f"STS.gs.{track}.txt", gold)
+    for split in ("dev", "test"):
+        table = [f"genre\tfile\t2012\t1\t{score}\t{line}" for line, score in zip(lines, gold, strict=True)]
+        write_lines(folder / "stsbenchmark" / f"sts-{split}.csv", table)
+    return folder
+
+
+def write_lines(path: Path, lines: list) -> None:
+    """Lines of text, each ended by a newline."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -1,0 +1,60 @@
+"""Correlations and the three averages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.data.similarity import ScoredPairs
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.evaluation.similarity import pearson, score_suite, spearman
+
+ANGLES = {"zero": 0.0, "a": 0.2, "b": 0.7, "c": 1.1, "d": 1.5}
+
+
+def encode(texts: list[str]) -> np.ndarray:
+    """Unit vectors at known angles, so that cosines are known."""
+    return np.array([[np.cos(ANGLES[t]), np.sin(ANGLES[t])] for t in texts])
+
+
+def dataset(name: str, group: str, others: str, scores: list[float]) -> ScoredPairs:
+    return ScoredPairs(name, group, ["zero"] * len(others), list(others), scores)
+
+
+def test_scores_follow_the_definition() -> None:
+    gold = [5.0, 3.0, 4.0, 0.0]
+    score = score_suite(encode, [dataset("x", "2012", "abcd", gold)]).datasets[0]
+    cosines = [np.cos(ANGLES[letter]) for letter in "abcd"]
+    assert score.pearson == pytest.approx(100 * np.corrcoef(cosines, gold)[0, 1])
+    assert score.spearman == pytest.approx(80)  # ranks 4 3 2 1 against 4 2 3 1: 1 - 6 * 2 / 60
+    assert score.pairs == 4
+
+
+def test_the_three_averages_of_a_year() -> None:
+    suite = [dataset("x", "2012", "abcd", [4, 3, 2, 1]), dataset("y", "2012", "ac", [0, 5])]
+    result = score_suite(encode, suite)
+    x, y = (score.pearson for score in result.datasets)
+    (year,) = result.groups
+    assert y == pytest.approx(-100)
+    assert year.mean == pytest.approx((x + y) / 2)
+    assert year.weighted_mean == pytest.approx((4 * x + 2 * y) / 6)
+    cosines = [np.cos(ANGLES[letter]) for letter in "abcdac"]
+    assert year.all_pearson == pytest.approx(100 * np.corrcoef(cosines, [4, 3, 2, 1, 0, 5])[0, 1])
+    assert result.average(["2012"]) == year.mean
+
+
+def test_a_constant_side_correlates_with_nothing() -> None:
+    assert pearson([1, 1, 1], [1, 2, 3]) == spearman([1, 2, 3], [2, 2, 2]) == 0
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.full((2, 2), np.nan), "NaN or infinity for 2 of 2"),
+        (np.ones((3, 2)), r"\(2, dim\), got shape \(3, 2\)"),
+        (np.ones(2), "got shape"),
+    ],
+)
+def test_a_wrong_encoder_is_a_clear_error(vectors: np.ndarray, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        score_suite(lambda texts: vectors, [dataset("x", "2012", "a", [1.0])])

@@ -1,0 +1,68 @@
+"""The package is one sentence, read from left to right: a module imports only from folders to its left."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import paraphrastic_hf
+
+SOURCE = Path(paraphrastic_hf.__file__).parent
+ORDER = [
+    {"errors", "recipe", "registration", "paraphrastic_hf"},
+    {"text", "data"},
+    {"layers"},
+    {"models"},
+    {"losses"},
+    {"encoding"},
+    {"generation"},
+    {"corpus", "mining"},
+    {"metrics"},
+    {"evaluation"},
+    {"training"},
+    {"conversion", "sbert", "hub"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
+MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+
+
+def folder(module: str) -> str:
+    """`paraphrastic_hf.text.word` -> `text`."""
+    return (module.split(".") + ["paraphrastic_hf"])[1]
+
+
+def imports(path: Path) -> set[str]:
+    """Every module of this package a file imports, at the top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return {name for name in found if name.split(".")[0] == "paraphrastic_hf"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_module_imports_only_from_folders_to_its_left(path: Path) -> None:
+    if path.name == "__init__.py" and path.parent == Path("."):
+        return  # the public names point right, lazily
+    own = path.parts[0].removesuffix(".py")
+    for module in imports(path):
+        theirs = folder(module)
+        is_left = LEVEL[theirs] < LEVEL[own] or theirs == own or {own, theirs} == {"text", "data"}
+        assert is_left, f"{path} imports {module}, which is not to its left"
+
+
+def test_text_and_data_import_no_torch() -> None:
+    for path in MODULES:
+        if path.parts[0] in {"text", "data"}:
+            source = (SOURCE / path).read_text(encoding="utf-8")
+            assert "import torch" not in source, path
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_files_stay_small(path: Path) -> None:
+    assert len((SOURCE / path).read_text(encoding="utf-8").splitlines()) <= 400

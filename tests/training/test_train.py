@@ -1,0 +1,203 @@
+"""A whole run, on the repository's own text: learning, resuming, refusing, two processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.train import train
+
+ROOT = Path(__file__).parents[2]
+PAIRS = ROOT / "recipes" / "demo" / "pairs.tsv"
+SMALL = ["--vocab_size", "250", "--hidden_size", "24", "--batch_size", "8", "--development", "none"]
+SMALL += ["--mega_batch", "3", "--anneal_steps", "4", "--epochs", "4"]
+
+
+def small_recipe(folder: Path, *overrides: str, sources: str | None = None) -> Recipe:
+    path = folder / "recipe.yaml"
+    path.write_text(f"data: {{sources: [{json.dumps(sources or str(PAIRS))}]}}", encoding="utf-8")
+    return load_recipe(Recipe, path, [*SMALL, *overrides])
+
+
+def weights(output: Path) -> torch.Tensor:
+    return load_file(output / "model.safetensors")["embedding.weight"]
+
+
+def learning(kind: str, size: str, folder: Path) -> float:
+    """How much nearer paraphrases are than strangers after training, in cosine units."""
+    settings = ["--kind", kind] if kind == "averaging" else ["--tokenizer.kind", kind]
+    settings += ["--vocab_size", size, "--epochs", "30", "--learning_rate", "1e-2", "--anneal_steps", "0"]
+    train(small_recipe(folder, *settings), folder / "out", progress=False)
+    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    first, second = zip(*rows, strict=True)
+    encoder = SentenceEncoder.from_pretrained(folder / "out")
+    together = encoder.similarity(first, second).mean()
+    apart = encoder.similarity(first, second[1:] + second[:1]).mean()
+    return float(together - apart)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("sentencepiece", "250"), ("word", "400"), ("char_ngram", "2000")])
+def test_every_tokenizer_learns_to_tell_paraphrases_from_strangers(
+    kind: str, size: str, tmp_path: Path
+) -> None:
+    assert learning(kind, size, tmp_path) > 0.6
+
+
+@pytest.mark.parametrize("setting", ["max", "mix", "rand"])
+def test_a_run_is_a_function_of_its_seed(setting: str, tmp_path: Path) -> None:
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        recipe = small_recipe(tmp_path, "--negatives", setting, "--embedding_dropout", "0.2", "--seed", seed)
+        train(recipe, tmp_path / name, progress=False)
+    assert torch.equal(weights(tmp_path / "a"), weights(tmp_path / "b"))
+    assert not torch.equal(weights(tmp_path / "a"), weights(tmp_path / "c"))
+
+
+@pytest.mark.parametrize("option", [["--optimizer", "adagrad"], ["--lambda_w", "0.1"], ["--clip", "0.1"],
+                                    ["--scramble", "0.5"], ["--precision", "bf16"], ["--schedule", "linear"],
+                                    ["--pool", "opposite_side"], ["--exclude", "clusters"],
+                                    ["--word_dropout", "0.3"]], ids=lambda option: option[0])  # fmt: skip
+def test_each_option_trains_and_changes_the_result(option: list[str], tmp_path: Path) -> None:
+    train(small_recipe(tmp_path), tmp_path / "plain", progress=False)
+    train(small_recipe(tmp_path, *option), tmp_path / "other", progress=False)
+    same = torch.equal(weights(tmp_path / "plain"), weights(tmp_path / "other"))
+    # Order does not matter to an average, and no sentence here is in two pairs.
+    assert same == (option[0] in {"--exclude"} or (option[0] == "--scramble" and same))
+    assert torch.isfinite(weights(tmp_path / "other")).all()
+
+
+KILLED = """
+import sys, time
+from paraphrastic_hf.training import loop
+step = loop.TrainingLoop._step
+def slow(self, *arguments):
+    time.sleep(0.02)
+    return step(self, *arguments)
+loop.TrainingLoop._step = slow
+from paraphrastic_hf.cli.main import main
+main(["train", sys.argv[1], "--output", sys.argv[2], "--quiet"])
+"""
+
+
+def test_kill_9_and_resume_gives_bit_equal_weights(tmp_path: Path) -> None:
+    recipe = small_recipe(
+        tmp_path, "--embedding_dropout", "0.3", "--negatives", "mix", "--epochs", "12", "--checkpoint_every", "5"
+    )
+    train(recipe, tmp_path / "whole", progress=False)
+    path, broken = tmp_path / "resolved.yaml", tmp_path / "broken"
+    path.write_text(to_yaml(recipe), encoding="utf-8")
+    kills = 0
+    for seconds_after_a_checkpoint in (0.05, 0.3):
+        before = set((broken / "checkpoints").glob("step-*"))
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(broken)])
+        deadline = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < deadline:
+            if set((broken / "checkpoints").glob("step-??????????")) - before:
+                time.sleep(seconds_after_a_checkpoint)
+                process.send_signal(signal.SIGKILL)
+                kills += process.wait() == -signal.SIGKILL
+                break
+            time.sleep(0.005)
+        process.wait()
+    assert kills >= 1
+    assert not (broken / "model.safetensors").exists()
+    train(recipe, broken, progress=False)
+    assert torch.equal(weights(tmp_path / "whole"), weights(broken))
+
+
+TWO = """
+import sys
+from accelerate import PartialState
+from paraphrastic_hf.cli.main import main
+assert PartialState().num_processes == 2, PartialState().num_processes
+sys.exit(main(["train", sys.argv[1], "--output", sys.argv[2], "--quiet"]))
+"""
+
+
+@pytest.mark.parametrize("batch_size", ["8", "7"])
+def test_two_processes_train_as_one_does(batch_size: str, tmp_path: Path) -> None:
+    recipe = small_recipe(
+        tmp_path, "--embedding_dropout", "0", "--batch_size", batch_size, "--optimizer", "adagrad", "--clip", "0.5"
+    )
+    train(recipe, tmp_path / "one", progress=False)
+    (tmp_path / "resolved.yaml").write_text(to_yaml(recipe), encoding="utf-8")
+    (tmp_path / "two.py").write_text(TWO, encoding="utf-8")
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+    command += [str(tmp_path / "two.py"), str(tmp_path / "resolved.yaml"), str(tmp_path / "two")]
+    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    # Sums in another order: single precision over a few dozen steps.
+    torch.testing.assert_close(weights(tmp_path / "two"), weights(tmp_path / "one"), atol=2e-4, rtol=1e-3)
+
+
+def test_the_best_checkpoint_is_the_finished_model(tmp_path: Path, sts_folder: Path) -> None:
+    recipe = small_recipe(tmp_path, "--development", "stsb-dev", "--evaluate_every", "2")
+    result = train(recipe, tmp_path / "out", data_root=sts_folder.parent, progress=False)
+    log = [json.loads(line) for line in (tmp_path / "out/logs/train.jsonl").read_text().splitlines()]
+    scores = {line["step"]: line["development"] for line in log if "development" in line}
+    assert result.best_score == max(scores.values()) == scores[result.best_step]
+
+
+def test_a_finished_run_is_left_alone_and_another_recipe_refused(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path)
+    first = train(recipe, tmp_path / "out", progress=False)
+    before = (tmp_path / "out" / "model.safetensors").stat().st_mtime_ns
+    assert train(recipe, tmp_path / "out", progress=False) == first
+    assert (tmp_path / "out" / "model.safetensors").stat().st_mtime_ns == before
+    with pytest.raises(RecipeError, match=r"another recipe.*margin: 0.5.*--overwrite"):
+        train(small_recipe(tmp_path, "--margin", "0.5"), tmp_path / "out", progress=False)
+    train(small_recipe(tmp_path, "--margin", "0.5"), tmp_path / "out", overwrite=True, progress=False)
+
+
+def test_a_folder_that_is_not_ours_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("mine")
+    with pytest.raises(RecipeError, match="not empty"):
+        train(small_recipe(tmp_path), tmp_path / "out", overwrite=True, progress=False)
+    assert (tmp_path / "out" / "thesis.tex").exists()
+
+
+def test_datasets_objects_are_trained_on(tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    dataset = datasets.Dataset.from_dict({"id": range(60), "a": [r[0] for r in rows], "b": [r[1] for r in rows]})
+    half = tmp_path / "half.tsv"
+    half.write_text("".join("\t".join(row) + "\n" for row in rows[:30]), encoding="utf-8")
+    result = train(
+        small_recipe(tmp_path, sources=str(half)), tmp_path / "out", datasets=[dataset], progress=False
+    )
+    assert result.pairs == 4 * 90
+
+
+def test_an_empty_training_set_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "empty.tsv").write_text("only one column\n\t\n")
+    with pytest.raises(DataError, match=r"no usable sentence pair: 2 rows skipped"):
+        train(small_recipe(tmp_path, sources=str(tmp_path / "empty.tsv")), tmp_path / "out", progress=False)
+
+
+def test_a_vocabulary_larger_than_the_text_is_a_clear_error(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, "--tokenizer.kind", "word", "--vocab_size", "9999", "--hard_vocab_limit", "true")
+    with pytest.raises(DataError, match="vocab_size is 9999"):
+        train(recipe, tmp_path / "out", progress=False)
+
+
+def test_zero_epochs_save_the_random_table(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, "--epochs", "0")
+    train(recipe, tmp_path / "out", progress=False)
+    table = weights(tmp_path / "out").numpy()
+    assert np.all(table[0] == 0)
+    assert abs(table[1:].std() - 1) < 0.05
