@@ -1,4 +1,5 @@
-"""Build the wheel, unpack it into an empty folder, and use it from there, away from the source tree."""
+"""Build the wheel, unpack it into an empty folder, and use it from there, away from the source
+tree."""
 
 from __future__ import annotations
 
@@ -14,21 +15,28 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import paraphrastic_hf
-assert Path(paraphrastic_hf.__file__).is_relative_to(Path(sys.argv[1]).resolve()), paraphrastic_hf.__file__
-from paraphrastic_hf.cli.main import main
-assert main(["train", sys.argv[2], "--output", "model", "--quiet", "--sources", sys.argv[3]]) == 0
-from transformers import AutoModel, AutoTokenizer
-model, tokenizer = AutoModel.from_pretrained("model").eval(), AutoTokenizer.from_pretrained("model")
-vector = model(**tokenizer("the cat sleeps", return_tensors="pt")).sentence_embedding
-assert vector.shape == (1, 64)
-print("wheel: imported, trained and loaded from an empty folder")
+assert Path(paraphrastic_hf.__file__).is_relative_to(Path(sys.argv[1]).resolve()),
+paraphrastic_hf.__file__ from paraphrastic_hf.cli.main import main assert main(["train",
+sys.argv[2], "--output", "model", "--quiet", "--sources", sys.argv[3]]) == 0 from transformers
+import AutoModel, AutoTokenizer model, tokenizer = AutoModel.from_pretrained("model").eval(),
+AutoTokenizer.from_pretrained("model") vector = model(**tokenizer("the cat sleeps",
+return_tensors="pt")).sentence_embedding assert vector.shape == (1, 64) print("wheel: imported,
+trained and loaded from an empty folder")
 """
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder).resolve()
-        build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(here / "dist"), str(ROOT)]
+        build = [
+            sys.executable,
+            "-m",
+            "build",
+            "--wheel",
+            "--outdir",
+            str(here / "dist"),
+            str(ROOT),
+        ]
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
         (wheel,) = (here / "dist").glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:

@@ -1,4 +1,5 @@
-"""The package is one sentence, read from left to right: a module imports only from folders to its left."""
+"""The package is one sentence, read from left to right: a module imports only from folders to its
+left."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 def folder(module: str) -> str:
     """`paraphrastic_hf.text.word` -> `text`."""
-    return (module.split(".") + ["paraphrastic_hf"])[1]
+    return [*module.split("."), "paraphrastic_hf"][1]
 
 
 def imports(path: Path) -> set[str]:

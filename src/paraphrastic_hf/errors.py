@@ -1,10 +1,12 @@
-"""The errors this package raises on purpose. Each message names the thing, the value and the way out."""
+"""The errors this package raises on purpose. Each message names the thing, the value and the way
+out."""
 
 from __future__ import annotations
 
 
 class ParaphrasticError(Exception):
-    """Base of every error raised on purpose; the command line prints its message without a traceback."""
+    """Base of every error raised on purpose; the command line prints its message without a
+    traceback."""
 
 
 class RecipeError(ParaphrasticError, ValueError):

@@ -1,8 +1,8 @@
 """YAML recipes to argument dataclasses and back.
 
 A recipe is a YAML file whose keys are the fields of a (nested) dataclass. One definition serves the
-file, the command line (`--margin 0.5` or `--training.margin 0.5`) and the help text. No knowledge of
-training lives here: the dataclasses are in `training/arguments.py`.
+file, the command line (`--margin 0.5` or `--training.margin 0.5`) and the help text. No knowledge
+of training lives here: the dataclasses are in `training/arguments.py`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
             values make a list.
 
     Raises:
-        RecipeError: Missing or malformed file, an unknown key (the nearest valid name is suggested),
-            or a value of the wrong type.
+        RecipeError: Missing or malformed file, an unknown key (the nearest valid name is
+            suggested), or a value of the wrong type.
 
     Example:
         >>> import tempfile
@@ -61,14 +61,17 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
     except yaml.YAMLError as error:
         raise RecipeError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(mapping, dict):
-        raise RecipeError(f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}")
+        raise RecipeError(
+            f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
+        )
     for key, value in parse_overrides(overrides):
         set_key(cls, mapping, key, value)
     return build(cls, mapping)
 
 
 def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
-    """`["--margin", "0.5", "--sources", "a.tsv", "b.tsv"]` -> `[("margin", 0.5), ("sources", [...])]`."""
+    """`["--margin", "0.5", "--sources", "a.tsv", "b.tsv"]` -> `[("margin", 0.5), ("sources",
+    [...])]`."""
     groups: list[tuple[str, list[str]]] = []
     for item in arguments:
         if item.startswith("--"):
@@ -141,7 +144,9 @@ def build(cls: type[T], mapping: Any, where: str = "") -> T:
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for key in mapping:
         if key not in fields:
-            raise RecipeError(f"unknown recipe key {_join(where, key)!r}; {_nearest(str(key), fields)}")
+            raise RecipeError(
+                f"unknown recipe key {_join(where, key)!r}; {_nearest(str(key), fields)}"
+            )
     values = {}
     for name, field in fields.items():
         place = _join(where, name)
@@ -149,9 +154,13 @@ def build(cls: type[T], mapping: Any, where: str = "") -> T:
             values[name] = _convert(hints[name], mapping[name], place)
             choices = field.metadata.get("choices", ())
             if choices and values[name] not in choices:
-                raise RecipeError(f"{place} must be one of {', '.join(choices)}, got {values[name]!r}")
+                raise RecipeError(
+                    f"{place} must be one of {', '.join(choices)}, got {values[name]!r}"
+                )
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise RecipeError(f"{place} is missing: {field.metadata.get('help', 'a value is needed')}")
+            raise RecipeError(
+                f"{place} is missing: {field.metadata.get('help', 'a value is needed')}"
+            )
     return cls(**values)
 
 
@@ -162,7 +171,9 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in options:
             return None
-        return _convert(next(option for option in options if option is not type(None)), value, where)
+        return _convert(
+            next(option for option in options if option is not type(None)), value, where
+        )
     if origin is list:
         items = value if isinstance(value, list) else [value]
         return [_convert(options[0], item, f"{where}[{i}]") for i, item in enumerate(items)]
@@ -195,4 +206,8 @@ def _join(where: str, name: object) -> str:
 def _nearest(key: str, names: typing.Iterable[str]) -> str:
     by_leaf = {name.rsplit(".", 1)[-1]: name for name in names}
     close = difflib.get_close_matches(key.rsplit(".", 1)[-1], by_leaf, n=1, cutoff=0.5)
-    return f"did you mean {by_leaf[close[0]]!r}?" if close else f"the keys are {', '.join(sorted(by_leaf))}"
+    return (
+        f"did you mean {by_leaf[close[0]]!r}?"
+        if close
+        else f"the keys are {', '.join(sorted(by_leaf))}"
+    )

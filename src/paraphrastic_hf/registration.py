@@ -1,10 +1,10 @@
 """Makes transformers' Auto classes know this package's, without importing transformers first.
 
-`import paraphrastic_hf` must be cheap (the command line, the metric), yet the Auto classes must work after
-it. `paraphrastic_hf.models` registers its classes when it is imported; this module has it imported by
-the first `from_pretrained` of `AutoConfig` (through which every Auto model, pipeline and
-sentence-transformers module goes) or `AutoTokenizer`. Nothing happens earlier: transformers' Auto modules
-load while it is half imported itself.
+`import paraphrastic_hf` must be cheap (the command line, the metric), yet the Auto classes must
+work after it. `paraphrastic_hf.models` registers its classes when it is imported; this module has
+it imported by the first `from_pretrained` of `AutoConfig` (through which every Auto model, pipeline
+and sentence-transformers module goes) or `AutoTokenizer`. Nothing happens earlier: transformers'
+Auto modules load while it is half imported itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def register_on_first_use() -> None:
 
 
 def _arm(module: ModuleType) -> None:
-    """Have the Auto class's next `from_pretrained` import our models first, then be itself again."""
+    """Have the Auto class's next `from_pretrained` import our models first, then be itself
+    again."""
     auto_class: Any = getattr(module, AUTO_CLASSES[module.__name__])
     original = auto_class.__dict__["from_pretrained"]
 

@@ -1,8 +1,9 @@
 """The bridge to sentence-transformers for encoders its stock modules cannot express.
 
-Averages over words and sentencepieces load as the stock `StaticEmbedding` and need nothing from here. Others
-(TRIGRAM's overlapping n-grams) name `EncoderModule` in their `modules.json`; its dotted name is part of saved
-files. They load with `SentenceTransformer(directory, trust_remote_code=True)` where this package is installed.
+Averages over words and sentencepieces load as the stock `StaticEmbedding` and need nothing from
+here. Others (TRIGRAM's overlapping n-grams) name `EncoderModule` in their `modules.json`; its
+dotted name is part of saved files. They load with `SentenceTransformer(directory,
+trust_remote_code=True)` where this package is installed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class EncoderModule(InputModule):
         """Write model and tokenizer; sentence-transformers writes `modules.json`."""
         self._sentence_encoder.save_pretrained(Path(output_path))
 
-    def preprocess(self, inputs: list[str], prompt: str | None = None, **kwargs: Any) -> dict[str, Tensor]:
+    def preprocess(
+        self, inputs: list[str], prompt: str | None = None, **kwargs: Any
+    ) -> dict[str, Tensor]:
         """Padded ids and mask of texts."""
         texts = self._prepend_prompt(inputs, prompt) if prompt else inputs
         ids = self._sentence_encoder.tokenizer.encode_batch(texts)

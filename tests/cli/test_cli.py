@@ -41,15 +41,32 @@ def test_help_imports_no_torch_and_starts_at_once(command: list[str]) -> None:
     )
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", program, *command, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "usage: paraphrastic" in done.stdout
-    assert time.perf_counter() - start < 5  # half a second on a quiet machine; the import check is the guard
+    assert (
+        time.perf_counter() - start < 5
+    )  # half a second on a quiet machine; the import check is the guard
 
 
 def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes("the cat\n\nthe dog\xff\n".encode("latin-1"))
-    assert main(["encode", model, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.npy"), "--quiet"]) == 0
+    assert (
+        main(
+            [
+                "encode",
+                model,
+                str(tmp_path / "in.txt"),
+                "--output",
+                str(tmp_path / "out.npy"),
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     vectors = np.load(tmp_path / "out.npy")
     assert vectors.shape == (3, 32)
     assert vectors.dtype == np.float32
@@ -60,27 +77,54 @@ def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path
 def test_encode_reads_and_writes_streams(model: str) -> None:
     done = shell("encode", model, "-", "--normalize", text="the cat\nthe dog\n")
     rows = np.array([[float(x) for x in line.split("\t")] for line in done.stdout.splitlines()])
-    np.testing.assert_allclose(rows, SentenceEncoder.from_pretrained(model).encode(["the cat", "the dog"], normalize=True), atol=1e-6)
+    np.testing.assert_allclose(
+        rows,
+        SentenceEncoder.from_pretrained(model).encode(["the cat", "the dog"], normalize=True),
+        atol=1e-6,
+    )
 
 
-def test_score_puts_the_cosine_before_each_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_puts_the_cosine_before_each_line(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["score", model, str(DEMO / "questions.tsv")]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert len(lines) == 4
     assert all(-1 <= float(line[0]) <= 1 and len(line) == 3 for line in lines)
 
 
-def test_score_names_the_bad_line(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_names_the_bad_line(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "p.tsv").write_text("a\tb\nno tab here\n")
     assert main(["score", model, str(tmp_path / "p.tsv"), "--output", str(tmp_path / "o.tsv")]) == 2
     assert "p.tsv:2 has no tab" in capsys.readouterr().err
     assert not (tmp_path / "o.tsv").exists()
 
 
-def test_the_nearest_neighbour_of_a_line_is_itself(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [line.split("\t")[0] for line in (DEMO / "pairs.tsv").read_text(encoding="utf-8").splitlines()]
+def test_the_nearest_neighbour_of_a_line_is_itself(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        line.split("\t")[0]
+        for line in (DEMO / "pairs.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
-    assert main(["neighbours", model, str(tmp_path / "corpus.txt"), "--query", lines[17], lines[3], "--count", "2"]) == 0
+    assert (
+        main(
+            [
+                "neighbours",
+                model,
+                str(tmp_path / "corpus.txt"),
+                "--query",
+                lines[17],
+                lines[3],
+                "--count",
+                "2",
+            ]
+        )
+        == 0
+    )
     output = capsys.readouterr().out.splitlines()
     assert output[1] == f"  1.0000\t18\t{lines[17]}"
     assert output[4] == f"  1.0000\t4\t{lines[3]}"
@@ -90,14 +134,27 @@ def test_the_nearest_neighbour_of_a_line_is_itself(model: str, tmp_path: Path, c
     ("arguments", "message"),
     [
         (["train", "absent.yaml", "--output", "x"], "cannot read the recipe absent.yaml"),
-        (["train", str(DEMO / "demo.yaml"), "--output", "x", "--margim", "1"], "did you mean 'training.margin'?"),
-        (["train", str(DEMO / "demo.yaml"), "--output", "x", "--sources", "none.tsv"], "none.tsv is not in"),
+        (
+            ["train", str(DEMO / "demo.yaml"), "--output", "x", "--margim", "1"],
+            "did you mean 'training.margin'?",
+        ),
+        (
+            ["train", str(DEMO / "demo.yaml"), "--output", "x", "--sources", "none.tsv"],
+            "none.tsv is not in",
+        ),
         (["encode", "absent/model/dir", "x.txt"], "absent/model/dir is no model directory"),
-        (["evaluate", "absent/model/dir", "--data-dir", "x"], "absent/model/dir is no model directory"),
+        (
+            ["evaluate", "absent/model/dir", "--data-dir", "x"],
+            "absent/model/dir is no model directory",
+        ),
     ],
 )
 def test_mistakes_are_one_line_with_the_way_out(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2

@@ -1,4 +1,5 @@
-"""One directory, every loader: ours, transformers with and without the package, sentence-transformers."""
+"""One directory, every loader: ours, transformers with and without the package, sentence-
+transformers."""
 
 from __future__ import annotations
 
@@ -18,9 +19,19 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
-TEXTS = ["The cat sleeps.", "", "☃☃", "the <pad> cat <unk>", "the  ﬁsh\u00a0AND the cafe\u0301", "don't", "a\tb\0c"]
+TEXTS = [
+    "The cat sleeps.",
+    "",
+    "☃☃",
+    "the <pad> cat <unk>",
+    "the  ﬁsh\u00a0AND the cafe\u0301",
+    "don't",
+    "a\tb\0c",
+]
 TRAIN = {
-    "sentencepiece": lambda lines: SubwordTokenizer.train(lines, vocab_size=200, character_coverage=1.0),
+    "sentencepiece": lambda lines: SubwordTokenizer.train(
+        lines, vocab_size=200, character_coverage=1.0
+    ),
     "word": lambda lines: WordTokenizer.train(lines, vocab_size=300),
     "char_ngram": lambda lines: CharNgramTokenizer.train(lines, vocab_size=1000),
 }
@@ -54,15 +65,21 @@ np.save(output, SentenceTransformer(directory, **options).encode(texts))
 """
 ROUTES = {
     "transformers after import": BLOCK + "import paraphrastic_hf\noptions = {}\n" + AUTO,
-    "transformers, import last": BLOCK + "import transformers\nimport paraphrastic_hf\noptions = {}\n" + AUTO,
+    "transformers, import last": BLOCK
+    + "import transformers\nimport paraphrastic_hf\noptions = {}\n"
+    + AUTO,
     "transformers without the package": BLOCKED + "options = {'trust_remote_code': True}\n" + AUTO,
     "sentence-transformers without the package": BLOCKED + "options = {}\n" + STOCK,
-    "sentence-transformers through the bridge": BLOCK + "options = {'trust_remote_code': True}\n" + STOCK,
+    "sentence-transformers through the bridge": BLOCK
+    + "options = {'trust_remote_code': True}\n"
+    + STOCK,
 }
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def saved(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
     lines = PAIRS.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
     tokenizer: TextTokenizer = TRAIN[request.param](lines)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=16))
@@ -79,10 +96,14 @@ def run(route: str, directory: Path, output: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_fresh_process_gets_the_same_vectors(route: str, saved: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_fresh_process_gets_the_same_vectors(
+    route: str, saved: tuple[str, Path], tmp_path: Path
+) -> None:
     kind, directory = saved
     if kind == "char_ngram" and route == "sentence-transformers without the package":
-        pytest.skip("no stock tokenizer can express overlapping n-grams: TRIGRAM goes through the bridge")
+        pytest.skip(
+            "no stock tokenizer can express overlapping n-grams: TRIGRAM goes through the bridge"
+        )
     expected = SentenceEncoder.from_pretrained(directory).encode(TEXTS)
     # 1e-5 is promised; both sides are means of the same float32 rows, summed in another order
     np.testing.assert_allclose(run(route, directory, tmp_path / "v.npy"), expected, atol=1e-5)
@@ -98,7 +119,9 @@ def test_texts_without_known_tokens_are_zero_with_cosine_zero(saved: tuple[str, 
 def test_batch_size_does_not_change_the_vectors(saved: tuple[str, Path]) -> None:
     encoder = SentenceEncoder.from_pretrained(saved[1])
     texts = PAIRS.read_text(encoding="utf-8").splitlines()
-    np.testing.assert_allclose(encoder.encode(texts, batch_size=3), encoder.encode(texts), atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.encode(texts, batch_size=3), encoder.encode(texts), atol=1e-6
+    )
 
 
 def test_odd_texts_are_encoded(saved: tuple[str, Path]) -> None:

@@ -1,4 +1,5 @@
-"""Tiny STS files in the organisers' layout, made from the demo pairs: for tests that need a data folder."""
+"""Tiny STS files in the organisers' layout, made from the demo pairs: for tests that need a data
+folder."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 def write_sts(folder: Path) -> Path:
     """Every file of the `sts` suite, 12 pairs each: paraphrases score 5, strangers 0."""
     rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    lines = [f"{a}\t{b}" for a, b in rows[:6]] + [f"{rows[i][0]}\t{rows[i + 9][1]}" for i in range(6)]
+    lines = [f"{a}\t{b}" for a, b in rows[:6]] + [
+        f"{rows[i][0]}\t{rows[i + 9][1]}" for i in range(6)
+    ]
     gold = [5.0] * 6 + [0.0] * 6
     for year, names in STS_DATASETS.items():
         prefix = "STS2016" if year == "2016" else "STS"
@@ -23,7 +26,10 @@ def write_sts(folder: Path) -> Path:
         write_lines(folder / "sts17" / "STS2017.eval.v1.1" / f"STS.input.{track}.txt", lines)
         write_lines(folder / "sts17" / "STS2017.gs" / f"STS.gs.{track}.txt", gold)
     for split in ("dev", "test"):
-        table = [f"genre\tfile\t2012\t1\t{score}\t{line}" for line, score in zip(lines, gold, strict=True)]
+        table = [
+            f"genre\tfile\t2012\t1\t{score}\t{line}"
+            for line, score in zip(lines, gold, strict=True)
+        ]
         write_lines(folder / "stsbenchmark" / f"sts-{split}.csv", table)
     return folder
 

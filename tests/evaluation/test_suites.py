@@ -19,7 +19,9 @@ class Letters:
     """An encoder: counts of letters."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[text.count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts], float)
+        return np.array(
+            [[text.count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts], float
+        )
 
 
 def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:
@@ -28,7 +30,9 @@ def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> N
     assert results["averages"]["mean"] > 50  # paraphrases share letters
     paths = write_report(results, tmp_path / "report")
     assert json.loads(paths[0].read_text(encoding="utf-8"))["averages"] == results["averages"]
-    assert f"| **letters** | {results['groups'][0]['mean']:.1f} |" in paths[1].read_text(encoding="utf-8")
+    assert f"| **letters** | {results['groups'][0]['mean']:.1f} |" in paths[1].read_text(
+        encoding="utf-8"
+    )
     assert paths[2].read_bytes().startswith(b"\x89PNG")
 
 

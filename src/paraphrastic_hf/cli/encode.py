@@ -11,7 +11,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("model", help="model directory or Hub name")
     parser.add_argument("texts", help="one text a line; .gz, .xz, or - for standard input")
-    parser.add_argument("--output", default="-", help=".npy file (texts, dim) float32; - prints tab-separated rows")
+    parser.add_argument(
+        "--output", default="-", help=".npy file (texts, dim) float32; - prints tab-separated rows"
+    )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.epilog = (
@@ -40,7 +42,9 @@ def run(arguments: argparse.Namespace) -> None:
                 if arguments.normalize:
                     vectors = unit_length(vectors)
                 if writer is None:
-                    sys.stdout.writelines("\t".join(map(repr, row)) + "\n" for row in vectors.tolist())
+                    sys.stdout.writelines(
+                        "\t".join(map(repr, row)) + "\n" for row in vectors.tolist()
+                    )
                 else:
                     writer.write(vectors)
                 bar.update(len(block))

@@ -10,13 +10,17 @@ from paraphrastic_hf.errors import DataError
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="model directory or Hub name; any sentence-transformers model will do")
+    parser.add_argument(
+        "model", help="model directory or Hub name; any sentence-transformers model will do"
+    )
     parser.add_argument("--suite", default="sts", help="evaluation suite (default: sts)")
-    parser.add_argument("--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)")
+    parser.add_argument(
+        "--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)"
+    )
     parser.add_argument("--output", help="folder for results.json, results.md and sts.png")
     parser.add_argument("--name", help="what to call the model in the report")
     parser.epilog = (
-        "example:\n  paraphrastic evaluate runs/sp --suite sts --data-dir DATA/eval --output runs/sp/evaluation"
+        "example:\n  paraphrastic evaluate runs/sp --data-dir DATA/eval --output runs/sp/evaluation"
     )
     parser.set_defaults(run=run)
 

@@ -19,7 +19,8 @@ BLOCK = 16384
 def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
     """Lines of a file or of standard input, `size` at a time.
 
-    Lines end at a newline only. A byte that is not UTF-8 becomes U+FFFD, so that every line keeps its place.
+    Lines end at a newline only. A byte that is not UTF-8 becomes U+FFFD, so that every line keeps
+    its place.
 
     Raises:
         DataError: The file cannot be opened or is damaged.

@@ -1,4 +1,5 @@
-"""`paraphrastic COMMAND`: finds the command's module and runs it; nothing else is imported for `--help`."""
+"""`paraphrastic COMMAND`: finds the command's module and runs it; nothing else is imported for
+`--help`."""
 
 from __future__ import annotations
 
@@ -25,16 +26,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="paraphrastic",
-        description="Paraphrastic sentence representations: train, evaluate and use small sentence encoders.",
+        description="Train, evaluate and use small paraphrastic sentence encoders.",
         epilog="`paraphrastic COMMAND --help` explains a command, with examples.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"paraphrastic {paraphrastic_hf.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"paraphrastic {paraphrastic_hf.__version__}"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((item for item in arguments if not item.startswith("-")), None)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
-            name, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
+            name,
+            help=summary,
+            description=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == chosen:
             importlib.import_module(f"paraphrastic_hf.cli.{name}").configure(command)

@@ -26,4 +26,6 @@ def load_encoder(name: str) -> Any:
 
             return SentenceTransformer(name)
         except Exception as theirs:
-            raise ModelError(f"cannot load {name}: {ours}; sentence-transformers: {theirs}") from theirs
+            raise ModelError(
+                f"cannot load {name}: {ours}; sentence-transformers: {theirs}"
+            ) from theirs

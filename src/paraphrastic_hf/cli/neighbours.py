@@ -9,9 +9,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("model", help="model directory or Hub name")
     parser.add_argument("corpus", help="one text a line; .gz, .xz, or - for standard input")
-    parser.add_argument("--query", nargs="+", required=True, help="texts to look for; - reads them from standard input")
-    parser.add_argument("--count", type=int, default=5, help="neighbours of each query (default: 5)")
-    parser.epilog = "example:\n  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --count 3"
+    parser.add_argument(
+        "--query",
+        nargs="+",
+        required=True,
+        help="texts to look for; - reads them from standard input",
+    )
+    parser.add_argument(
+        "--count", type=int, default=5, help="neighbours of each query (default: 5)"
+    )
+    parser.epilog = (
+        "example:\n"
+        "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --count 3"
+    )
     parser.set_defaults(run=run)
 
 
@@ -38,7 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     best: list[list[tuple[float, int, str]]] = [[] for _ in queries]
     number = 0
     for block in read_blocks(arguments.corpus):
-        similarity = wanted @ unit_length(np.asarray(encoder.encode(block), np.float32)).T  # (queries, block)
+        similarity = (
+            wanted @ unit_length(np.asarray(encoder.encode(block), np.float32)).T
+        )  # (queries, block)
         keep = min(arguments.count, len(block))
         nearest = np.argpartition(-similarity, keep - 1, axis=1)[:, :keep]
         for found, columns, row in zip(best, nearest, similarity, strict=True):

@@ -8,9 +8,15 @@ import argparse
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("model", help="model directory or Hub name")
-    parser.add_argument("pairs", help="two tab-separated texts a line; .gz, .xz, or - for standard input")
-    parser.add_argument("--output", default="-", help="TSV file: similarity, then the line (default: print)")
-    parser.epilog = "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
+    parser.add_argument(
+        "pairs", help="two tab-separated texts a line; .gz, .xz, or - for standard input"
+    )
+    parser.add_argument(
+        "--output", default="-", help="TSV file: similarity, then the line (default: print)"
+    )
+    parser.epilog = (
+        "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
+    )
     parser.set_defaults(run=run)
 
 
@@ -28,7 +34,11 @@ def run(arguments: argparse.Namespace) -> None:
             rows = [line.split("\t") for line in block]
             for i, row in enumerate(rows, number + 1):
                 if len(row) < 2:
-                    raise DataError(f"{arguments.pairs}:{i} has no tab between two texts: {row[0][:60]!r}")
+                    raise DataError(
+                        f"{arguments.pairs}:{i} has no tab between two texts: {row[0][:60]!r}"
+                    )
             number += len(rows)
-            cosine = pairwise_cosine(*(encoder.encode([row[side] for row in rows]) for side in (0, 1)))
+            cosine = pairwise_cosine(
+                *(encoder.encode([row[side] for row in rows]) for side in (0, 1))
+            )
             output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))

@@ -1,7 +1,7 @@
-"""Sentence pairs from the files people have: TSV, aligned text files, `datasets` folders; plain, .gz or .xz.
+"""Sentence pairs from the files people have: TSV, aligned text, `datasets` folders, .gz, .xz.
 
-A bad row never stops a run: it is counted by reason, with the place of the first few, and skipped; or it
-is refused at once, by option. Tokenizing is not done here.
+A bad row never stops a run: it is counted by reason, with the place of the first few, and skipped;
+or it is refused at once, by option. Tokenizing is not done here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
 from paraphrastic_hf.errors import DataError
 
@@ -42,8 +42,12 @@ class RowReport:
             shown.append(place)
 
     def describe(self) -> str:
-        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9), 1 with an empty side (a.tsv:7)`."""
-        parts = [f"{count:,} {reason} ({', '.join(self.places[reason])})" for reason, count in self.bad.items()]
+        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9), 1 with an empty side
+        (a.tsv:7)`."""
+        parts = [
+            f"{count:,} {reason} ({', '.join(self.places[reason])})"
+            for reason, count in self.bad.items()
+        ]
         return f"{self.bad.total():,} rows skipped: {'; '.join(parts)}"
 
 
@@ -61,10 +65,11 @@ def read_pairs(
     """The sentence pairs of one source, in file order.
 
     Args:
-        path: A TSV file (two columns; more are ignored), a text file if `second` is given, or a folder
-            written by `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
+        path: A TSV file (two columns; more are ignored), a text file if `second` is given, or a
+            folder written by `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
         second: The text file whose lines are the other side of `path`'s lines.
-        columns: Names of the two columns of a `datasets` folder; its first two text columns if absent.
+        columns: Names of the two columns of a `datasets` folder; its first two text columns if
+            absent.
         max_pairs: Keep a random sample of at most this many good pairs.
         min_words: Skip pairs with a side of fewer words (white space).
         max_words: Skip pairs with a side of more words.
@@ -72,18 +77,23 @@ def read_pairs(
         seed: Seed of the sample.
 
     Raises:
-        DataError: The file is missing or damaged, holds no good pair, or has a bad row and `bad_rows`
-            is `refuse`.
+        DataError: The file is missing or damaged, holds no good pair, or has a bad row and
+            `bad_rows` is `refuse`.
     """
     report = RowReport()
     rows = _good_rows(iterate_rows(path, second=second, columns=columns), report, bad_rows)
     pairs = _sample(
-        (pair for pair in rows if _within(pair, min_words, max_words, report)), max_pairs, random.Random(seed)
+        (pair for pair in rows if _within(pair, min_words, max_words, report)),
+        max_pairs,
+        random.Random(seed),
     )
     if report.bad:
         logger.warning("%s: %s", path, report.describe())
     if not pairs:
-        raise DataError(f"{path} holds no usable sentence pair" + (f": {report.describe()}" if report.bad else ""))
+        raise DataError(
+            f"{path} holds no usable sentence pair"
+            + (f": {report.describe()}" if report.bad else "")
+        )
     return pairs
 
 
@@ -99,7 +109,10 @@ def iterate_rows(
     else:
         with ExitStack() as stack:
             for number, line in _numbered_lines(path, stack):
-                yield f"{path.name}:{number}", line if isinstance(line, str) else line[0].split("\t")
+                yield (
+                    f"{path.name}:{number}",
+                    line if isinstance(line, str) else line[0].split("\t"),
+                )
 
 
 def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Iterator[Pair]:
@@ -116,16 +129,19 @@ def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Ite
                 raise DataError(f"the dataset needs two text columns, it has {', '.join(row)}")
             names = (text[0], text[1])
         if names[0] not in row or names[1] not in row:
-            raise DataError(f"the dataset has no columns {names[0]!r} and {names[1]!r}; it has {', '.join(row)}")
+            raise DataError(
+                f"the dataset has no columns {names[0]!r} and {names[1]!r}; it has {', '.join(row)}"
+            )
         yield row[names[0]], row[names[1]]
 
 
-def open_lines(path: Path) -> IO[bytes]:
+def open_lines(path: Path) -> BinaryIO:
     """A file's bytes, unpacked if its name ends in .gz or .xz."""
     try:
         if path.suffix == ".gz":
-            return gzip.open(path, "rb")
-        return lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb")
+            return cast(BinaryIO, gzip.open(path, "rb"))
+        is_xz = path.suffix == ".xz"
+        return cast(BinaryIO, lzma.open(path, "rb") if is_xz else path.open("rb"))
     except OSError as error:
         raise DataError(f"cannot open {path}: {error.strerror or error}") from error
 
@@ -146,7 +162,10 @@ def _numbered_lines(path: Path, stack: ExitStack) -> Iterator[tuple[int, str | t
             yield number, "with a NUL character"
             continue
         try:
-            yield number, (raw.decode("utf-8").rstrip("\r\n").removeprefix("\ufeff" if number == 1 else ""),)
+            yield (
+                number,
+                (raw.decode("utf-8").rstrip("\r\n").removeprefix("\ufeff" if number == 1 else ""),),
+            )
         except UnicodeDecodeError:
             yield number, "not valid UTF-8"
 
@@ -157,7 +176,9 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | 
         for number, a in left:
             b = next(right, None)
             if b is None:
-                raise DataError(f"{second} ends after line {number - 1}, but {first} goes on; align them first")
+                raise DataError(
+                    f"{second} ends after line {number - 1}, but {first} goes on; align them first"
+                )
             place = f"{first.name}:{number}"
             wrong = a if isinstance(a, str) else b[1] if isinstance(b[1], str) else None
             yield place, wrong if wrong is not None else [a[0], b[1][0]]
@@ -165,15 +186,21 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | 
             raise DataError(f"{first} has fewer lines than {second}; align them first")
 
 
-def _dataset_rows(path: Path, columns: tuple[str, str] | None) -> Iterator[tuple[str, list[str] | str]]:
+def _dataset_rows(
+    path: Path, columns: tuple[str, str] | None
+) -> Iterator[tuple[str, list[str] | str]]:
     import datasets
 
     try:
         dataset = datasets.load_from_disk(str(path))
     except Exception as error:
-        raise DataError(f"{path} is a folder but no saved dataset ({error}); write it with save_to_disk") from error
+        raise DataError(
+            f"{path} is a folder but no saved dataset ({error}); write it with save_to_disk"
+        ) from error
     if isinstance(dataset, datasets.DatasetDict):
-        raise DataError(f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}")
+        raise DataError(
+            f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
+        )
     for number, pair in enumerate(rows_of_dataset(dataset, columns)):
         yield f"{path.name}:{number}", list(pair)
 
@@ -195,12 +222,16 @@ def _good_rows(
             report.add(wrong, place)
 
 
-def _within(row: tuple[str, Pair], min_words: int, max_words: int | None, report: RowReport) -> bool:
+def _within(
+    row: tuple[str, Pair], min_words: int, max_words: int | None, report: RowReport
+) -> bool:
     words = [len(side.split()) for side in row[1]]
     return min(words) >= min_words and (max_words is None or max(words) <= max_words)
 
 
-def _sample(rows: Iterable[tuple[str, Pair]], most: int | None, choice: random.Random) -> list[Pair]:
+def _sample(
+    rows: Iterable[tuple[str, Pair]], most: int | None, choice: random.Random
+) -> list[Pair]:
     """Reservoir sampling, put back into file order."""
     if most is None:
         return [pair for _, pair in rows]

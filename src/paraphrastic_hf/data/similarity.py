@@ -1,7 +1,7 @@
 """Scored sentence pairs: STS 2012-2016, STS Benchmark and STS 2017, from the official files.
 
-`data_dir` is a folder that holds `sts12` ... `sts17` and `stsbenchmark`, each as the organisers packed
-it. Unscored pairs (an empty line in a gold file) are skipped, keeping the alignment.
+`data_dir` is a folder that holds `sts12` ... `sts17` and `stsbenchmark`, each as the organisers
+packed it. Unscored pairs (an empty line in a gold file) are skipped, keeping the alignment.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
     return found
 
 
-def read_sts17(data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)) -> list[ScoredPairs]:
+def read_sts17(
+    data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)
+) -> list[ScoredPairs]:
     """Tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each; `en-en` is a development set.
 
     Raises:
@@ -96,7 +98,9 @@ def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
     path = _find(Path(data_dir) / "stsbenchmark", f"sts-{split}.csv")
     rows = [line.split("\t") for line in _lines(path) if line]
     if any(len(row) < 7 for row in rows):
-        raise DataError(f"{path} has a row of fewer than 7 columns; take the official Stsbenchmark.tar.gz")
+        raise DataError(
+            f"{path} has a row of fewer than 7 columns; take the official Stsbenchmark.tar.gz"
+        )
     return _align(split, "STS-B", ["\t".join(row[5:7]) for row in rows], [row[4] for row in rows])
 
 
@@ -114,12 +118,15 @@ def _read_sts_dataset(data_dir: Path, year: str, name: str) -> ScoredPairs | Non
 
 
 def _find(root: Path, name: str) -> Path:
-    """A file in `root`, in its folder of untokenised originals, or in any other folder but `train`."""
+    """A file in `root`, in its folder of untokenised originals, or in any other folder but
+    `train`."""
     places = [root / name, root / "original" / name, *sorted(root.glob(f"*/{name}"))]
     for path in places:
         if path.is_file() and path.parent.name != "train":
             return path
-    raise DataError(f"{name} is not in {root} or a folder of it; --data-dir must hold the official files")
+    raise DataError(
+        f"{name} is not in {root} or a folder of it; --data-dir must hold the official files"
+    )
 
 
 def _lines(path: Path) -> list[str]:
@@ -131,7 +138,9 @@ def _lines(path: Path) -> list[str]:
 
 def _align(name: str, group: str, inputs: list[str], gold: list[str]) -> ScoredPairs:
     if len(inputs) != len(gold):
-        raise DataError(f"{group} {name} has {len(inputs)} inputs and {len(gold)} gold lines; they must align")
+        raise DataError(
+            f"{group} {name} has {len(inputs)} inputs and {len(gold)} gold lines; they must align"
+        )
     first, second, scores = [], [], []
     for number, (line, score) in enumerate(zip(inputs, gold, strict=True), 1):
         sides = line.rstrip("\r").split("\t")
@@ -142,7 +151,9 @@ def _align(name: str, group: str, inputs: list[str], gold: list[str]) -> ScoredP
         except ValueError:
             value = math.nan
         if len(sides) < 2 or not math.isfinite(value):
-            raise DataError(f"{group} {name} line {number} is no scored pair: {line[:80]!r} with {score!r}")
+            raise DataError(
+                f"{group} {name} line {number} is no scored pair: {line[:80]!r} with {score!r}"
+            )
         first.append(sides[0])
         second.append(sides[1])
         scores.append(value)

@@ -55,7 +55,8 @@ class ArrayWriter:
         description = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
         np.lib.format.write_array_header_1_0(header, description)
         text = header.getvalue()
-        # The format lets spaces pad a header: make every one equally long, so it can be written last.
+        # The format lets spaces pad a header: make every one equally long, so it can be written
+        # last.
         length = (HEADER_BYTES - 10).to_bytes(2, "little")
         padded = text[:8] + length + text[10:].rstrip(b"\n ").ljust(HEADER_BYTES - 11) + b"\n"
         try:

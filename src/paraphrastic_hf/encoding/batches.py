@@ -54,7 +54,10 @@ def embed_rows(
     model.eval()
     output: Tensor | None = None
     try:
-        with torch.inference_mode(), tqdm(total=len(rows), unit=" texts", disable=not progress) as bar:
+        with (
+            torch.inference_mode(),
+            tqdm(total=len(rows), unit=" texts", disable=not progress) as bar,
+        ):
             for chosen in length_batches(lengths, batch_size):
                 ids, mask = texts.padded(rows[chosen], max_length)
                 vectors = model(

@@ -1,10 +1,11 @@
 """What a finished model directory holds, and how it is written and read.
 
-    config.json, model.safetensors   transformers; `embedding.weight` is also what StaticEmbedding reads
-    tokenizer.json, ...              transformers, StaticEmbedding; spiece.model for sentencepiece
-    paraphrastic_*.py                code for `trust_remote_code=True`, where the package is not installed
-    modules.json                     sentence-transformers: the stock StaticEmbedding where the tokenizer
-                                     allows it, else the bridge in `paraphrastic_hf/sbert.py`
+config.json, model.safetensors   transformers; `embedding.weight` is also what StaticEmbedding reads
+tokenizer.json, ...              transformers, StaticEmbedding; spiece.model for sentencepiece
+paraphrastic_*.py                code for `trust_remote_code=True`, where the package is not
+installed modules.json                     sentence-transformers: the stock StaticEmbedding where
+the tokenizer
+                                 allows it, else the bridge in `paraphrastic_hf/sbert.py`
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def load_model(directory: Path) -> SentenceEncoderModel:
         ModelError: A file is missing or damaged, or it is no encoder of this package.
     """
     if not (directory / "config.json").exists():
-        raise ModelError(f"{directory} has no config.json; give the --output of `paraphrastic train`")
+        raise ModelError(
+            f"{directory} has no config.json; give the --output of `paraphrastic train`"
+        )
     try:
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
         if not str(config.model_type).startswith("paraphrastic-"):
@@ -72,9 +75,13 @@ def load_model(directory: Path) -> SentenceEncoderModel:
     except ModelError:
         raise
     except Exception as error:  # safetensors and transformers raise many kinds
-        raise ModelError(f"cannot load the model in {directory}: {type(error).__name__}: {error}") from error
+        raise ModelError(
+            f"cannot load the model in {directory}: {type(error).__name__}: {error}"
+        ) from error
     if report["missing_keys"]:
-        raise ModelError(f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}")
+        raise ModelError(
+            f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}"
+        )
     return model.eval()  # type: ignore[no-any-return]
 
 

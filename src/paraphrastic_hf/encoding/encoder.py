@@ -32,7 +32,7 @@ class SentenceEncoder:
         rows = model.get_input_embeddings().weight.shape[0]
         if rows != tokenizer.vocab_size:
             raise ModelError(
-                f"the model has {rows} table rows but its tokenizer {tokenizer.vocab_size} entries; "
+                f"the model has {rows} rows but its tokenizer {tokenizer.vocab_size} entries; "
                 "they belong to different models"
             )
         self.model = model
@@ -81,14 +81,20 @@ class SentenceEncoder:
         """
         if isinstance(texts, str):
             return np.asarray(
-                self.encode([texts], batch_size=batch_size, normalize=normalize, progress=progress)[0]
+                self.encode([texts], batch_size=batch_size, normalize=normalize, progress=progress)[
+                    0
+                ]
             )
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
         ids = self.tokenizer.encode_batch(texts)
         rows = np.arange(len(ids))
-        vectors = embed_rows(self.model, ids, rows, batch_size=batch_size, progress=progress).cpu().numpy()
+        vectors = (
+            embed_rows(self.model, ids, rows, batch_size=batch_size, progress=progress)
+            .cpu()
+            .numpy()
+        )
         return unit_length(vectors) if normalize else vectors
 
     def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -99,7 +105,9 @@ class SentenceEncoder:
         """
         first, second = ([side] if isinstance(side, str) else side for side in (first, second))
         if len(first) != len(second):
-            raise ValueError(f"the two sides must be equally many, got {len(first)} and {len(second)}")
+            raise ValueError(
+                f"the two sides must be equally many, got {len(first)} and {len(second)}"
+            )
         return pairwise_cosine(self.encode(first), self.encode(second))
 
 
@@ -120,9 +128,13 @@ def _local_directory(name: str | os.PathLike[str]) -> Path:
     if os.path.exists(name) or len(Path(name).parts) > 2 or os.path.isabs(name):
         raise ModelError(f"{name} is no model directory; give the --output of `paraphrastic train`")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"]))
+        return Path(
+            snapshot_download(str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"])
+        )
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise ModelError(f"{name} is neither a model directory nor a Hub repository in reach: {error}") from error
+        raise ModelError(
+            f"{name} is neither a model directory nor a Hub repository in reach: {error}"
+        ) from error

@@ -26,18 +26,32 @@ def markdown(results: dict[str, Any]) -> str:
     lines = [
         f"# {results['model']}: {results['suite']}",
         "",
-        "Pearson r x 100; thesis convention (unweighted mean of a year's datasets, then of the years).",
+        "Pearson r x 100, thesis convention: unweighted mean of a year's datasets, then of years.",
         "",
         f"| system | {' | '.join(YEARS)} | average |",
         "|---|" + "---:|" * (len(YEARS) + 1),
-        _row(f"**{results['model']}**", [groups[year]["mean"] for year in YEARS], results["averages"]["mean"]),
+        _row(
+            f"**{results['model']}**",
+            [groups[year]["mean"] for year in YEARS],
+            results["averages"]["mean"],
+        ),
     ]
     lines += [_row(row.name, row.years, sum(row.years) / len(row.years)) for row in PAPER_ROWS]
     lines += ["", "| average of the years | value |", "|---|---:|"]
-    lines += [f"| {text} | {results['averages'][name]:.1f} |" for name, text in results["conventions"].items()]
-    lines += ["", *results["notes"], "", "| group | dataset | pairs | Pearson | Spearman |", "|---|---|---:|---:|---:|"]
     lines += [
-        f"| {d['group']} | {d['name']} | {d['pairs']:,} | {d['pearson']:.1f} | {d['spearman']:.1f} |"
+        f"| {text} | {results['averages'][name]:.1f} |"
+        for name, text in results["conventions"].items()
+    ]
+    lines += [
+        "",
+        *results["notes"],
+        "",
+        "| group | dataset | pairs | Pearson | Spearman |",
+        "|---|---|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {d['group']} | {d['name']} | {d['pairs']:,} "
+        f"| {d['pearson']:.1f} | {d['spearman']:.1f} |"
         for d in results["datasets"]
     ]
     return "\n".join(lines) + "\n"
@@ -58,7 +72,9 @@ def plot_years(results: dict[str, Any], path: Path) -> None:
         average = sum(values) / len(values)
         heights = [*values, average]
         places = [x + (i - (len(rows) - 1) / 2) * width for x in range(len(heights))]
-        bars = axes.bar(places, heights, width, label=f"{name}: {average:.1f}", color=colors[i % len(colors)])
+        bars = axes.bar(
+            places, heights, width, label=f"{name}: {average:.1f}", color=colors[i % len(colors)]
+        )
         if i == 0:
             axes.bar_label(bars, fmt="%.1f", fontsize=8, padding=2)
     axes.set_xticks(range(len(YEARS) + 1), [f"STS {year}" for year in YEARS] + ["average"])

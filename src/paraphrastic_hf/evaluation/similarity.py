@@ -68,16 +68,23 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
     Raises:
         ModelError: The vectors have the wrong shape or are not finite.
     """
-    texts = sorted({text for pairs in suite for side in (pairs.first, pairs.second) for text in side})
+    texts = sorted(
+        {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}
+    )
     place = {text: i for i, text in enumerate(texts)}
     vectors = checked_vectors(encode(texts), len(texts))
-    datasets, by_group = [], {}
+    datasets: list[DatasetScore] = []
+    by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
     for pairs in suite:
         first, second = ([place[text] for text in side] for side in (pairs.first, pairs.second))
         cosine = pairwise_cosine(vectors[first], vectors[second])
         datasets.append(
             DatasetScore(
-                pairs.name, pairs.group, len(pairs), pearson(cosine, pairs.scores), spearman(cosine, pairs.scores)
+                pairs.name,
+                pairs.group,
+                len(pairs),
+                pearson(cosine, pairs.scores),
+                spearman(cosine, pairs.scores),
             )
         )
         by_group.setdefault(pairs.group, []).append((cosine, pairs.scores))
@@ -110,7 +117,9 @@ def checked_vectors(vectors: object, count: int) -> np.ndarray:
         vectors = vectors.detach().cpu().float().numpy()
     array = np.asarray(vectors)
     if array.ndim != 2 or len(array) != count:
-        raise ModelError(f"encode must return one vector a text, ({count}, dim), got shape {array.shape}")
+        raise ModelError(
+            f"encode must return one vector a text, ({count}, dim), got shape {array.shape}"
+        )
     if not np.isfinite(array).all():
         bad = int((~np.isfinite(array).all(1)).sum())
         raise ModelError(f"encode returned NaN or infinity for {bad} of {count} texts")

@@ -59,12 +59,14 @@ def sts_suite(data_dir: str | Path) -> list[ScoredPairs]:
 SUITES: dict[str, Callable[[str | Path], list[ScoredPairs]]] = {"sts": sts_suite}
 
 
-def evaluate(encoder: Any, suite: str, data_dir: str | Path, *, name: str | None = None) -> dict[str, Any]:
+def evaluate(
+    encoder: Any, suite: str, data_dir: str | Path, *, name: str | None = None
+) -> dict[str, Any]:
     """Score any object with `encode(list[str])` on a suite.
 
     Args:
-        encoder: A `SentenceEncoder`, a `SentenceTransformer`, or anything whose `encode` returns one
-            vector a text.
+        encoder: A `SentenceEncoder`, a `SentenceTransformer`, or anything whose `encode` returns
+            one vector a text.
         suite: `sts`.
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
         name: What to call the encoder in the report.
@@ -99,4 +101,6 @@ def evaluate(encoder: Any, suite: str, data_dir: str | Path, *, name: str | None
 
 def _notes(score: SuiteScore) -> list[str]:
     has_smt = any(d.group == "2013" and d.name == "SMT" for d in score.datasets)
-    return [] if has_smt else ["STS13 SMT is not in the data folder: 24 datasets, not the thesis's 25"]
+    return (
+        [] if has_smt else ["STS13 SMT is not in the data folder: 24 datasets, not the thesis's 25"]
+    )

@@ -1,4 +1,5 @@
-"""Inverted dropout, several times cheaper on CPU than the stock one, where it dominates a training step."""
+"""Inverted dropout, several times cheaper on CPU than the stock one, where it dominates a training
+step."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ STEPS = 2**16
 def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
     """Zero each number with `probability` and scale the rest, so that the expectation stays.
 
-    On CPU the coin is a 16-bit integer, four to a random word, so the probability is rounded to a multiple of
-    1/65,536; the scale is that of the rounded one. Elsewhere this is `F.dropout`.
+    On CPU the coin is a 16-bit integer, four to a random word, so the probability is rounded to a
+    multiple of 1/65,536; the scale is that of the rounded one. Elsewhere this is `F.dropout`.
 
     Args:
         values: Any shape.

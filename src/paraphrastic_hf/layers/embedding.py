@@ -1,8 +1,9 @@
 """Embedding look-ups whose gradient holds only the rows that were used.
 
-A mini-batch uses a few thousand rows of a table of tens of thousands. The stock gradients are either as
-large as the table or one row a token; here forward and backward are each one call of the fused
-embedding-bag kernel, and the gradient is a coalesced sparse tensor for `training/optimizers.py`.
+A mini-batch uses a few thousand rows of a table of tens of thousands. The stock gradients are
+either as large as the table or one row a token; here forward and backward are each one call of the
+fused embedding-bag kernel, and the gradient is a coalesced sparse tensor for
+`training/optimizers.py`.
 """
 
 from __future__ import annotations
@@ -50,11 +51,14 @@ class _WeightedBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        # Roles swap: a used row's gradient is the weighted sum of the gradients of the texts it is in.
+        # Roles swap: a used row's gradient is the weighted sum of the gradients of the texts it is
+        # in.
         ids, offsets, weights = ctx.saved_tensors
         order = torch.argsort(ids, stable=True)
         text_of_token = torch.repeat_interleave(torch.diff(offsets))
-        values, rows = _sum_by_row(grad.contiguous(), ids[order], text_of_token[order], weights[order])
+        values, rows = _sum_by_row(
+            grad.contiguous(), ids[order], text_of_token[order], weights[order]
+        )
         return _row_sparse(rows, values, ctx.table_shape), None, None, None
 
 
@@ -69,11 +73,15 @@ class _Lookup(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (ids,) = ctx.saved_tensors
         order = torch.argsort(ids, stable=True)
-        values, rows = _sum_by_row(grad.contiguous(), ids[order], order, torch.ones_like(grad[:, 0]))
+        values, rows = _sum_by_row(
+            grad.contiguous(), ids[order], order, torch.ones_like(grad[:, 0])
+        )
         return _row_sparse(rows, values, ctx.table_shape), None
 
 
-def _sum_by_row(grad: Tensor, ids: Tensor, sources: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _sum_by_row(
+    grad: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
+) -> tuple[Tensor, Tensor]:
     rows, counts = torch.unique_consecutive(ids, return_counts=True)
     offsets = torch.zeros(len(rows) + 1, dtype=torch.long, device=ids.device)
     torch.cumsum(counts, 0, out=offsets[1:])
@@ -82,9 +90,16 @@ def _sum_by_row(grad: Tensor, ids: Tensor, sources: Tensor, weights: Tensor) -> 
 
 def _bag(table: Tensor, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
     return F.embedding_bag(
-        ids, table, offsets, mode="sum", per_sample_weights=weights.to(table), include_last_offset=True
+        ids,
+        table,
+        offsets,
+        mode="sum",
+        per_sample_weights=weights.to(table),
+        include_last_offset=True,
     )
 
 
 def _row_sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
-    return torch.sparse_coo_tensor(rows[None], values, shape, is_coalesced=True, check_invariants=False)
+    return torch.sparse_coo_tensor(
+        rows[None], values, shape, is_coalesced=True, check_invariants=False
+    )

@@ -17,12 +17,12 @@ def margin_loss(
     has_negative_of_first: Tensor | None = None,
     has_negative_of_second: Tensor | None = None,
 ) -> Tensor:
-    """Hinge, in both directions, on how much closer a paraphrase is than a negative (thesis, 3.1.3).
+    """Hinge, both ways, on how much closer a paraphrase is than a negative (thesis, 3.1.3).
 
         max(0, margin - cos(s, t) + cos(s, t')) + max(0, margin - cos(s, t) + cos(t, s'))
 
-    By hand: with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two terms are
-    0.2 and 0 (`tests/losses/test_margin.py`).
+    By hand: with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two terms
+    are 0.2 and 0 (`tests/losses/test_margin.py`).
 
     Args:
         first: Embeddings s, (batch, dim), any scale; the zero vector has cosine 0 with everything.

@@ -1,13 +1,14 @@
-"""Choice of negative examples: MAX, RAND and MIX (thesis, 3.1.3.1; Wieting and Gimpel 2018 for the pool).
+"""Choice of negative examples: MAX, RAND and MIX (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
 The pool is a mega-batch: the sentences of both sides of its pairs. What an anchor may be given:
 
 * `partner_language`: sentences in the language of its partner. For bitext this is the opposite
-  language (thesis, 5.1.1), for paraphrases both sides of every pair, and it holds for a mixture too.
+  language (thesis, 5.1.1), for paraphrases both sides of every pair, and it holds for a mixture
+  too.
 * `opposite_side`: sentences in the other column, whatever their language (the released code).
 
-Never itself, its partner, or a sentence that `group` says is the same: two sentences with one group number
-are never each other's negatives, nor a negative of the other's partner.
+Never itself, its partner, or a sentence that `group` says is the same: two sentences with one group
+number are never each other's negatives, nor a negative of the other's partner.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ def select_negatives(
 
     Args:
         pool: The mega-batch.
-        strategy: `max`, the sentence with the highest cosine; `rand`, any; `mix`, `max` or `rand` with
-            equal chance for each anchor.
+        strategy: `max`, the sentence with the highest cosine; `rand`, any; `mix`, `max` or `rand`
+            with equal chance for each anchor.
         allowed: `partner_language` or `opposite_side`.
         generator: Source of the random choices (CPU).
         rows: Anchors to choose for, (anchors,); all sentences if absent.
 
     Returns:
-        Index into the pool for each anchor, (anchors,), or -1 where nothing is allowed. Ties go to the
-        lowest index.
+        Index into the pool for each anchor, (anchors,), or -1 where nothing is allowed. Ties go to
+        the lowest index.
 
     Raises:
         ValueError: If `strategy` or `allowed` is none of the names above.
@@ -70,10 +71,12 @@ def select_negatives(
     total = len(pool.embeddings)
     device = pool.embeddings.device
     rows = torch.arange(total, device=device) if rows is None else rows
-    # Drawn for every sentence, so that the choice for one does not depend on which rows are asked for.
-    is_random = torch.rand(total, generator=generator).to(device)[rows] < {"max": 0, "mix": 0.5, "rand": 1}[
-        strategy
-    ]
+    # Drawn for every sentence, so that the choice for one does not depend on which rows are asked
+    # for.
+    is_random = (
+        torch.rand(total, generator=generator).to(device)[rows]
+        < {"max": 0, "mix": 0.5, "rand": 1}[strategy]
+    )
     draws = torch.rand(total, RANDOM_TRIES, generator=generator).to(device)[rows]
     chosen = torch.full((len(rows),), -1, device=device)
     unit = torch.nn.functional.normalize(pool.embeddings.float(), dim=1)
@@ -112,7 +115,9 @@ def _hardest(pool: Pool, unit: Tensor, anchors: Tensor, candidates: Tensor) -> T
 
 
 def _random(pool: Pool, anchors: Tensor, candidates: Tensor, draws: Tensor) -> Tensor:
-    tries = candidates[(draws * len(candidates)).long().clamp(max=len(candidates) - 1)]  # (anchors, tries)
+    tries = candidates[
+        (draws * len(candidates)).long().clamp(max=len(candidates) - 1)
+    ]  # (anchors, tries)
     allowed = ~_is_forbidden(pool, anchors[:, None], tries)
     found, first = allowed.max(1)  # argmax of a boolean is its first True
     chosen = tries.gather(1, first[:, None])[:, 0]
@@ -128,7 +133,8 @@ def _is_forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor:
 
 
 def _forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
-    """The forbidden (row, column) pairs of a similarity block, found by sorting, not by comparing all."""
+    """The forbidden (row, column) pairs of a similarity block, found by sorting, not by comparing
+    all."""
     sorted_groups, order = torch.sort(pool.group[candidates])
     rows, columns = [], []
     for side in (anchors, anchors ^ 1):

@@ -1,8 +1,8 @@
 """The contract every encoder keeps: padded ids and a mask in, one vector a text out.
 
-A family is one file beside this one: its config, then its model. A model implements `token_states`, and
-`pool` where the mean is not what it does; one that can go from ids to the pooled vector without the
-token vectors overrides `embed` too.
+A family is one file beside this one: its config, then its model. A model implements `token_states`,
+and `pool` where the mean is not what it does; one that can go from ids to the pooled vector without
+the token vectors overrides `embed` too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class SentenceEncoderModel(PreTrainedModel):
         raise TypeError(f"{type(self).__name__} must define token_states")
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
-        """Sentence vectors, (batch, dim), from token vectors; the mean unless a model says otherwise."""
+        """Sentence vectors, (batch, dim), from token vectors; the mean unless a model says
+        otherwise."""
         return masked_mean(states, attention_mask)
 
     def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, sections 4.4 and 5.1.1; 200,000 types, 5.2.1).
 
-The normalised text, with a space on either side, is one string; every n-gram of it counts, those that
-span spaces too. `padding="left"` builds the vocabulary without the trailing space, as the ParaNMT release did
-(its sentence-final n-grams are then mostly unknown). No stock tokenizer class can express overlapping
-n-grams, so this is the one tokenizer with code of its own.
+The normalised text, with a space on either side, is one string; every n-gram of it counts, those
+that span spaces too. `padding="left"` builds the vocabulary without the trailing space, as the
+ParaNMT release did (its sentence-final n-grams are then mostly unknown). No stock tokenizer class
+can express overlapping n-grams, so this is the one tokenizer with code of its own.
 """
 
 from __future__ import annotations
@@ -53,20 +53,29 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         **kwargs: Any,
     ) -> None:
         if padding_mode not in PADDINGS:
-            raise ValueError(f"padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}")
+            raise ValueError(
+                f"padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}"
+            )
         if ngrams is None:
             if vocab_file is None:
-                raise ModelError("a character n-gram tokenizer needs ngrams.json; the directory has none")
+                raise ModelError(
+                    "a character n-gram tokenizer needs ngrams.json; the directory has none"
+                )
             ngrams = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
         self._entries = ["<pad>", "<unk>", *ngrams]
-        # The two names are longer than any n-gram could collide with only for other orders: they are
-        # left out of the look-up.
+        # The two names are longer than any n-gram could collide with only for other orders: they
+        # are left out of the look-up.
         self._lookup = {ngram: i for i, ngram in enumerate(self._entries) if i > 1}
         self.orders = tuple(orders)
         self.padding_mode = padding_mode
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
-        options = {"split_special_tokens": True, "pad_token": "<pad>", "unk_token": "<unk>", **kwargs}
+        options = {
+            "split_special_tokens": True,
+            "pad_token": "<pad>",
+            "unk_token": "<unk>",
+            **kwargs,
+        }
         super().__init__(
             orders=list(orders),
             padding_mode=padding_mode,
@@ -96,7 +105,9 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         for line in lines:
             counts.update(extract_ngrams(normalize(line, lowercase), orders, padding_mode))
         if not counts:
-            raise DataError("the training text holds no character n-gram to build a vocabulary from")
+            raise DataError(
+                "the training text holds no character n-gram to build a vocabulary from"
+            )
         ranked = sorted(counts, key=lambda ngram: (-counts[ngram], ngram))[: vocab_size - 2]
         if hard_vocab_limit and len(ranked) + 2 < vocab_size:
             raise DataError(
@@ -127,12 +138,17 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         get = self._lookup.get
         rows = []
         for text in texts:
-            found = map(get, extract_ngrams(normalize(text, self.lowercase), self.orders, self.padding_mode))
-            rows.append([1 if i is None else i for i in found if self.keep_unknown or i is not None])
+            found = map(
+                get, extract_ngrams(normalize(text, self.lowercase), self.orders, self.padding_mode)
+            )
+            rows.append(
+                [1 if i is None else i for i in found if self.keep_unknown or i is not None]
+            )
         return Ragged.from_lists(rows)
 
     def save(self, directory: str | Path) -> None:
-        """Write the vocabulary, the config for `AutoTokenizer`, and the code a fresh process needs."""
+        """Write the vocabulary, the config for `AutoTokenizer`, and the code a fresh process
+        needs."""
         self.save_pretrained(str(directory))
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
@@ -164,7 +180,9 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     ) -> list[int]:
         return token_ids_0 + (token_ids_1 or [])
 
-    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str]:
+    def save_vocabulary(
+        self, save_directory: str, filename_prefix: str | None = None
+    ) -> tuple[str]:
         path = Path(save_directory) / ((filename_prefix or "") + self.file)
         partial = path.with_name(path.name + ".part")
         partial.write_text(json.dumps(self._entries[2:], ensure_ascii=False), encoding="utf-8")

@@ -22,8 +22,8 @@ TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer]] = {
 class TextTokenizer(Protocol):
     """What training and encoding need of a tokenizer."""
 
-    vocab_size: int
-
+    @property
+    def vocab_size(self) -> int: ...
     def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
     def tokens(self) -> list[str]: ...
     def save(self, directory: str | Path) -> None: ...
@@ -45,7 +45,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         kind = TOKENIZERS[settings.pop("kind")]
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(
-            f"{directory} holds no tokenizer of this package ({path.name} is missing or damaged: {error}); "
+            f"{directory} holds no tokenizer of this package ({path.name}: {error}); "
             "give a directory written by `paraphrastic train`, or load it with SentenceTransformer"
         ) from error
     return kind.load(directory, **settings)

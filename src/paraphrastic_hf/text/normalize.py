@@ -1,8 +1,9 @@
 """The one normalisation every tokenizer here applies before it splits text.
 
-NFKC, optionally lower-casing, typographic quotes to ASCII ones, soft hyphens removed, and every run of
-white space, control and format characters to a single space. It is built from `tokenizers` components,
-so that the same rules, bit for bit, travel inside `tokenizer.json` to programs without this package.
+NFKC, optionally lower-casing, typographic quotes to ASCII ones, soft hyphens removed, and every run
+of white space, control and format characters to a single space. It is built from `tokenizers`
+components, so that the same rules, bit for bit, travel inside `tokenizer.json` to programs without
+this package.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ SPACE_MARK = "\u2581"  # what sentencepiece writes for a space
 APART_PLANE = 0xF0000  # first private-use plane
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ASCII_CONTROL = {code: " " for code in (*range(0x00, 0x20), 0x7F)}
+_ASCII_CONTROL = dict.fromkeys((*range(0, 32), 127), " ")
 
 
 @functools.cache
@@ -56,9 +57,10 @@ def normalize(text: str, lowercase: bool = True) -> str:
 def keep_apart(text: str) -> str:
     """Move a text to private-use characters, so that it shares no piece with any other language.
 
-    The thesis (section 5.3.2) prefixes every token of the second language with a marker; marking every
-    character has the same effect on sharing and needs no change in any tokenizer. Only the Basic
-    Multilingual Plane moves (rarer characters stay); white space stays, so words remain words.
+    The thesis (section 5.3.2) prefixes every token of the second language with a marker; marking
+    every character has the same effect on sharing and needs no change in any tokenizer. Only the
+    Basic Multilingual Plane moves (rarer characters stay); white space stays, so words remain
+    words.
 
     Example:
         >>> keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)

@@ -55,7 +55,9 @@ class Ragged:
         before = np.concatenate([[0], np.cumsum(kept)])
         return Ragged(self.ids[kept], before[self.offsets])
 
-    def padded(self, rows: np.ndarray, max_length: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def padded(
+        self, rows: np.ndarray, max_length: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """`rows` as a rectangle, cut at `max_length`.
 
         Returns:

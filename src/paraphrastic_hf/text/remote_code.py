@@ -1,8 +1,8 @@
 """The Python files a saved model carries, so that it loads where this package is not installed.
 
-`trust_remote_code=True` imports files that lie flat beside the weights. From a class, this module finds
-every module of this package it imports and writes each as `paraphrastic_<folder>_<module>.py` with its
-imports made relative. A class that was itself loaded that way copies its own files on.
+`trust_remote_code=True` imports files that lie flat beside the weights. From a class, this module
+finds every module of this package it imports and writes each as `paraphrastic_<folder>_<module>.py`
+with its imports made relative. A class that was itself loaded that way copies its own files on.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def make_relative(source: str) -> tuple[str, list[str]]:
             module = str(node.module)
             needed.append(module)
             line = lines[node.lineno - 1]
-            lines[node.lineno - 1] = line.replace(f"from {module} ", f"from .{flat_name(module)} ", 1)
+            lines[node.lineno - 1] = line.replace(
+                f"from {module} ", f"from .{flat_name(module)} ", 1
+            )
     return "".join(lines), needed
 
 

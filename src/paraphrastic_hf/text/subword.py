@@ -1,15 +1,16 @@
 """Sentencepiece Unigram tokenizer of SP (thesis, section 5.1.1; settings of the at-scale release).
 
 One model file serves two engines with the same ids: sentencepiece itself, which is fast, and a
-`tokenizer.json` that transformers and sentence-transformers read without this package. Two things make
-them agree exactly. The text is normalised outside (`text/normalize.py`) and sentencepiece is trained
-with the identity rule; and piece scores are rounded to multiples of 1/256, so that sums of scores are
-exact in single precision and equal-score ties fall the same way in both (until one text's summed score
-passes 65,536, some 6,000 pieces; `tokenizer.json` counts that per word, sentencepiece per line).
+`tokenizer.json` that transformers and sentence-transformers read without this package. Two things
+make them agree exactly. The text is normalised outside (`text/normalize.py`) and sentencepiece is
+trained with the identity rule; and piece scores are rounded to multiples of 1/256, so that sums of
+scores are exact in single precision and equal-score ties fall the same way in both (until one
+text's summed score passes 65,536, some 6,000 pieces; `tokenizer.json` counts that per word,
+sentencepiece per line).
 
-Ids are sentencepiece's own: 0 `<pad>`, 1 `<unk>`, then pieces. Unless `keep_unknown`, unknown pieces are
-dropped, as SP does, and with them a bare space mark just before one: it would be all that is left of a
-word in an unknown script, and make any two such words alike.
+Ids are sentencepiece's own: 0 `<pad>`, 1 `<unk>`, then pieces. Unless `keep_unknown`, unknown
+pieces are dropped, as SP does, and with them a bare space mark just before one: it would be all
+that is left of a word in an unknown script, and make any two such words alike.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
@@ -46,7 +47,12 @@ class SubwordTokenizer:
     file = "spiece.model"
 
     def __init__(
-        self, model: bytes, *, lowercase: bool = True, keep_unknown: bool = False, num_threads: int = -1
+        self,
+        model: bytes,
+        *,
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+        num_threads: int = -1,
     ) -> None:
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -108,13 +114,15 @@ class SubwordTokenizer:
         except RuntimeError as error:
             raise DataError(
                 f"sentencepiece could not make a vocabulary of {vocab_size} pieces from this text: "
-                f"{str(error).strip()}. Give more text or a vocab_size between the number of distinct "
-                "characters and what the text supports"
+                f"{str(error).strip()}. Give more text, or a vocab_size between the number "
+                "of distinct characters and what the text supports"
             ) from error
         return cls(round_scores(model.getvalue()), lowercase=lowercase, keep_unknown=keep_unknown)
 
     @classmethod
-    def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> SubwordTokenizer:
+    def load(
+        cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool
+    ) -> SubwordTokenizer:
         """Read `spiece.model` from a model directory."""
         path = Path(directory) / cls.file
         try:
@@ -133,7 +141,8 @@ class SubwordTokenizer:
         is_unknown = ids.ids == UNKNOWN_ID
         if not is_unknown.any():
             return ids
-        # Every text starts with a space mark, so a mark never precedes an unknown piece of the next text.
+        # Every text starts with a space mark, so a mark never precedes an unknown piece of the next
+        # text.
         is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
         return ids.where(~(is_unknown | is_bare_mark))
 
@@ -149,7 +158,11 @@ class SubwordTokenizer:
         write_tokenizer(directory, self.to_fast())
         write_json(
             directory / "paraphrastic_tokenizer.json",
-            {"kind": "sentencepiece", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown},
+            {
+                "kind": "sentencepiece",
+                "lowercase": self.lowercase,
+                "keep_unknown": self.keep_unknown,
+            },
         )
 
     def to_fast(self) -> Tokenizer:
@@ -159,7 +172,7 @@ class SubwordTokenizer:
         character is always a node of its own, so the pieces around it are the same; the control
         symbols, which sentencepiece never reads from text, get a score that no path can prefer.
         """
-        proto = sentencepiece_model_pb2.ModelProto.FromString(self._model)
+        proto = ModelProto.FromString(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
         fast = Tokenizer(models.Unigram(pieces, UNKNOWN_ID, False))
         fast.normalizer = build_normalizer(self.lowercase)
@@ -167,7 +180,9 @@ class SubwordTokenizer:
         if self.keep_unknown:
             fast.pre_tokenizer = words
         else:
-            alphabet = {p.piece for p in proto.pieces if p.type == NORMAL_PIECE and len(p.piece) == 1}
+            alphabet = {
+                p.piece for p in proto.pieces if p.type == NORMAL_PIECE and len(p.piece) == 1
+            }
             unknown = f"[^{_character_ranges(alphabet)}]"
             cut = pre_tokenizers.Split(Regex(f"{SPACE_MARK}?{unknown}"), "removed")
             fast.pre_tokenizer = pre_tokenizers.Sequence([words, cut])
@@ -176,7 +191,7 @@ class SubwordTokenizer:
 
 def round_scores(model: bytes) -> bytes:
     """A sentencepiece model with every score rounded to a multiple of 1/256."""
-    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
+    proto = ModelProto.FromString(model)
     for piece in proto.pieces:
         piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP
     return bytes(proto.SerializeToString())

@@ -1,9 +1,9 @@
-"""Word tokenizer of WORD (thesis, section 4.4; vocabulary of 5.2.1: the 200,000 most frequent types).
+"""Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
-Text is normalised and cut into words, apostrophe suffixes (`don 't`) and single punctuation marks. The
-whole of it is a `tokenizer.json`: words are looked up as merge-free BPE entries, because that is the
-stock model which drops what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if `keep_unknown`, as in
-PARAGRAM), then words by frequency.
+Text is normalised and cut into words, apostrophe suffixes (`don 't`) and single punctuation marks.
+The whole of it is a `tokenizer.json`: words are looked up as merge-free BPE entries, because that
+is the stock model which drops what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if
+`keep_unknown`, as in PARAGRAM), then words by frequency.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class WordTokenizer:
 
     file = "tokenizer.json"
 
-    def __init__(self, words: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False) -> None:
+    def __init__(
+        self, words: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False
+    ) -> None:
         # Entries carry the space mark, which no single character does: an unknown word falls apart
         # into characters that are unknown too, and leaves nothing.
         entries = [*SPECIAL_TOKENS.values(), *(SPACE_MARK + word for word in words)]
@@ -96,7 +98,9 @@ class WordTokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text; unknown words leave none unless `keep_unknown`."""
-        encodings = self._fast.encode_batch_fast([valid_unicode(t) for t in texts], add_special_tokens=False)
+        encodings = self._fast.encode_batch_fast(
+            [valid_unicode(t) for t in texts], add_special_tokens=False
+        )
         return Ragged.from_lists([encoding.ids for encoding in encodings])
 
     def tokens(self) -> list[str]:

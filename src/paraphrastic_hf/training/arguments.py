@@ -1,4 +1,5 @@
-"""Every key of a contrastive recipe. Defaults are the thesis's (5.2.1) unless a help text says otherwise."""
+"""Every key of a contrastive recipe. Defaults are the thesis's (5.2.1) unless a help text says
+otherwise."""
 
 from __future__ import annotations
 
@@ -19,12 +20,18 @@ DEVELOPMENT_SETS = ("none", "sts17-en-en", "stsb-dev")
 class SourceArguments:
     """One source of sentence pairs."""
 
-    path: str = argument(help="TSV, text file or saved dataset; relative to the data root; .gz and .xz are read")
+    path: str = argument(
+        help="TSV, text file or saved dataset; relative to the data root; .gz and .xz are read"
+    )
     second: str | None = argument(None, help="text file aligned line by line with `path`")
     languages: list[str] = argument(["en", "en"], help="language of each side")
     max_pairs: int | None = argument(None, help="random sample of at most this many pairs")
-    weight: float = argument(1.0, help="times each pair is seen an epoch; 0.5 draws half of them anew each epoch")
-    swap: bool = argument(False, help="swap the sides at random, for sources whose order carries meaning")
+    weight: float = argument(
+        1.0, help="times each pair is seen an epoch; 0.5 draws half of them anew each epoch"
+    )
+    swap: bool = argument(
+        False, help="swap the sides at random, for sources whose order carries meaning"
+    )
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
@@ -36,7 +43,9 @@ class SourceArguments:
 class DataArguments:
     """What to train on."""
 
-    sources: list[SourceArguments] = argument(help="files of sentence pairs, or mappings with `path`")
+    sources: list[SourceArguments] = argument(
+        help="files of sentence pairs, or mappings with `path`"
+    )
     min_words: int = argument(1, help="skip pairs with a side of fewer words")
     max_words: int | None = argument(100, help="skip pairs with a side of more words")
     max_length: int = argument(100, help="cut a side at this many tokens")
@@ -47,16 +56,30 @@ class DataArguments:
 class TokenizerArguments:
     """How text becomes ids."""
 
-    kind: str = argument("sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram"))
-    vocab_size: int = argument(20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams")
+    kind: str = argument(
+        "sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram")
+    )
+    vocab_size: int = argument(
+        20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams"
+    )
     lowercase: bool = argument(True, help="lower-case first")
-    keep_unknown: bool = argument(False, help="a trained <unk> row, as PARAGRAM has; SP drops unknown pieces")
-    hard_vocab_limit: bool = argument(False, help="refuse, rather than shrink, where the text is too small")
-    character_coverage: float = argument(0.995, help="sentencepiece: share of characters with a piece (at-scale)")
+    keep_unknown: bool = argument(
+        False, help="a trained <unk> row, as PARAGRAM has; SP drops unknown pieces"
+    )
+    hard_vocab_limit: bool = argument(
+        False, help="refuse, rather than shrink, where the text is too small"
+    )
+    character_coverage: float = argument(
+        0.995, help="sentencepiece: share of characters with a piece (at-scale)"
+    )
     input_sentence_size: int = argument(10_000_000, help="sentencepiece: lines sampled (at-scale)")
     orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams")
-    padding_mode: str = argument("both", help="char_ngram: spaces around a text", choices=("both", "left", "none"))
-    apart: list[str] = argument([], help="languages whose pieces are kept apart from all others (5.3.2)")
+    padding_mode: str = argument(
+        "both", help="char_ngram: spaces around a text", choices=("both", "left", "none")
+    )
+    apart: list[str] = argument(
+        [], help="languages whose pieces are kept apart from all others (5.3.2)"
+    )
 
 
 @dataclass(frozen=True)
@@ -77,7 +100,9 @@ class TrainingArguments:
     epochs: int = argument(10, help="passes over the data; 0 saves the random table")
     batch_size: int = argument(128, help="pairs in a mini-batch (at-scale release)")
     mega_batch: int = argument(60, help="mini-batches negatives are chosen from")
-    anneal_steps: int = argument(150, help="mini-batches before the mega-batch grows by one; 0 for full size at once")
+    anneal_steps: int = argument(
+        150, help="mini-batches before the mega-batch grows by one; 0 for full size at once"
+    )
     negatives: str = argument("max", help="choice of negatives", choices=("max", "mix", "rand"))
     pool: str = argument(
         "partner_language",
@@ -86,25 +111,41 @@ class TrainingArguments:
     )
     exclude: str = argument(
         "duplicates",
-        help="never negatives of each other: equal sentences, or all that the data links as paraphrases",
+        help="never negatives of each other: equal sentences, or all that pairs link together",
         choices=("duplicates", "clusters"),
     )
     margin: float = argument(0.4, help="of the hinge, in cosine units")
-    scramble: float = argument(0.0, help="probability that the words of a pair's sentences are shuffled")
+    scramble: float = argument(
+        0.0, help="probability that the words of a pair's sentences are shuffled"
+    )
     lambda_w: float = argument(0.0, help="regularisation toward the initial embeddings")
-    optimizer: str = argument("adam", help="a step costs the rows a batch uses, not the vocabulary", choices=("adam", "adagrad"))
+    optimizer: str = argument(
+        "adam",
+        help="a step costs the rows a batch uses, not the vocabulary",
+        choices=("adam", "adagrad"),
+    )
     learning_rate: float = argument(1e-3, help="of the optimizer")
-    schedule: str = argument("constant", help="learning rate over training", choices=("constant", "linear"))
-    clip: float = argument(0.0, help="largest gradient norm; 0 for no clipping (the released code never clips)")
-    precision: str = argument("fp32", help="number format of matrix products", choices=("fp32", "bf16"))
+    schedule: str = argument(
+        "constant", help="learning rate over training", choices=("constant", "linear")
+    )
+    clip: float = argument(
+        0.0, help="largest gradient norm; 0 for no clipping (the released code never clips)"
+    )
+    precision: str = argument(
+        "fp32", help="number format of matrix products", choices=("fp32", "bf16")
+    )
 
 
 @dataclass(frozen=True)
 class RunArguments:
     """Checkpoints, logs and model selection."""
 
-    development: str = argument("sts17-en-en", help="set that picks the best checkpoint", choices=DEVELOPMENT_SETS)
-    evaluate_every: int = argument(1000, help="mini-batches between evaluations; an epoch's end evaluates too")
+    development: str = argument(
+        "sts17-en-en", help="set that picks the best checkpoint", choices=DEVELOPMENT_SETS
+    )
+    evaluate_every: int = argument(
+        1000, help="mini-batches between evaluations; an epoch's end evaluates too"
+    )
     checkpoint_every: int = argument(2000, help="mini-batches between checkpoints")
     keep_checkpoints: int = argument(2, help="checkpoints kept")
     log_every: int = argument(100, help="mini-batches between log lines")
@@ -123,37 +164,110 @@ class Recipe:
 
     def __post_init__(self) -> None:
         checks = [
-            (self.training.batch_size >= 1, "training.batch_size", self.training.batch_size, "at least 1"),
-            (self.training.mega_batch >= 1, "training.mega_batch", self.training.mega_batch, "at least 1"),
+            (
+                self.training.batch_size >= 1,
+                "training.batch_size",
+                self.training.batch_size,
+                "at least 1",
+            ),
+            (
+                self.training.mega_batch >= 1,
+                "training.mega_batch",
+                self.training.mega_batch,
+                "at least 1",
+            ),
             (self.training.epochs >= 0, "training.epochs", self.training.epochs, "0 or more"),
-            (self.training.anneal_steps >= 0, "training.anneal_steps", self.training.anneal_steps, "0 or more"),
-            (0 <= self.training.margin <= 2, "training.margin", self.training.margin, "from 0 to 2"),
-            (self.training.learning_rate > 0, "training.learning_rate", self.training.learning_rate, "positive"),
-            (0 <= self.training.scramble <= 1, "training.scramble", self.training.scramble, "from 0 to 1"),
-            (0 <= self.model.embedding_dropout < 1, "model.embedding_dropout", self.model.embedding_dropout, "0 to 1"),
-            (0 <= self.model.word_dropout < 1, "model.word_dropout", self.model.word_dropout, "0 to 1"),
-            (self.model.hidden_size >= 1, "model.hidden_size", self.model.hidden_size, "at least 1"),
-            (self.tokenizer.vocab_size >= 3, "tokenizer.vocab_size", self.tokenizer.vocab_size, "at least 3"),
-            (0 < self.tokenizer.character_coverage <= 1, "tokenizer.character_coverage",
-             self.tokenizer.character_coverage, "above 0, at most 1"),
+            (
+                self.training.anneal_steps >= 0,
+                "training.anneal_steps",
+                self.training.anneal_steps,
+                "0 or more",
+            ),
+            (
+                0 <= self.training.margin <= 2,
+                "training.margin",
+                self.training.margin,
+                "from 0 to 2",
+            ),
+            (
+                self.training.learning_rate > 0,
+                "training.learning_rate",
+                self.training.learning_rate,
+                "positive",
+            ),
+            (
+                0 <= self.training.scramble <= 1,
+                "training.scramble",
+                self.training.scramble,
+                "from 0 to 1",
+            ),
+            (
+                0 <= self.model.embedding_dropout < 1,
+                "model.embedding_dropout",
+                self.model.embedding_dropout,
+                "0 to 1",
+            ),
+            (
+                0 <= self.model.word_dropout < 1,
+                "model.word_dropout",
+                self.model.word_dropout,
+                "0 to 1",
+            ),
+            (
+                self.model.hidden_size >= 1,
+                "model.hidden_size",
+                self.model.hidden_size,
+                "at least 1",
+            ),
+            (
+                self.tokenizer.vocab_size >= 3,
+                "tokenizer.vocab_size",
+                self.tokenizer.vocab_size,
+                "at least 3",
+            ),
+            (
+                0 < self.tokenizer.character_coverage <= 1,
+                "tokenizer.character_coverage",
+                self.tokenizer.character_coverage,
+                "above 0, at most 1",
+            ),
             (bool(self.data.sources), "data.sources", self.data.sources, "at least one source"),
             (self.data.max_length >= 1, "data.max_length", self.data.max_length, "at least 1"),
-            (min(self.run.evaluate_every, self.run.checkpoint_every, self.run.log_every) >= 1,
-             "run.*_every", 0, "at least 1"),
-            (self.run.keep_checkpoints >= 1, "run.keep_checkpoints", self.run.keep_checkpoints, "at least 1"),
+            (
+                min(self.run.evaluate_every, self.run.checkpoint_every, self.run.log_every) >= 1,
+                "run.*_every",
+                0,
+                "at least 1",
+            ),
+            (
+                self.run.keep_checkpoints >= 1,
+                "run.keep_checkpoints",
+                self.run.keep_checkpoints,
+                "at least 1",
+            ),
             (0 <= self.seed < 2**63, "seed", self.seed, "0 to 2**63 - 1"),
         ]
-        checks += [(len(source.languages) == 2, f"languages of {source.path}", source.languages, "two names")
-                   for source in self.data.sources]
-        checks += [(source.weight >= 0, f"weight of {source.path}", source.weight, "0 or more")
-                   for source in self.data.sources]
+        checks += [
+            (
+                len(source.languages) == 2,
+                f"languages of {source.path}",
+                source.languages,
+                "two names",
+            )
+            for source in self.data.sources
+        ]
+        checks += [
+            (source.weight >= 0, f"weight of {source.path}", source.weight, "0 or more")
+            for source in self.data.sources
+        ]
         for is_good, name, value, wanted in checks:
             if not is_good:
                 raise RecipeError(f"{name} must be {wanted}, got {value!r}")
 
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
-    """A recipe's path: absolute, or under the data root, or, if it is not there, under the working folder."""
+    """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
+    folder."""
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
     if root is not None and (Path(root) / path).exists():
         return Path(root) / path
@@ -161,5 +275,5 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
         return Path(path)
     searched = f"{root} or the working folder" if root is not None else "the working folder"
     raise RecipeError(
-        f"{path} is not in {searched}; name the folder it is in with --data-root or {DATA_ROOT_VARIABLE}"
+        f"{path} is not in {searched}; name its folder with --data-root or {DATA_ROOT_VARIABLE}"
     )

@@ -1,8 +1,8 @@
 """Checkpoints that survive `kill -9`, a cut-short write and a full disk.
 
-A checkpoint is a folder `step-N` of safetensors and a `state.json` with the size and hash of each. It
-is written as `step-N.part` and renamed, so a folder without `.part` is whole unless a disk lost bytes, and the
-hashes tell that. Older ones are removed only after a newer one is in place.
+A checkpoint is a folder `step-N` of safetensors and a `state.json` with the size and hash of each.
+It is written as `step-N.part` and renamed, so a folder without `.part` is whole unless a disk lost
+bytes, and the hashes tell that. Older ones are removed only after a newer one is in place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state
 
 
 def save_checkpoint(
-    root: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, Any], keep: int
+    root: Path,
+    step: int,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    state: dict[str, Any],
+    keep: int,
 ) -> None:
     """Write `root/step-N`, then remove all but the newest `keep`.
 
@@ -51,14 +56,16 @@ def save_checkpoint(
         shutil.rmtree(partial, ignore_errors=True)
         good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
         raise CheckpointError(
-            f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints are intact "
-            f"({good}); free some space and run the same command to go on from there"
+            f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints "
+            f"are intact ({good}); free some space and run the same command to go on from there"
         ) from error
     for path in list_checkpoints(root)[:-keep]:
         shutil.rmtree(path)
 
 
-def load_latest(root: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+def load_latest(
+    root: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> dict[str, Any] | None:
     """Restore the newest undamaged checkpoint in place and return its state; None if there is none.
 
     Raises:
@@ -79,7 +86,9 @@ def load_latest(root: Path, model: nn.Module, optimizer: torch.optim.Optimizer) 
         else:
             return dict(state)
     if paths:
-        raise CheckpointError(f"every checkpoint in {root} is damaged; start again with --overwrite")
+        raise CheckpointError(
+            f"every checkpoint in {root} is damaged; start again with --overwrite"
+        )
     return None
 
 
@@ -105,7 +114,8 @@ def save_weights(model: nn.Module, path: Path) -> None:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """An optimizer's state as flat names: `0.first_moment`. Settings are the recipe's, not kept here."""
+    """An optimizer's state as flat names: `0.first_moment`. Settings are the recipe's, not kept
+    here."""
     state = optimizer.state_dict()["state"]
     return {
         f"{index}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
@@ -120,15 +130,22 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
     for key, value in tensors.items():
         index, name = key.split(".", 1)
         state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    optimizer.load_state_dict(
+        {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
+    )
 
 
 def _save(tensors: dict[str, Tensor], path: Path) -> None:
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"})
+    save_file(
+        {name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"}
+    )
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
-        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        return {
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }

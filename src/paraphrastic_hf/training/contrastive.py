@@ -16,14 +16,20 @@ from paraphrastic_hf.losses.regularization import distance_to_start
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.corpus import PairCorpus
-from paraphrastic_hf.training.megabatch import MiniBatch, interleave, make_pool, mega_batch_size, split
+from paraphrastic_hf.training.megabatch import (
+    MiniBatch,
+    interleave,
+    make_pool,
+    mega_batch_size,
+    split,
+)
 
 
 class ContrastiveTask:
     """Margin training on sentence pairs (thesis, 3.1.3, 4.4, 5.1.1).
 
-    All randomness is a function of the seed and of the epoch or step, never of what ran before, so a resumed
-    run repeats an unbroken one.
+    All randomness is a function of the seed and of the epoch or step, never of what ran before, so
+    a resumed run repeats an unbroken one.
 
     Args:
         recipe: The whole recipe.
@@ -33,7 +39,11 @@ class ContrastiveTask:
     """
 
     def __init__(
-        self, recipe: Recipe, corpus: PairCorpus, model: SentenceEncoderModel, accelerator: Accelerator
+        self,
+        recipe: Recipe,
+        corpus: PairCorpus,
+        model: SentenceEncoderModel,
+        accelerator: Accelerator,
     ) -> None:
         self.arguments = recipe.training
         self.seed = recipe.seed
@@ -41,7 +51,11 @@ class ContrastiveTask:
         self.corpus = corpus
         self.model = model
         self.accelerator = accelerator
-        self.start = model.get_input_embeddings().weight.detach().clone() if self.arguments.lambda_w else None
+        self.start = (
+            model.get_input_embeddings().weight.detach().clone()
+            if self.arguments.lambda_w
+            else None
+        )
         dropout = recipe.model.embedding_dropout or recipe.model.word_dropout
         self._embeds_alike_in_training = not dropout and not self.arguments.scramble
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
@@ -65,10 +79,10 @@ class ContrastiveTask:
         alone = self.accelerator.num_processes == 1
         if size == 1 and alone and self._embeds_alike_in_training:
             # The step's own embeddings are those the choice would be made from: choose in `loss`.
-            return iter([MiniBatch(firsts, firsts ^ 1)])
-        negatives = self._choose(sentences, step)
-        batches = split(sentences, negatives, args.batch_size)
-        return batches if alone else map(self._share, batches)
+            return iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
+        batches = split(sentences, self._choose(sentences, step), args.batch_size)
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        return batches if alone else (batch.share(rank, world) for batch in batches)
 
     def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Tensor:
         """The loss of one mini-batch, scalar.
@@ -79,24 +93,23 @@ class ContrastiveTask:
             epoch: From 0.
             step: Mini-batches since training began.
         """
-        is_chosen = batch.negative_of_first is not None and batch.negative_of_second is not None
-        sides = [batch.first, batch.second]
-        if is_chosen:
+        wanted = batch.pairs
+        if batch.negatives is not None:
             # -1 stands for no negative: any sentence will do, its term is masked
-            sides += [np.where(n >= 0, n, batch.first) for n in (batch.negative_of_first, batch.negative_of_second)]
-        sentences, place = np.unique(np.concatenate(sides), return_inverse=True)
+            wanted = np.concatenate(
+                [wanted, np.where(batch.negatives >= 0, batch.negatives, batch.pairs)]
+            )
+        sentences, place = np.unique(wanted, return_inverse=True)
         ids, mask = self._padded(sentences, epoch, step)
         vectors = model(ids, mask, pooled_only=True).sentence_embedding  # (sentences, dim)
-        place = torch.from_numpy(place.reshape(len(sides), -1)).to(vectors.device)
-        if is_chosen:
-            found = np.stack([batch.negative_of_first, batch.negative_of_second]) >= 0
-            has_negative = torch.from_numpy(found).to(vectors.device)
+        rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 or 4, pairs)
+        if batch.negatives is not None:
+            has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
-            interleaved = place.T.reshape(-1)
-            negatives = self._choose_among(vectors.detach()[interleaved], sentences[interleaved.cpu()], step)
-            has_negative = (negatives >= 0).view(-1, 2).T
-            place = torch.cat([place, interleaved[negatives.clamp(min=0)].view(-1, 2).T])
-        first, second, negative_of_first, negative_of_second = (vectors[rows] for rows in place)
+            within = self._choose_within(vectors.detach(), rows, batch.pairs, step)
+            has_negative = within >= 0
+            rows = torch.cat([rows, rows.T.reshape(-1)[within.clamp(min=0)]])
+        first, second, negative_of_first, negative_of_second = (vectors[row] for row in rows)
         loss = margin_loss(
             first,
             second,
@@ -108,11 +121,14 @@ class ContrastiveTask:
         )
         if self.start is not None:
             table = self.model.get_input_embeddings().weight
-            loss = loss + self.arguments.lambda_w * distance_to_start(table, self.start, ids[mask.bool()])
+            loss = loss + self.arguments.lambda_w * distance_to_start(
+                table, self.start, ids[mask.bool()]
+            )
         return loss * batch.weight
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """The epoch's first sentences in order, and, for each pair, whether it is scrambled this epoch."""
+        """The epoch's first sentences in order, and, for each pair, whether it is scrambled this
+        epoch."""
         if self._epoch is None or self._epoch[0] != epoch:
             coins = np.random.default_rng([self.seed, epoch, 1]).random(len(self.corpus))
             order = self.corpus.epoch_order(self.seed, epoch)
@@ -124,7 +140,9 @@ class ContrastiveTask:
         if self.arguments.scramble:
             chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
             keys = np.random.default_rng([self.seed, step, 2]).random((len(chosen), ids.shape[1]))
-            order = np.argsort(np.where(mask[chosen], keys, 2), axis=1, kind="stable")  # padding stays last
+            order = np.argsort(
+                np.where(mask[chosen], keys, 2), axis=1, kind="stable"
+            )  # padding stays last
             ids[chosen] = np.take_along_axis(ids[chosen], order, 1)
         device = self.model.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
@@ -144,6 +162,13 @@ class ContrastiveTask:
             chosen = self._gather_rows(chosen, shares)
         return chosen.cpu().numpy()
 
+    def _choose_within(self, vectors: Tensor, rows: Tensor, pairs: np.ndarray, step: int) -> Tensor:
+        """Negatives of a mini-batch from its own embeddings: (2, pairs) places in first, partner,
+        first, ..."""
+        return (
+            self._choose_among(vectors[rows.T.reshape(-1)], pairs.T.reshape(-1), step).view(-1, 2).T
+        )
+
     def _choose_among(
         self, embeddings: Tensor, sentences: np.ndarray, step: int, rows: Tensor | None = None
     ) -> Tensor:
@@ -151,27 +176,12 @@ class ContrastiveTask:
         generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
         pool = make_pool(embeddings, sentences, self.corpus.language, self.corpus.group)
         with self.accelerator.autocast():
-            return select_negatives(pool, self.arguments.negatives, self.arguments.pool, generator, rows=rows)
+            return select_negatives(
+                pool, self.arguments.negatives, self.arguments.pool, generator, rows=rows
+            )
 
     def _gather_rows(self, values: Tensor, shares: list[np.ndarray]) -> Tensor:
         most = max(map(len, shares))
         padded = torch.cat([values, values.new_zeros(most - len(values), *values.shape[1:])])
         parts = self.accelerator.gather(padded).split(most)
         return torch.cat([part[: len(share)] for part, share in zip(parts, shares, strict=True)])
-
-    def _share(self, batch: MiniBatch) -> MiniBatch:
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        rows = np.array_split(np.arange(len(batch.first)), world)[rank]
-        # Gradients are averaged over processes, so each counts by its share. A process without a pair
-        # (a last batch smaller than the number of processes) takes part with one that weighs nothing.
-        weight = len(rows) * world / len(batch.first)
-        rows = rows if len(rows) else np.zeros(1, np.int64)
-        assert batch.negative_of_first is not None
-        assert batch.negative_of_second is not None
-        return MiniBatch(
-            batch.first[rows],
-            batch.second[rows],
-            batch.negative_of_first[rows],
-            batch.negative_of_second[rows],
-            weight,
-        )

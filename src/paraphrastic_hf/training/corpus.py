@@ -1,4 +1,5 @@
-"""Tokenized sentence pairs on disk, memory-mapped: built once a run, read by every process and resume."""
+"""Tokenized sentence pairs on disk, memory-mapped: built once a run, read by every process and
+resume."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.arguments import Recipe, SourceArguments, TokenizerArguments, resolve_path
+from paraphrastic_hf.training.arguments import (
+    Recipe,
+    SourceArguments,
+    TokenizerArguments,
+    resolve_path,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +72,8 @@ class PairCorpus:
     def epoch_order(self, seed: int, epoch: int) -> np.ndarray:
         """First sentence of every pair of an epoch, shuffled; its partner is that number XOR 1.
 
-        A function of seed and epoch alone, so that a resumed run sees what the first one would have.
+        A function of seed and epoch alone, so that a resumed run sees what the first one would
+        have.
         """
         random = np.random.default_rng([seed, epoch])
         drawn = []
@@ -82,7 +89,11 @@ class PairCorpus:
 
 
 def read_sources(
-    recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = (), *, progress: bool = False
+    recipe: Recipe,
+    data_root: str | Path | None,
+    datasets: Iterable[Any] = (),
+    *,
+    progress: bool = False,
 ) -> list[SourcePairs]:
     """The text of every source of a recipe, then of every `datasets` object.
 
@@ -112,7 +123,9 @@ def _marked(pairs: list[Pair], source: SourceArguments, apart: Sequence[str]) ->
     return pairs if first is second is str else [(first(a), second(b)) for a, b in pairs]
 
 
-def train_tokenizer(arguments: TokenizerArguments, sources: Sequence[SourcePairs], seed: int) -> TextTokenizer:
+def train_tokenizer(
+    arguments: TokenizerArguments, sources: Sequence[SourcePairs], seed: int
+) -> TextTokenizer:
     """The tokenizer a recipe asks for, from both sides of all sources.
 
     Raises:
@@ -142,7 +155,9 @@ def train_tokenizer(arguments: TokenizerArguments, sources: Sequence[SourcePairs
         )
     if tokenizer.vocab_size < arguments.vocab_size:
         logger.warning(
-            "the text supports %s of the %s entries asked for", tokenizer.vocab_size, arguments.vocab_size
+            "the text supports %s of the %s entries asked for",
+            tokenizer.vocab_size,
+            arguments.vocab_size,
         )
     return tokenizer
 
@@ -165,7 +180,9 @@ def build_corpus(
     languages = sorted({language for item in sources for language in item.source.languages})
     parts, language, number_of = [], [], []
     total = sum(len(item.pairs) for item in sources)
-    with tqdm(total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress) as bar:
+    with tqdm(
+        total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress
+    ) as bar:
         for number, item in enumerate(sources):
             sides = [languages.index(name) for name in item.source.languages]
             for pairs in _chunks(item.pairs):
@@ -189,7 +206,10 @@ def build_corpus(
         "group": _groups(sentences, exclude),
         "source": np.concatenate(number_of),
     }
-    meta = {"weights": [s.source.weight for s in sources], "swaps": [s.source.swap for s in sources]}
+    meta = {
+        "weights": [s.source.weight for s in sources],
+        "swaps": [s.source.swap for s in sources],
+    }
     partial = directory.with_name(directory.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -222,18 +242,28 @@ def _chunks(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
 
 
 def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:
-    return Ragged.from_lists([ids[row].tolist() for pair in pairs for row in (2 * pair, 2 * pair + 1)])
+    return Ragged.from_lists(
+        [ids[row].tolist() for pair in pairs for row in (2 * pair, 2 * pair + 1)]
+    )
 
 
 def _groups(sentences: Ragged, exclude: str) -> np.ndarray:
-    """A number for each sentence: equal ids, or, for `clusters`, linked through the data's pairs."""
-    digests = (hashlib.blake2b(sentences[row].tobytes(), digest_size=8).digest() for row in range(len(sentences)))
-    keys = np.fromiter((int.from_bytes(d, "little", signed=True) for d in digests), np.int64, len(sentences))
+    """A number for each sentence: equal ids, or, for `clusters`, linked through the data's
+    pairs."""
+    digests = (
+        hashlib.blake2b(sentences[row].tobytes(), digest_size=8).digest()
+        for row in range(len(sentences))
+    )
+    keys = np.fromiter(
+        (int.from_bytes(d, "little", signed=True) for d in digests), np.int64, len(sentences)
+    )
     if exclude == "duplicates":
         return keys
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     unique, node = np.unique(keys, return_inverse=True)
-    links = coo_matrix((np.ones(len(node) // 2, np.int8), (node[::2], node[1::2])), (len(unique),) * 2)
+    links = coo_matrix(
+        (np.ones(len(node) // 2, np.int8), (node[::2], node[1::2])), (len(unique),) * 2
+    )
     return np.asarray(connected_components(links, directed=False)[1][node], np.int64)

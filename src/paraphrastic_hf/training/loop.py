@@ -1,6 +1,7 @@
 """The training loop every task runs in: Accelerate, evaluation, checkpoints, logs, resume.
 
-A task offers mega-batches and a loss (`training/contrastive.py`); nothing here knows what they hold.
+A task offers mega-batches and a loss (`training/contrastive.py`); nothing here knows what they
+hold.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ class TrainingLoop:
         table = model.get_input_embeddings()
         table.sparse = model.device.type == "cpu"  # gloo sums row-sparse gradients, NCCL does not
         self.optimizer = make_optimizer(model, training)
-        self.progress = Progress(next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every)
+        self.progress = Progress(
+            next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
+        )
 
     @property
     def best_weights(self) -> Path:
@@ -144,8 +147,15 @@ class TrainingLoop:
                     log.add(loss)
                     if at.step % self.run_arguments.log_every == 0:
                         elapsed = at.seconds + time.perf_counter() - started
-                        log.write(at.step, epoch=at.epoch, seconds=elapsed, lr=self._learning_rate(total_steps))
-                        bar.set_postfix(loss=f"{log.mean_loss:.3f}", dev=f"{max(at.best_score, 0):.2f}")
+                        log.write(
+                            at.step,
+                            epoch=at.epoch,
+                            seconds=elapsed,
+                            lr=self._learning_rate(total_steps),
+                        )
+                        bar.set_postfix(
+                            loss=f"{log.mean_loss:.3f}", dev=f"{max(at.best_score, 0):.2f}"
+                        )
                 at.seconds += time.perf_counter() - started
                 at.pairs += at.position - pairs_before
                 bar.update(at.position - pairs_before)
@@ -182,7 +192,8 @@ class TrainingLoop:
         if not math.isfinite(value):
             raise ParaphrasticError(
                 f"the loss is {value} at step {at.step}; lower training.learning_rate "
-                f"({self.training.learning_rate}) or set training.clip. The last checkpoint is intact"
+                f"({self.training.learning_rate}) or set training.clip. "
+                "The last checkpoint is intact"
             )
         self.accelerator.backward(loss)
         if self.training.clip:
@@ -199,7 +210,8 @@ class TrainingLoop:
             self.optimizer.catch_up()
 
     def _between_mega_batches(self, log: _Log, is_epoch_end: bool, is_last: bool) -> None:
-        """Evaluate and write a checkpoint if due; only here is the state whole without any negatives."""
+        """Evaluate and write a checkpoint if due; only here is the state whole without any
+        negatives."""
         at, run = self.progress, self.run_arguments
         if self.evaluate is not None and (at.step >= at.next_evaluation or is_epoch_end):
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
@@ -226,10 +238,13 @@ class TrainingLoop:
             self.accelerator.wait_for_everyone()
 
 
-def make_optimizer(model: SentenceEncoderModel, training: TrainingArguments) -> torch.optim.Optimizer:
+def make_optimizer(
+    model: SentenceEncoderModel, training: TrainingArguments
+) -> torch.optim.Optimizer:
     """Adam or AdaGrad; a step of either costs the rows of the table that the batch uses.
 
-    Both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam it catches up.
+    Both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam it
+    catches up.
     """
     if training.optimizer == "adagrad":
         return torch.optim.Adagrad(model.parameters(), lr=training.learning_rate)

@@ -1,4 +1,5 @@
-"""Mega-batches: how many mini-batches negatives are chosen from, and the choice itself (thesis, 4.4, 5.1.1)."""
+"""Mega-batches: how many mini-batches negatives are chosen from, and the choice itself (thesis,
+4.4, 5.1.1)."""
 
 from __future__ import annotations
 
@@ -16,23 +17,32 @@ class MiniBatch:
     """The sentences of one optimizer step.
 
     Attributes:
-        first: (pairs,) sentence numbers.
-        second: (pairs,) their partners.
-        negative_of_first: (pairs,) sentence numbers, -1 for none; None if still to be chosen from the
-            mini-batch itself.
-        negative_of_second: Likewise.
+        pairs: (2, pairs) sentence numbers: the first sides, then their partners.
+        negatives: (2, pairs) sentence numbers of the negatives of each, -1 for none; None if they
+            are to be chosen from the mini-batch itself.
         weight: Factor of the loss: this process's share of the pairs times the number of processes.
     """
 
-    first: np.ndarray
-    second: np.ndarray
-    negative_of_first: np.ndarray | None = None
-    negative_of_second: np.ndarray | None = None
+    pairs: np.ndarray
+    negatives: np.ndarray | None = None
     weight: float = 1.0
+
+    def share(self, rank: int, world: int) -> MiniBatch:
+        """One process's part of a batch with negatives.
+
+        Gradients are averaged over processes, so each counts by its share. A process without a pair
+        (a last batch smaller than the number of processes) takes part with one that weighs nothing.
+        """
+        assert self.negatives is not None
+        total = self.pairs.shape[1]
+        rows = np.array_split(np.arange(total), world)[rank]
+        weight = len(rows) * world / total
+        rows = rows if len(rows) else np.zeros(1, np.int64)
+        return MiniBatch(self.pairs[:, rows], self.negatives[:, rows], weight)
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
-    """Mini-batches in the mega-batch that starts at `step`: 1, and 1 more every `anneal_steps` (5.2.1).
+    """Mini-batches in the mega-batch at `step`: 1, and 1 more every `anneal_steps` (5.2.1).
 
     Example:
         >>> [mega_batch_size(step, 60, 150) for step in (0, 149, 150, 8850, 10**6)]
@@ -41,7 +51,9 @@ def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
     return largest if anneal_steps == 0 else min(largest, 1 + step // anneal_steps)
 
 
-def make_pool(embeddings: torch.Tensor, sentences: np.ndarray, language: np.ndarray, group: np.ndarray) -> Pool:
+def make_pool(
+    embeddings: torch.Tensor, sentences: np.ndarray, language: np.ndarray, group: np.ndarray
+) -> Pool:
     """The pool of a mega-batch whose sentences are interleaved: first, second, first, ..."""
     device = embeddings.device
     return Pool(
@@ -52,7 +64,8 @@ def make_pool(embeddings: torch.Tensor, sentences: np.ndarray, language: np.ndar
 
 
 def interleave(firsts: np.ndarray) -> np.ndarray:
-    """Sentence numbers of pairs given by their first sentences: first, partner, first, partner, ..."""
+    """Sentence numbers of pairs given by their first sentences: first, partner, first, partner,
+    ..."""
     return np.stack([firsts, firsts ^ 1], 1).reshape(-1)
 
 
@@ -67,5 +80,4 @@ def split(sentences: np.ndarray, negatives: np.ndarray, batch_size: int) -> Iter
     chosen = np.where(negatives >= 0, sentences[negatives], -1)
     for start in range(0, len(sentences), 2 * batch_size):
         rows = slice(start, start + 2 * batch_size)
-        firsts, picks = sentences[rows], chosen[rows]
-        yield MiniBatch(firsts[::2], firsts[1::2], picks[::2], picks[1::2])
+        yield MiniBatch(sentences[rows].reshape(-1, 2).T, chosen[rows].reshape(-1, 2).T)

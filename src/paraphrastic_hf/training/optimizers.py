@@ -1,4 +1,5 @@
-"""Optimizers whose step costs the rows used, not the vocabulary, and clipping that sees those rows."""
+"""Optimizers whose step costs the rows used, not the vocabulary, and clipping that sees those
+rows."""
 
 from __future__ import annotations
 
@@ -14,18 +15,20 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 class RowAdam(torch.optim.Optimizer):
     """Adam (Kingma and Ba, 2015) on a large table, at the cost of the rows a batch uses.
 
-    Dense Adam goes on moving a row after its last gradient, by ever smaller steps; skipping those (as
-    `torch.optim.SparseAdam` does) moves a rare row about ten times less for each use. Here a row makes up
-    its missed steps, in closed form, just before it is next read. With gradient 0 for k steps,
+    Dense Adam goes on moving a row after its last gradient, by ever smaller steps; skipping those
+    (as `torch.optim.SparseAdam` does) moves a rare row about ten times less for each use. Here a
+    row makes up its missed steps, in closed form, just before it is next read. With gradient 0 for
+    k steps,
 
         m <- b1^k m,   v <- b2^k v,
-        w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j lr_{t+j} sqrt(1 - b2^{t+j}) / (1 - b1^{t+j})
+        w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j lr_{t+j} sqrt(1 - b2^{t+j}) / (1 -
+        b1^{t+j})
 
-    so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the time of
-    catching up. Parameters whose gradients are dense get plain Adam.
+    so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the
+    time of catching up. Parameters whose gradients are dense get plain Adam.
 
-    Call `watch(model)` once, so that rows catch up before every forward pass, and `catch_up()` before weights
-    are saved.
+    Call `watch(model)` once, so that rows catch up before every forward pass, and `catch_up()`
+    before weights are saved.
 
     Args:
         params: Parameters with dense or row-sparse gradients.
@@ -133,7 +136,9 @@ class RowAdam(torch.optim.Optimizer):
         if self._travel is None:
             rates = torch.tensor(self._rates, dtype=torch.float64)
             powers = ratio ** torch.arange(1, len(rates) + 1, dtype=torch.float64)
-            tail = (rates * powers).flip(0).cumsum(0)  # from the newest step back, scaled by the window
+            tail = (
+                (rates * powers).flip(0).cumsum(0)
+            )  # from the newest step back, scaled by the window
             sums = tail / powers.flip(0) * ratio
             self._travel = torch.cat([sums.new_zeros(1), sums]).float()
         return self._travel

@@ -1,11 +1,11 @@
 """A recipe from beginning to end: text to a finished model directory.
 
-    output/            the finished model, ready for every loader (`encoding/directory.py`)
-    output/recipe.yaml every setting of the run
-    output/run.json    what happened: pairs, steps, seconds, development score, versions
-    output/logs/       train.jsonl and TensorBoard files
-    output/work/       tokenizer and tokenized pairs, removed at the end
-    output/checkpoints/ checkpoints; removed at the end
+output/            the finished model, ready for every loader (`encoding/directory.py`)
+output/recipe.yaml every setting of the run
+output/run.json    what happened: pairs, steps, seconds, development score, versions
+output/logs/       train.jsonl and TensorBoard files
+output/work/       tokenizer and tokenized pairs, removed at the end
+output/checkpoints/ checkpoints; removed at the end
 """
 
 from __future__ import annotations
@@ -34,14 +34,28 @@ from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.training.arguments import DATA_ROOT_VARIABLE, Recipe
 from paraphrastic_hf.training.contrastive import ContrastiveTask
-from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, load_corpus, read_sources, train_tokenizer
+from paraphrastic_hf.training.corpus import (
+    PairCorpus,
+    build_corpus,
+    load_corpus,
+    read_sources,
+    train_tokenizer,
+)
 from paraphrastic_hf.training.loop import Progress, TrainingLoop
 
 logger = logging.getLogger(__name__)
 
 RUN_FOLDERS = ("work", "checkpoints", "logs", "model.part")
-RUN_FILES = ("recipe.yaml", "run.json", "*.safetensors", "config*.json", "modules.json", "tokenizer*.json",
-             "spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*")  # fmt: skip
+RUN_FILES = (
+    *("recipe.yaml", "run.json", "*.safetensors", "config*.json", "modules.json"),
+    *(
+        "tokenizer*.json",
+        "spiece.model",
+        "ngrams.json",
+        "special_tokens_map.json",
+        "paraphrastic_*",
+    ),
+)
 
 
 def train(
@@ -55,16 +69,16 @@ def train(
 ) -> Progress:
     """Train a sentence encoder and leave it, finished, in `output`.
 
-    Run again after an interruption, with the same recipe, it goes on from the last checkpoint and, on
-    CPU with the same number of threads, ends with the same weights bit for bit.
+    Run again after an interruption, with the same recipe, it goes on from the last checkpoint and,
+    on CPU with the same number of threads, ends with the same weights bit for bit.
 
     Args:
         recipe: Every setting; `recipe.load_recipe` reads one.
         output: Directory of the finished model.
-        data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else the
-            working folder.
-        datasets: `datasets.Dataset` objects (or iterables of mappings) of sentence pairs to train on,
-            besides the recipe's sources.
+        data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
+            the working folder.
+        datasets: `datasets.Dataset` objects (or iterables of mappings) of sentence pairs to train
+            on, besides the recipe's sources.
         overwrite: Start afresh where `output` holds another run.
         progress: Show progress bars.
 
@@ -77,7 +91,9 @@ def train(
         CheckpointError: All checkpoints are damaged, or one could not be written.
     """
     output = Path(output)
-    accelerator = Accelerator(mixed_precision="bf16" if recipe.training.precision == "bf16" else "no")
+    accelerator = Accelerator(
+        mixed_precision="bf16" if recipe.training.precision == "bf16" else "no"
+    )
     is_main = accelerator.is_main_process
     if is_main:
         _claim(output, recipe, overwrite)
@@ -89,7 +105,10 @@ def train(
     if is_main:
         _prepare(recipe, output, data_root, datasets, progress)
     accelerator.wait_for_everyone()
-    tokenizer, corpus = load_tokenizer(output / "work" / "tokenizer"), load_corpus(output / "work" / "corpus")
+    tokenizer, corpus = (
+        load_tokenizer(output / "work" / "tokenizer"),
+        load_corpus(output / "work" / "corpus"),
+    )
 
     torch.manual_seed(recipe.seed)
     model = build_model(recipe, tokenizer).to(accelerator.device)
@@ -138,8 +157,8 @@ def read_development(name: str, data_root: str | Path | None) -> ScoredPairs | N
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
     if root is None:
         raise RecipeError(
-            f"the development set {name} is read from DATA_ROOT/eval: give --data-root or {DATA_ROOT_VARIABLE}, "
-            "or train without one: --development none"
+            f"the development set {name} is read from DATA_ROOT/eval: give --data-root or "
+            f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
         )
     folder = Path(root) / "eval"
     return read_stsb(folder, "dev") if name == "stsb-dev" else read_sts17(folder, ["en-en"])[0]
@@ -151,7 +170,9 @@ def development_scorer(
     """A function from a model to its Pearson r x 100 on `pairs`."""
     if pairs is None:
         return None
-    return lambda model: score_suite(SentenceEncoder(model, tokenizer).encode, [pairs]).datasets[0].pearson
+    return lambda model: (
+        score_suite(SentenceEncoder(model, tokenizer).encode, [pairs]).datasets[0].pearson
+    )
 
 
 def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
@@ -164,11 +185,13 @@ def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
         changed = [line.strip() for line in to_yaml(recipe).splitlines() if line not in old]
         if changed or len(old) != len(to_yaml(recipe).splitlines()):
             raise RecipeError(
-                f"{output} holds a run of another recipe (now different: {'; '.join(changed) or 'fewer sources'}); "
-                "choose another --output, or --overwrite it"
+                f"{output} holds a run of another recipe (now different: "
+                f"{'; '.join(changed) or 'fewer sources'}); use another --output or --overwrite"
             )
     elif output.exists() and any(output.iterdir()):
-        raise RecipeError(f"{output} is not empty and holds no run of this program; choose another --output")
+        raise RecipeError(
+            f"{output} is not empty and holds no run of this program; choose another --output"
+        )
     try:
         output.mkdir(parents=True, exist_ok=True)
         record.write_text(to_yaml(recipe), encoding="utf-8")
@@ -186,7 +209,11 @@ def _remove_run(output: Path) -> None:
 
 
 def _prepare(
-    recipe: Recipe, output: Path, data_root: str | Path | None, datasets: Iterable[Any], progress: bool
+    recipe: Recipe,
+    output: Path,
+    data_root: str | Path | None,
+    datasets: Iterable[Any],
+    progress: bool,
 ) -> None:
     """Tokenizer and tokenized pairs in `output/work`, unless a run before has left them there."""
     work = output / "work"
@@ -196,7 +223,9 @@ def _prepare(
     logger.info("training a %s tokenizer", recipe.tokenizer.kind)
     tokenizer = train_tokenizer(recipe.tokenizer, sources, recipe.seed)
     tokenizer.save(work / "tokenizer")
-    build_corpus(sources, tokenizer, work / "corpus", exclude=recipe.training.exclude, progress=progress)
+    build_corpus(
+        sources, tokenizer, work / "corpus", exclude=recipe.training.exclude, progress=progress
+    )
 
 
 def _finish(
@@ -209,7 +238,8 @@ def _finish(
 ) -> None:
     save_directory(model.to("cpu"), tokenizer, output)
     sources = {
-        source.path: int((corpus.source == number).sum()) for number, source in enumerate(recipe.data.sources)
+        source.path: int((corpus.source == number).sum())
+        for number, source in enumerate(recipe.data.sources)
     }
     write_json(
         output / "run.json",
@@ -220,7 +250,10 @@ def _finish(
             "pairs_by_source": sources,
             "vocab_size": tokenizer.vocab_size,
             "threads": torch.get_num_threads(),
-            "versions": {"paraphrastic_hf": paraphrastic_hf.__version__, "torch": torch.__version__},
+            "versions": {
+                "paraphrastic_hf": paraphrastic_hf.__version__,
+                "torch": torch.__version__,
+            },
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         },
     )
