@@ -126,13 +126,13 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     """The inverse of `optimizer_tensors`."""
-    state: dict[int, dict[str, Tensor]] = {}
+    # Not load_state_dict: it would turn integer state into floating point.
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for key, value in tensors.items():
         index, name = key.split(".", 1)
-        state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict(
-        {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
-    )
+        parameter = parameters[int(index)]
+        is_count = value.ndim == 0
+        optimizer.state[parameter][name] = value if is_count else value.to(parameter.device)
 
 
 def _save(tensors: dict[str, Tensor], path: Path) -> None:

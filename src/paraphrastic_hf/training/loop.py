@@ -246,6 +246,7 @@ def make_optimizer(
     Both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam it
     catches up.
     """
+    torch.sparse.check_sparse_tensor_invariants.disable()  # explicit, or torch warns about the cost
     if training.optimizer == "adagrad":
         return torch.optim.Adagrad(model.parameters(), lr=training.learning_rate)
     optimizer = RowAdam(model.parameters(), lr=training.learning_rate)

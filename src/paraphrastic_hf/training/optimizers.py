@@ -47,15 +47,16 @@ class RowAdam(torch.optim.Optimizer):
         eps: float = 1e-8,
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
-        self._rates: list[float] = []  # of the last WINDOW steps: lr sqrt(1 - b2^t) / (1 - b1^t)
-        self._travel: Tensor | None = None
+        # For each table, lr sqrt(1 - b2^t) / (1 - b1^t) of the steps since all its rows were level.
+        self._rates: dict[Tensor, list[float]] = {}
+        self._travel: dict[Tensor, Tensor] = {}
 
     def watch(self, model: SentenceEncoderModel) -> None:
         """Have the rows a forward pass reads catch up before it reads them."""
         table = model.get_input_embeddings().weight
 
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if table in self.state and "last_step" in self.state[table]:
+            if table in self._rates:
                 ids = args[0] if args else kwargs["input_ids"]
                 used = torch.zeros(len(table), dtype=torch.bool)
                 used[ids.reshape(-1)] = True
@@ -68,8 +69,8 @@ class RowAdam(torch.optim.Optimizer):
         """Bring every row of every table up to the present step."""
         for group in self.param_groups:
             for parameter in group["params"]:
-                if "last_step" in self.state[parameter]:
-                    self._catch_up(parameter, group, torch.arange(len(parameter)))
+                if parameter in self._rates:
+                    self._level(parameter, group)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
@@ -107,10 +108,17 @@ class RowAdam(torch.optim.Optimizer):
         second.index_copy_(0, rows, v)
         parameter.index_add_(0, rows, change)
         state["last_step"][rows] = int(step)
-        self._rates = [*self._rates[1 - self.WINDOW :], rate]
-        self._travel = None
-        if int(step) % self.WINDOW == 0:
-            self._catch_up(parameter, group, torch.arange(len(parameter)))
+        rates = self._rates.setdefault(parameter, [])
+        rates.append(rate)
+        self._travel.pop(parameter, None)
+        if len(rates) == self.WINDOW:
+            self._level(parameter, group)
+
+    def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        """Bring every row up to date; earlier rates are then history."""
+        self._catch_up(parameter, group, torch.arange(len(parameter)))
+        self._rates[parameter] = []
+        self._travel.pop(parameter, None)
 
     @torch.no_grad()
     def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
@@ -123,7 +131,7 @@ class RowAdam(torch.optim.Optimizer):
         decay_1, decay_2 = group["betas"]
         m = state["first_moment"].index_select(0, rows)
         v = state["second_moment"].index_select(0, rows)
-        travel = self._travel_by_missed(decay_1 / decay_2**0.5)[missed]
+        travel = self._travel_by_missed(parameter, decay_1 / decay_2**0.5)[missed]
         eps = group["eps"] * (1 - decay_2**step) ** 0.5
         change = (m / v.sqrt().add_(eps)).mul_(-travel[:, None])
         parameter.index_add_(0, rows, change)
@@ -131,17 +139,17 @@ class RowAdam(torch.optim.Optimizer):
         state["second_moment"].index_copy_(0, rows, v.mul_((decay_2**missed)[:, None]))
         state["last_step"][rows] = step
 
-    def _travel_by_missed(self, ratio: float) -> Tensor:
+    def _travel_by_missed(self, parameter: Tensor, ratio: float) -> Tensor:
         """`[k]`: the sum in the class docstring over the last k steps."""
-        if self._travel is None:
-            rates = torch.tensor(self._rates, dtype=torch.float64)
+        if parameter not in self._travel:
+            rates = torch.tensor(self._rates[parameter], dtype=torch.float64)
             powers = ratio ** torch.arange(1, len(rates) + 1, dtype=torch.float64)
             tail = (
                 (rates * powers).flip(0).cumsum(0)
             )  # from the newest step back, scaled by the window
             sums = tail / powers.flip(0) * ratio
-            self._travel = torch.cat([sums.new_zeros(1), sums]).float()
-        return self._travel
+            self._travel[parameter] = torch.cat([sums.new_zeros(1), sums]).float()
+        return self._travel[parameter]
 
 
 def rows_and_values(grad: Tensor) -> tuple[Tensor | None, Tensor]:

@@ -92,7 +92,9 @@ def train(
     """
     output = Path(output)
     accelerator = Accelerator(
-        mixed_precision="bf16" if recipe.training.precision == "bf16" else "no"
+        # said outright, or processes started by torchrun would not find each other without a GPU
+        cpu=not torch.accelerator.is_available(),
+        mixed_precision="bf16" if recipe.training.precision == "bf16" else "no",
     )
     is_main = accelerator.is_main_process
     if is_main:
@@ -127,7 +129,7 @@ def train(
         logger.info("going on from step %s of %s", loop.progress.step, output)
     result = loop.train(task)
     if is_main:
-        _finish(output, model, tokenizer, recipe, corpus, result)
+        _finish(output, model, tokenizer, recipe, corpus, result, accelerator.num_processes)
     accelerator.wait_for_everyone()
     return result
 
@@ -235,6 +237,7 @@ def _finish(
     recipe: Recipe,
     corpus: PairCorpus,
     result: Progress,
+    processes: int,
 ) -> None:
     save_directory(model.to("cpu"), tokenizer, output)
     sources = {
@@ -249,6 +252,7 @@ def _finish(
             "development": recipe.run.development,
             "pairs_by_source": sources,
             "vocab_size": tokenizer.vocab_size,
+            "processes": processes,
             "threads": torch.get_num_threads(),
             "versions": {
                 "paraphrastic_hf": paraphrastic_hf.__version__,
