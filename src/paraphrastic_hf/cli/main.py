@@ -53,12 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ParaphrasticError as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
-        return 130
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a full disk, a folder that may not be written
+        print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
         progress=not arguments.quiet,
     )
     rate = f", {result.pairs / result.seconds:,.0f} pairs/s" if result.seconds else ""
-    score = f", {recipe.run.development} {result.best_score:.1f}" if result.best_step >= 0 else ""
+    best = result.best_score
+    score = f", {recipe.run.development} {best:.1f}" if best is not None else ""
     print(f"{Path(arguments.output)}: {result.step:,} steps{rate}{score}")
 
 

@@ -48,7 +48,7 @@ class Progress:
         step: Mini-batches since training began.
         pairs: Pairs since training began.
         seconds: Training time, evaluation left out.
-        best_score: Highest development score, Pearson r x 100.
+        best_score: Highest development score, Pearson r x 100; None before the first.
         best_step: Its step.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
@@ -59,8 +59,8 @@ class Progress:
     step: int = 0
     pairs: int = 0
     seconds: float = 0.0
-    best_score: float = -math.inf
-    best_step: int = -1
+    best_score: float | None = None
+    best_step: int | None = None
     next_evaluation: int = 0
     next_checkpoint: int = 0
 
@@ -153,9 +153,10 @@ class TrainingLoop:
                             seconds=elapsed,
                             lr=self._learning_rate(total_steps),
                         )
-                        bar.set_postfix(
-                            loss=f"{log.mean_loss:.3f}", dev=f"{max(at.best_score, 0):.2f}"
-                        )
+                        shown = {"loss": f"{log.mean_loss:.3f}"}
+                        if at.best_score is not None:
+                            shown["dev"] = f"{at.best_score:.2f}"
+                        bar.set_postfix(shown)
                 at.seconds += time.perf_counter() - started
                 at.pairs += at.position - pairs_before
                 bar.update(at.position - pairs_before)
@@ -165,7 +166,7 @@ class TrainingLoop:
                 self._between_mega_batches(log, is_epoch_end, is_last=at.epoch >= epochs)
         self._settle()
         log.close()
-        if self.evaluate is not None and self.best_weights.exists() and at.best_step >= 0:
+        if at.best_step is not None:
             from safetensors.torch import load_file
 
             self.model.load_state_dict(load_file(self.best_weights))
@@ -218,7 +219,7 @@ class TrainingLoop:
             if self.accelerator.is_main_process:
                 score = self.evaluate(self.model)
                 log.write(at.step, development=score)
-                if score > at.best_score:
+                if at.best_score is None or score > at.best_score:
                     self._settle()
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)
