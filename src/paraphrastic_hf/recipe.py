@@ -7,6 +7,7 @@ of training lives here: the dataclasses are in `training/arguments.py`.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import difflib
 import types
@@ -26,7 +27,7 @@ def argument(default: Any = dataclasses.MISSING, *, help: str, choices: Sequence
     """A dataclass field with its help text and, for strings, its allowed values."""
     metadata = {"help": help, "choices": tuple(choices)}
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
-        return dataclasses.field(default_factory=lambda: default, metadata=metadata)
+        return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 

@@ -10,6 +10,7 @@ import gzip
 import logging
 import lzma
 import random
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -30,7 +31,6 @@ Pair = tuple[str, str]
 class RowReport:
     """What became of the rows of a source."""
 
-    kept: int = 0
     bad: Counter[str] = field(default_factory=Counter)
     places: dict[str, list[str]] = field(default_factory=dict)
 
@@ -42,7 +42,7 @@ class RowReport:
             shown.append(place)
 
     def describe(self) -> str:
-        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9), 1 with an empty side
+        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with an empty side
         (a.tsv:7)`."""
         parts = [
             f"{count:,} {reason} ({', '.join(self.places[reason])})"
@@ -83,7 +83,7 @@ def read_pairs(
     report = RowReport()
     rows = _good_rows(iterate_rows(path, second=second, columns=columns), report, bad_rows)
     pairs = _sample(
-        (pair for pair in rows if _within(pair, min_words, max_words, report)),
+        (pair for pair in rows if _within(pair, min_words, max_words)),
         max_pairs,
         random.Random(seed),
     )
@@ -116,23 +116,40 @@ def iterate_rows(
 
 
 def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Iterator[Pair]:
-    """Pairs of a `datasets.Dataset` or any iterable of mappings.
+    """Pairs of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
 
     Raises:
-        DataError: If there are no two text columns, or not the ones named.
+        DataError: If there are no two text columns, or not the ones named, or one holds no text.
     """
-    names = columns
-    for row in dataset:
-        if names is None:
-            text = [name for name, value in row.items() if isinstance(value, str)]
-            if len(text) < 2:
-                raise DataError(f"the dataset needs two text columns, it has {', '.join(row)}")
-            names = (text[0], text[1])
+    names = columns or _text_columns(dataset)
+    for number, row in enumerate(dataset):
         if names[0] not in row or names[1] not in row:
             raise DataError(
                 f"the dataset has no columns {names[0]!r} and {names[1]!r}; it has {', '.join(row)}"
             )
-        yield row[names[0]], row[names[1]]
+        sides = ["" if row[name] is None else row[name] for name in names]
+        if not (isinstance(sides[0], str) and isinstance(sides[1], str)):
+            raise DataError(
+                f"row {number} of the dataset has {sides!r} in {names[0]} and {names[1]}, not two texts"
+            )
+        yield sides[0], sides[1]
+
+
+def _text_columns(dataset: Any) -> tuple[str, str]:
+    """The first two text columns: by a dataset's features, else by its first row."""
+    features = getattr(dataset, "features", None)
+    if features is not None:
+        known = list(features)
+        text = [name for name in known if "string" in str(getattr(features[name], "dtype", ""))]
+    else:
+        first: dict[str, Any] = next(iter(dataset), {})
+        known = list(first)
+        text = [name for name in known if isinstance(first[name], str)]
+    if len(text) < 2:
+        raise DataError(
+            f"the dataset needs two text columns, it has {', '.join(known) or 'no rows'}"
+        )
+    return text[0], text[1]
 
 
 def open_lines(path: Path) -> BinaryIO:
@@ -153,7 +170,7 @@ def _numbered_lines(path: Path, stack: ExitStack) -> Iterator[tuple[int, str | t
     while True:
         try:
             raw = lines.readline()
-        except (OSError, EOFError, lzma.LZMAError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
         if not raw:
             return
@@ -222,9 +239,7 @@ def _good_rows(
             report.add(wrong, place)
 
 
-def _within(
-    row: tuple[str, Pair], min_words: int, max_words: int | None, report: RowReport
-) -> bool:
+def _within(row: tuple[str, Pair], min_words: int, max_words: int | None) -> bool:
     words = [len(side.split()) for side in row[1]]
     return min(words) >= min_words and (max_words is None or max(words) <= max_words)
 

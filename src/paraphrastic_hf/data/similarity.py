@@ -143,7 +143,7 @@ def _align(name: str, group: str, inputs: list[str], gold: list[str]) -> ScoredP
         )
     first, second, scores = [], [], []
     for number, (line, score) in enumerate(zip(inputs, gold, strict=True), 1):
-        sides = line.rstrip("\r").split("\t")
+        sides = line.split("\t")
         if not score.strip():
             continue
         try:

@@ -26,7 +26,9 @@ def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
     if values.device.type != "cpu":
         return F.dropout(values, probability, training)
     dropped = round(probability * STEPS)
+    if dropped >= STEPS:
+        return values * 0
     words = torch.empty(-(-values.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     coins = words.view(torch.int16)[: values.numel()].view(values.shape)
-    scale = STEPS / max(1, STEPS - dropped)
+    scale = STEPS / (STEPS - dropped)
     return values * ((coins >= dropped - STEPS // 2) * torch.tensor(scale, dtype=values.dtype))

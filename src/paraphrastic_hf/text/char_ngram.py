@@ -9,7 +9,6 @@ can express overlapping n-grams, so this is the one tokenizer with code of its o
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.files import write_bytes
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.remote_code import write_remote_code
@@ -184,9 +184,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         self, save_directory: str, filename_prefix: str | None = None
     ) -> tuple[str]:
         path = Path(save_directory) / ((filename_prefix or "") + self.file)
-        partial = path.with_name(path.name + ".part")
-        partial.write_text(json.dumps(self._entries[2:], ensure_ascii=False), encoding="utf-8")
-        os.replace(partial, path)
+        write_bytes(path, json.dumps(self._entries[2:], ensure_ascii=False).encode("utf-8"))
         return (str(path),)
 
 

@@ -12,11 +12,16 @@ from tokenizers import Tokenizer
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, complete or not at all."""
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(content)
+    os.replace(partial, path)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented UTF-8 JSON, complete or not at all."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:

@@ -42,10 +42,11 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     path = directory / "paraphrastic_tokenizer.json"
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
-        kind = TOKENIZERS[settings.pop("kind")]
-    except (OSError, ValueError, KeyError) as error:
+        return TOKENIZERS[settings.pop("kind")].load(directory, **settings)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, ModelError):
+            raise
         raise ModelError(
             f"{directory} holds no tokenizer of this package ({path.name}: {error}); "
             "give a directory written by `paraphrastic train`, or load it with SentenceTransformer"
         ) from error
-    return kind.load(directory, **settings)

@@ -23,11 +23,10 @@ _ASCII_CONTROL = dict.fromkeys((*range(0, 32), 127), " ")
 @functools.cache
 def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
     """The normaliser as a `tokenizers` component, ready to be saved in `tokenizer.json`."""
-    steps: list[normalizers.Normalizer] = [normalizers.NFKC()]
+    steps: list[normalizers.Normalizer] = [normalizers.Replace("\u00ad", ""), normalizers.NFKC()]
     if lowercase:
-        steps.append(normalizers.Lowercase())
+        steps += [normalizers.Lowercase(), normalizers.NFC()]  # lower-casing may bare a composition
     steps += [
-        normalizers.Replace("\u00ad", ""),
         normalizers.Replace(Regex("[\u2018\u2019]"), "'"),
         normalizers.Replace(Regex("[\u201c\u201d]"), '"'),
         normalizers.Replace(Regex(rf"[\s\p{{Cc}}\p{{Cf}}{SPACE_MARK}\ufffd]+"), " "),
@@ -55,7 +54,8 @@ def normalize(text: str, lowercase: bool = True) -> str:
 
 
 def keep_apart(text: str) -> str:
-    """Move a text to private-use characters, so that it shares no piece with any other language.
+    """Move a text to private-use characters, so that it shares no piece with any other language
+    (but sentencepiece's bare space mark).
 
     The thesis (section 5.3.2) prefixes every token of the second language with a marker; marking
     every character has the same effect on sharing and needs no change in any tokenizer. Only the

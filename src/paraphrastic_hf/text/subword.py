@@ -25,7 +25,7 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[att
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.text.files import write_json, write_tokenizer
+from paraphrastic_hf.text.files import write_bytes, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, normalize
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -126,9 +126,12 @@ class SubwordTokenizer:
         """Read `spiece.model` from a model directory."""
         path = Path(directory) / cls.file
         try:
-            return cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
+            tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
         except (OSError, RuntimeError) as error:
             raise ModelError(f"cannot read the sentencepiece model {path}: {error}") from error
+        if not tokenizer.vocab_size:
+            raise ModelError(f"the sentencepiece model {path} is empty; it was cut short")
+        return tokenizer
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text; the empty text, and one of unknown characters only, has none."""
@@ -154,7 +157,7 @@ class SubwordTokenizer:
         """Write `spiece.model`, `tokenizer.json` and `tokenizer_config.json`."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / self.file).write_bytes(self._model)
+        write_bytes(directory / self.file, self._model)
         write_tokenizer(directory, self.to_fast())
         write_json(
             directory / "paraphrastic_tokenizer.json",
@@ -168,24 +171,23 @@ class SubwordTokenizer:
     def to_fast(self) -> Tokenizer:
         """The same tokenizer for the `tokenizers` library.
 
-        Characters without a piece are cut out by the pre-tokenizer. In sentencepiece an unknown
-        character is always a node of its own, so the pieces around it are the same; the control
-        symbols, which sentencepiece never reads from text, get a score that no path can prefer.
+        Characters without a piece are cut out, or cut off, by the pre-tokenizer. In sentencepiece
+        an unknown character is always a node of its own, so the pieces around it are the same; the
+        control symbols, which sentencepiece never reads from text, get a score that no path can
+        prefer.
         """
         proto = ModelProto.FromString(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
         fast = Tokenizer(models.Unigram(pieces, UNKNOWN_ID, False))
         fast.normalizer = build_normalizer(self.lowercase)
-        words = pre_tokenizers.Metaspace(SPACE_MARK, "always", True)
-        if self.keep_unknown:
-            fast.pre_tokenizer = words
+        alphabet = {p.piece for p in proto.pieces if p.type == NORMAL_PIECE and len(p.piece) == 1}
+        unknown = f"[^{_character_ranges(alphabet)}]"
+        if self.keep_unknown:  # a run of unknown characters is one <unk>
+            cut = pre_tokenizers.Split(Regex(f"{unknown}+"), "isolated")
         else:
-            alphabet = {
-                p.piece for p in proto.pieces if p.type == NORMAL_PIECE and len(p.piece) == 1
-            }
-            unknown = f"[^{_character_ranges(alphabet)}]"
             cut = pre_tokenizers.Split(Regex(f"{SPACE_MARK}?{unknown}"), "removed")
-            fast.pre_tokenizer = pre_tokenizers.Sequence([words, cut])
+        words = pre_tokenizers.Metaspace(SPACE_MARK, "always", True)
+        fast.pre_tokenizer = pre_tokenizers.Sequence([words, cut])
         return fast
 
 

@@ -18,7 +18,8 @@ from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokeniz
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
-WORD_PATTERN = r"(?<=\w)'\w{1,2}\b|\w+|[^\w\s]"
+LETTER = r"[\w\x{F0000}-\x{FFFFD}]"  # with the private characters of `keep_apart`
+WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 
 
 class WordTokenizer:

@@ -50,8 +50,7 @@ def save_checkpoint(
         _save(optimizer_tensors(optimizer), partial / OPTIMIZER)
         files = {name: _fingerprint(partial / name) for name in (WEIGHTS, OPTIMIZER)}
         write_json(partial / STATE, {**state, "step": step, "files": files})
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(partial, target)
+        _swap(partial, target)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
@@ -79,9 +78,18 @@ def load_latest(
                 if _fingerprint(path / name) != fingerprint:
                     raise CheckpointError(f"{name} is cut short or changed")
             tensors = load_file(path / OPTIMIZER)
-            model.load_state_dict(load_file(path / WEIGHTS))
+            _load_weights(model, load_file(path / WEIGHTS), path)
             restore_optimizer(optimizer, tensors)
-        except (OSError, ValueError, KeyError, SafetensorError, CheckpointError) as error:
+        except ForeignCheckpoint:
+            raise
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            SafetensorError,
+            CheckpointError,
+        ) as error:
             logger.warning("%s is damaged (%s); going back to the one before", path.name, error)
         else:
             return dict(state)
@@ -90,6 +98,32 @@ def load_latest(
             f"every checkpoint in {root} is damaged; start again with --overwrite"
         )
     return None
+
+
+class ForeignCheckpoint(CheckpointError):
+    """A whole checkpoint, but of another model."""
+
+
+def _load_weights(model: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ForeignCheckpoint(f"{path} belongs to another run: {error}") from error
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put a folder in its place; one that is there already goes only once the new one stands."""
+    old = target.with_name(target.name + ".old.part")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        os.replace(target, old)
+    try:
+        os.replace(new, target)
+    except OSError:
+        if old.exists():
+            os.replace(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def list_checkpoints(root: Path) -> list[Path]:

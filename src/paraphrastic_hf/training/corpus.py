@@ -21,7 +21,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer
-from paraphrastic_hf.text.normalize import keep_apart
+from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -111,16 +111,29 @@ def read_sources(
             bad_rows=recipe.data.bad_rows,
             seed=recipe.seed,
         )
-        found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer.apart)))
+        found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer)))
     for number, dataset in enumerate(datasets):
         source = SourceArguments(path=f"dataset {number}")
         found.append(SourcePairs(source, list(rows_of_dataset(dataset))))
     return found
 
 
-def _marked(pairs: list[Pair], source: SourceArguments, apart: Sequence[str]) -> list[Pair]:
-    first, second = (keep_apart if language in apart else str for language in source.languages)
-    return pairs if first is second is str else [(first(a), second(b)) for a, b in pairs]
+def _marked(
+    pairs: list[Pair], source: SourceArguments, tokenizer: TokenizerArguments
+) -> list[Pair]:
+    apart, lowercase = tokenizer.apart, tokenizer.lowercase
+    moved = [language in apart for language in source.languages]
+    if not any(moved):
+        return pairs
+    return [
+        (_apart(a, lowercase) if moved[0] else a, _apart(b, lowercase) if moved[1] else b)
+        for a, b in pairs
+    ]
+
+
+def _apart(text: str, lowercase: bool) -> str:
+    """Normalised first: private characters have no lower case."""
+    return keep_apart(normalize(text, lowercase))
 
 
 def train_tokenizer(

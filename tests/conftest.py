@@ -1,0 +1,61 @@
+"""Small things every test may ask for, made in memory from sentences of our own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+# No test may reach the network, and what `trust_remote_code=True` copies stays out of the user's
+# cache. transformers reads both when it is imported, so this comes first.
+# ruff: noqa: E402
+os.environ["HF_HUB_OFFLINE"] = "1"
+_remote_code = tempfile.TemporaryDirectory(prefix="remote-code-")
+os.environ["HF_MODULES_CACHE"] = _remote_code.name
+
+import pytest
+import torch
+from hypothesis import settings
+
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import SENTENCES
+
+# The machine decides how long an example takes, and a run must be repeatable.
+settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, database=None, max_examples=100
+)
+settings.load_profile("repeatable")
+
+# Tensors are tiny here: two threads would mostly wait for each other.
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def sentences() -> list[str]:
+    """A few dozen short sentences in a dozen languages."""
+    return SENTENCES
+
+
+@pytest.fixture(scope="session")
+def subword(sentences: list[str]) -> SubwordTokenizer:
+    """A sentencepiece tokenizer that knows every character of `sentences`, even `<`."""
+    return SubwordTokenizer.train(sentences, vocab_size=400, character_coverage=1.0)
+
+
+@pytest.fixture(scope="session")
+def word(sentences: list[str]) -> WordTokenizer:
+    return WordTokenizer.train(sentences, vocab_size=150)
+
+
+@pytest.fixture(scope="session")
+def char_ngram(sentences: list[str]) -> CharNgramTokenizer:
+    return CharNgramTokenizer.train(sentences, vocab_size=400)
+
+
+@pytest.fixture
+def model() -> AveragingModel:
+    """20 rows of 6 numbers, no dropout."""
+    torch.manual_seed(0)
+    return AveragingModel(AveragingConfig(vocab_size=20, hidden_size=6)).eval()

@@ -1,0 +1,70 @@
+"""The cheap coin is fair, and does what the stock one does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from paraphrastic_hf.layers.dropout import dropout
+
+
+@pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])
+def test_there_is_nothing_to_drop(probability: float, training: bool) -> None:
+    values = torch.randn(5, 3)
+    assert dropout(values, probability, training) is values
+
+
+@pytest.mark.parametrize("probability", [0.001, 0.3, 0.5, 0.9, 0.999])
+def test_each_of_the_four_coins_of_a_word_falls_as_often_as_asked(probability: float) -> None:
+    """50,000 coins of each: right to 5 standard deviations, and 1/65,536 of rounding."""
+    torch.manual_seed(0)
+    dropped = (dropout(torch.ones(50_000, 4), probability, True) == 0).double().mean(0)
+    deviation = (probability * (1 - probability) / 50_000) ** 0.5
+    assert (dropped - probability).abs().max() < 5 * deviation + 2**-16
+
+
+@pytest.mark.parametrize("probability", [0.25, 0.3])
+def test_what_is_kept_is_scaled_so_that_the_expectation_stays(probability: float) -> None:
+    """The scale is that of the rounded probability; 1e-4 is many times its error."""
+    torch.manual_seed(0)
+    kept = dropout(torch.full((1000,), 3.0), probability, True)
+    kept = kept[kept != 0]
+    torch.testing.assert_close(
+        kept, torch.full_like(kept, 3 / (1 - probability)), rtol=1e-4, atol=0
+    )
+
+
+def test_probability_1_drops_everything() -> None:
+    assert dropout(torch.ones(1000), 1.0, True).abs().max() == 0
+
+
+def test_the_gradient_is_the_scaled_mask() -> None:
+    torch.manual_seed(0)
+    values = torch.ones(100, requires_grad=True)
+    out = dropout(values, 0.4, True)
+    out.sum().backward()
+    assert torch.equal(values.grad, out.detach())
+
+
+def test_the_seed_decides() -> None:
+    masks = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        masks.append(dropout(torch.ones(200), 0.5, True))
+    assert torch.equal(masks[0], masks[1])
+    assert not torch.equal(masks[0], masks[2])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 1), (2, 3, 5)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_shape_and_number_format_stay(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    out = dropout(torch.ones(shape, dtype=dtype), 0.5, True)
+    assert out.shape == shape
+    assert out.dtype == dtype
+
+
+def test_a_transposed_tensor_is_dropped_like_any_other() -> None:
+    torch.manual_seed(0)
+    values = torch.arange(1.0, 13.0).reshape(3, 4).T
+    out = dropout(values, 0.5, True)
+    assert torch.equal(out[out != 0], 2 * values[out != 0])

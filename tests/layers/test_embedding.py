@@ -1,0 +1,112 @@
+"""Row-sparse gradients equal dense ones, and hold each used row once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from paraphrastic_hf.layers.embedding import lookup, weighted_bag
+
+IDS = torch.tensor([4, 1, 4, 4, 0, 2, 1])
+LENGTHS = torch.tensor([3, 0, 1, 3])  # texts 4 1 4, nothing, 4, and 0 2 1
+
+
+def random_table(dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(
+        6, 3, generator=torch.Generator().manual_seed(0), dtype=dtype
+    ).requires_grad_()
+
+
+def random_weights() -> Tensor:
+    return torch.rand(7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def dense_bag(table: Tensor, weights: Tensor) -> Tensor:
+    """The same sums from stock parts, with a dense gradient."""
+    rows = F.embedding(IDS, table) * weights[:, None]
+    return torch.stack([part.sum(0) for part in rows.split(LENGTHS.tolist())])
+
+
+def test_a_bag_by_hand() -> None:
+    """Rows (1, 0) and (0, 1) with weights 2 and 3: (2, 3). A text without ids: (0, 0)."""
+    table = torch.eye(2)
+    sums = weighted_bag(table, torch.tensor([0, 1]), torch.tensor([2, 0]), torch.tensor([2.0, 3.0]))
+    assert sums.tolist() == [[2.0, 3.0], [0.0, 0.0]]
+
+
+def test_a_bag_is_its_weighted_sums() -> None:
+    table, weights = random_table(), random_weights()
+    torch.testing.assert_close(
+        weighted_bag(table, IDS, LENGTHS, weights), dense_bag(table, weights)
+    )
+
+
+def test_a_bags_sparse_gradient_is_the_dense_one() -> None:
+    """Compared in float64, where the two orders of adding differ by rounding alone."""
+    weights = random_weights()
+    upstream = torch.randn(4, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    sparse, dense = random_table(), random_table()
+    weighted_bag(sparse, IDS, LENGTHS, weights).backward(upstream)
+    dense_bag(dense, weights).backward(upstream)
+    torch.testing.assert_close(sparse.grad.to_dense(), dense.grad)
+
+
+def test_a_lookup_is_its_rows() -> None:
+    table = random_table()
+    assert torch.equal(lookup(table, IDS), table[IDS])
+
+
+def test_a_lookups_sparse_gradient_is_the_dense_one() -> None:
+    upstream = torch.randn(7, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    sparse, dense = random_table(), random_table()
+    lookup(sparse, IDS).backward(upstream)
+    F.embedding(IDS, dense).backward(upstream)
+    torch.testing.assert_close(sparse.grad.to_dense(), dense.grad)
+
+
+@pytest.mark.parametrize("layer", ["bag", "lookup"])
+def test_the_gradient_holds_each_used_row_once(layer: str) -> None:
+    table = random_table()
+    out = (
+        weighted_bag(table, IDS, LENGTHS, random_weights())
+        if layer == "bag"
+        else lookup(table, IDS)
+    )
+    out.sum().backward()
+    assert table.grad.is_sparse
+    assert table.grad._indices().tolist() == [[0, 1, 2, 4]]  # as written, before any coalescing
+
+
+@pytest.mark.parametrize("layer", ["bag", "lookup"])
+def test_a_gradient_that_is_no_block_of_memory_is_read_right(layer: str) -> None:
+    """Autograd hands over expanded and transposed gradients too."""
+    upstream = torch.arange(12.0 if layer == "bag" else 21.0, dtype=torch.float64).reshape(3, -1)
+    found = []
+    for grad in (upstream.T, upstream.T.contiguous()):
+        table = random_table()
+        out = (
+            weighted_bag(table, IDS, LENGTHS, random_weights())
+            if layer == "bag"
+            else lookup(table, IDS)
+        )
+        out.backward(grad)
+        found.append(table.grad.to_dense())
+    torch.testing.assert_close(*found)
+
+
+def test_two_uses_of_a_table_add_their_gradients() -> None:
+    sparse, dense = random_table(), random_table()
+    (lookup(sparse, IDS).sum() + lookup(sparse, IDS[:2]).sum()).backward()
+    (F.embedding(IDS, dense).sum() + F.embedding(IDS[:2], dense).sum()).backward()
+    torch.testing.assert_close(sparse.grad.to_dense(), dense.grad)
+
+
+@pytest.mark.parametrize("texts", [0, 3])
+def test_no_ids_at_all_give_zero_vectors_and_no_gradient(texts: int) -> None:
+    table, none = random_table(), torch.zeros(0, dtype=torch.long)
+    sums = weighted_bag(table, none, torch.zeros(texts, dtype=torch.long), torch.zeros(0))
+    assert sums.tolist() == [[0.0] * 3] * texts
+    sums.sum().backward()
+    assert table.grad.to_dense().abs().max() == 0

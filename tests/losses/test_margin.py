@@ -1,0 +1,101 @@
+"""The hinge, against the worked example and the slow loop."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.losses.margin import margin_loss
+from tests import oracles
+
+
+def random_batch(seed: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(16, 5, generator=generator, dtype=dtype) for _ in range(4)]
+
+
+def unit(cosine: float, sign: int = 1) -> list[float]:
+    """The unit vector of the plane at this cosine to (1, 0)."""
+    return [cosine, sign * math.sqrt(1 - cosine**2)]
+
+
+def test_by_hand() -> None:
+    """cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5: terms 0.4 - 0.5 + 0.3 = 0.2 and 0."""
+    s, t = [1.0, 0.0], unit(0.5)
+    t_ = unit(0.3)
+    s_ = unit(-1.0)  # t is 60 degrees from s and s' is 180: 120 degrees between t and s'
+    rows = [torch.tensor([row], dtype=torch.float64) for row in (s, t, t_, s_)]
+    assert margin_loss(*rows, 0.4).item() == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.4, 2.0])
+def test_it_is_the_slow_loop(margin: float) -> None:
+    batch = random_batch(0)
+    expected = oracles.margin_loss(*(rows.tolist() for rows in batch), margin)
+    assert margin_loss(*batch, margin).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_its_gradient_is_the_finite_difference() -> None:
+    """2.5 keeps every hinge open: a difference across a corner would be no gradient."""
+    batch = [rows[:3].requires_grad_() for rows in random_batch(1)]
+    assert torch.autograd.gradcheck(lambda *rows: margin_loss(*rows, 2.5), batch)
+
+
+def test_scale_does_not_matter() -> None:
+    batch = random_batch(2)
+    scaled = [rows * factor for rows, factor in zip(batch, (3.0, 0.01, 100.0, 7.0), strict=True)]
+    torch.testing.assert_close(margin_loss(*scaled, 0.4), margin_loss(*batch, 0.4))
+
+
+def test_pairs_in_another_order_cost_the_same() -> None:
+    batch = random_batch(3)
+    order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(
+        margin_loss(*(rows[order] for rows in batch), 0.4), margin_loss(*batch, 0.4)
+    )
+
+
+def test_swapping_the_sides_costs_the_same() -> None:
+    s, t, t_, s_ = random_batch(4)
+    torch.testing.assert_close(margin_loss(t, s, s_, t_, 0.4), margin_loss(s, t, t_, s_, 0.4))
+
+
+def test_a_batch_is_the_mean_of_its_pairs() -> None:
+    batch = random_batch(5)
+    alone = [margin_loss(*(rows[i : i + 1] for rows in batch), 0.4) for i in range(16)]
+    torch.testing.assert_close(torch.stack(alone).mean(), margin_loss(*batch, 0.4))
+
+
+def test_paraphrases_far_from_their_negatives_cost_nothing() -> None:
+    s, t_ = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    assert margin_loss(s, s, t_, t_, 0.4).item() == 0
+
+
+def test_the_zero_vector_has_cosine_0_and_a_finite_gradient() -> None:
+    zero = torch.zeros(1, 3, requires_grad=True)
+    other = torch.ones(1, 3, requires_grad=True)
+    loss = margin_loss(zero, other, other, zero, 0.4)
+    assert loss.item() == pytest.approx(0.8)  # every cosine is 0: the margin, twice
+    loss.backward()
+    assert torch.isfinite(zero.grad).all()
+    assert torch.isfinite(other.grad).all()
+
+
+def test_an_anchor_without_a_negative_costs_and_moves_nothing() -> None:
+    batch = [rows.requires_grad_() for rows in random_batch(6)]
+    none, every = torch.zeros(16, dtype=torch.bool), torch.ones(16, dtype=torch.bool)
+    only_second = margin_loss(*batch, 2.0, has_negative_of_first=none, has_negative_of_second=every)
+    only_first = margin_loss(*batch, 2.0, has_negative_of_second=none)
+    torch.testing.assert_close(only_first + only_second, margin_loss(*batch, 2.0))
+    loss = margin_loss(*batch, 2.0, has_negative_of_first=none, has_negative_of_second=none)
+    assert loss.item() == 0
+    assert all(grad.abs().max() == 0 for grad in torch.autograd.grad(loss, batch))
+
+
+def test_embeddings_of_different_shapes_are_refused() -> None:
+    rows = torch.ones(4, 3)
+    with pytest.raises(ValueError, match=r"\(2, 3\), \(4, 3\)"):
+        margin_loss(rows, rows, rows[:2], rows, 0.4)

@@ -1,0 +1,176 @@
+"""MAX is the slow loop's choice; RAND and MIX choose nothing the loop would not allow."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.losses.negatives import POOLS, STRATEGIES, Pool, select_negatives
+from tests import oracles
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def random_pool(
+    seed: int, pairs: int = 30, dim: int = 4, groups: int = 40, languages: int = 3
+) -> Pool:
+    """Sentences of several languages, many of them duplicates of one another."""
+    generator = seeded(seed)
+    return Pool(
+        torch.randn(2 * pairs, dim, generator=generator),
+        torch.randint(languages, (2 * pairs,), generator=generator),
+        torch.randint(groups, (2 * pairs,), generator=generator),
+    )
+
+
+def one_language(embeddings: Tensor, group: list[int] | None = None) -> Pool:
+    count = len(embeddings)
+    return Pool(
+        embeddings, torch.zeros(count, dtype=torch.long), torch.tensor(group or list(range(count)))
+    )
+
+
+def allowed(pool: Pool, anchor: int, kind: str) -> list[int]:
+    return oracles.allowed_negatives(anchor, pool.language.tolist(), pool.group.tolist(), kind)
+
+
+def test_max_by_hand() -> None:
+    """Pairs (0, 1) and (2, 3) at 0, 10, 50 and 60 degrees: the nearest of the other pair."""
+    angle = torch.deg2rad(torch.tensor([0.0, 10.0, 50.0, 60.0]))
+    pool = one_language(torch.stack([angle.cos(), angle.sin()], 1))
+    assert select_negatives(pool, "max", "partner_language", seeded(0)).tolist() == [2, 2, 1, 1]
+    assert select_negatives(pool, "max", "opposite_side", seeded(0)).tolist() == [3, 2, 1, 0]
+
+
+def test_a_translation_gets_a_negative_in_its_partners_language() -> None:
+    """English left, German right, all equally near: the earliest German for an English one."""
+    pool = Pool(torch.ones(6, 2), torch.tensor([0, 1] * 3), torch.arange(6))
+    assert select_negatives(pool, "max", "partner_language", seeded(0)).tolist() == [
+        3,
+        2,
+        1,
+        0,
+        1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("seed", range(5))
+def test_max_is_the_slow_loop(kind: str, seed: int) -> None:
+    pool = random_pool(seed)
+    language, group, rows = (
+        pool.language.tolist(),
+        pool.group.tolist(),
+        pool.embeddings.double().tolist(),
+    )
+    expected = [oracles.hardest_negative(i, rows, language, group, kind) for i in range(60)]
+    assert select_negatives(pool, "max", kind, seeded(0)).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("groups", [3, 10, 1000])
+def test_no_choice_is_ever_forbidden(strategy: str, kind: str, groups: int) -> None:
+    for seed in range(5):
+        pool = random_pool(seed, pairs=12, groups=groups)
+        for anchor, choice in enumerate(
+            select_negatives(pool, strategy, kind, seeded(seed)).tolist()
+        ):
+            open_to_it = allowed(pool, anchor, kind)
+            assert choice in open_to_it if open_to_it else choice == -1
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_there_is_no_negative_where_nothing_is_allowed(strategy: str) -> None:
+    lone_pair = one_language(torch.randn(2, 3, generator=seeded(0)))
+    all_alike = one_language(torch.randn(8, 3, generator=seeded(0)), group=[7] * 8)
+    for pool in (lone_pair, all_alike):
+        assert set(select_negatives(pool, strategy, "partner_language", seeded(0)).tolist()) == {-1}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_one_allowed_sentence_is_found_among_many_forbidden(strategy: str) -> None:
+    """Of 400 sentences, 399 are one sentence; only number 123 is another."""
+    group = [0] * 400
+    group[123] = 1
+    pool = one_language(torch.randn(400, 3, generator=seeded(0)), group)
+    chosen = select_negatives(pool, strategy, "partner_language", seeded(0)).tolist()
+    # Its own pair, 122 and 123, is both groups, so nothing is left for those two.
+    assert [i for i, choice in enumerate(chosen) if choice == -1] == [122, 123]
+    assert set(chosen) == {-1, 123}
+
+
+def test_a_negative_is_not_even_a_copy_of_the_partner() -> None:
+    """Sentence 2 repeats 1, the partner of 0, and is the nearest; 0 gets 3 instead."""
+    rows = torch.tensor([[1.0, 0.0], [1.0, 0.1], [1.0, 0.1], [0.0, 1.0]])
+    pool = one_language(rows, group=[0, 1, 1, 2])
+    assert select_negatives(pool, "max", "partner_language", seeded(0))[0] == 3
+
+
+def test_ties_go_to_the_earliest() -> None:
+    pool = one_language(torch.ones(10, 4))
+    assert select_negatives(pool, "max", "partner_language", seeded(0)).tolist() == [2, 2] + [0] * 8
+
+
+def test_scale_does_not_matter_to_max() -> None:
+    pool = random_pool(7)
+    factor = torch.rand(60, 1, generator=seeded(1)) * 100 + 0.01
+    scaled = Pool(pool.embeddings * factor, pool.language, pool.group)
+    for kind in POOLS:
+        before, after = (select_negatives(p, "max", kind, seeded(0)) for p in (pool, scaled))
+        assert before.tolist() == after.tolist()
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_choice_does_not_depend_on_which_others_are_asked_for(strategy: str, kind: str) -> None:
+    pool = random_pool(8)
+    every = select_negatives(pool, strategy, kind, seeded(3))
+    rows = torch.tensor([41, 3, 3, 58, 0])
+    some = select_negatives(pool, strategy, kind, seeded(3), rows=rows)
+    assert some.tolist() == every[rows].tolist()
+
+
+@pytest.mark.parametrize("strategy", ["rand", "mix"])
+def test_the_generator_decides(strategy: str) -> None:
+    pool = random_pool(9, groups=1000)
+    chosen = [
+        select_negatives(pool, strategy, "opposite_side", seeded(s)).tolist() for s in (1, 1, 2)
+    ]
+    assert chosen[0] == chosen[1]
+    assert chosen[0] != chosen[2]
+
+
+def test_rand_reaches_every_allowed_sentence_and_prefers_none() -> None:
+    """2,000 draws from 10 sentences: 200 each, give or take 5 standard deviations of 13.4."""
+    pool = one_language(torch.randn(12, 3, generator=seeded(0)))
+    first = torch.zeros(1, dtype=torch.long)
+    generator = seeded(0)
+    draws = [
+        int(select_negatives(pool, "rand", "partner_language", generator, rows=first))
+        for _ in range(2000)
+    ]
+    counts = [draws.count(i) for i in range(12)]
+    assert counts[:2] == [0, 0]
+    assert all(abs(count - 200) < 5 * 13.4 for count in counts[2:])
+
+
+def test_mix_is_max_for_half_of_the_anchors() -> None:
+    """2,000 anchors, and a random choice is hardly ever the MAX one: 1,000, +- 5 x 22.4."""
+    pool = one_language(torch.randn(2000, 8, generator=seeded(0)))
+    hardest = select_negatives(pool, "max", "partner_language", seeded(0))
+    mixed = select_negatives(pool, "mix", "partner_language", seeded(1))
+    assert abs(int((hardest == mixed).sum()) - 1000) < 5 * 22.4
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind", "named"),
+    [("best", "opposite_side", "'best'"), ("max", "everything", "'everything'")],
+)
+def test_an_unknown_name_is_refused(strategy: str, kind: str, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        select_negatives(random_pool(0), strategy, kind, seeded(0))

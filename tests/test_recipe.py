@@ -1,0 +1,328 @@
+"""A recipe is checked key by key, and every refusal names the key and the way out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import (
+    argument,
+    build,
+    key_paths,
+    load_recipe,
+    parse_overrides,
+    set_key,
+    to_mapping,
+    to_yaml,
+)
+from paraphrastic_hf.training.arguments import Recipe
+
+
+@dataclass(frozen=True)
+class Oven:
+    heat: float = argument(180.0, help="degrees")
+    kind: str = argument("fan", help="oven", choices=("fan", "gas"))
+
+
+@dataclass(frozen=True)
+class Topping:
+    name: str = argument(help="what it is")
+    grams: int = argument(10, help="how much")
+
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        return {"name": str(value)}
+
+
+@dataclass(frozen=True)
+class Dough:
+    flour: int = argument(help="grams of flour")
+    kind: str = argument("rye", help="flour")
+    is_sour: bool = argument(False, help="sourdough")
+    rest: int | None = argument(None, help="minutes, if any")
+
+
+@dataclass(frozen=True)
+class Bread:
+    """A small recipe with every shape of key."""
+
+    dough: Dough = argument(help="the dough")
+    oven: Oven = argument(Oven(), help="the oven")
+    toppings: list[Topping] = argument([], help="what goes on top")
+    names: list[str] = field(default_factory=list)
+
+
+def bake(**mapping: Any) -> Bread:
+    return build(Bread, {"dough": {"flour": 500}, **mapping})
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "bread.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_is_not_given_has_its_default() -> None:
+    assert bake() == Bread(Dough(500), Oven(180.0, "fan"), [], [])
+
+
+def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
+    path = written(tmp_path, "dough: {flour: 500, rest: 30}\noven: {heat: 200}\n")
+    bread = load_recipe(Bread, path, ["--heat", "220", "--dough.rest", "null"])
+    assert bread == Bread(Dough(500), Oven(220.0), [], [])
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"ovn": {}}, "unknown recipe key 'ovn'; did you mean 'oven'"),
+        ({"oven": {"heet": 1}}, "unknown recipe key 'oven.heet'; did you mean 'heat'"),
+        ({"oven": {"zzz": 1}}, "unknown recipe key 'oven.zzz'; the keys are heat, kind"),
+        (
+            {"toppings": [{"nam": "salt"}]},
+            r"unknown recipe key 'toppings\[0\].nam'; did you mean 'name'",
+        ),
+        ({3: 4}, "unknown recipe key '3'"),
+    ],
+)
+def test_an_unknown_key_suggests_the_nearest(mapping: dict[Any, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        build(Bread, {"dough": {"flour": 500}, **mapping})
+
+
+def test_a_key_of_another_section_is_unknown_here() -> None:
+    with pytest.raises(RecipeError, match=r"unknown recipe key 'oven\.flour'"):
+        bake(oven={"flour": 500})
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({}, "dough is missing: the dough"),
+        ({"dough": {}}, "dough.flour is missing: grams of flour"),
+        (
+            {"dough": {"flour": 1}, "toppings": [{"grams": 2}]},
+            r"toppings\[0\].name is missing: what it is",
+        ),
+    ],
+)
+def test_a_missing_key_says_what_it_is(mapping: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        build(Bread, mapping)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"dough": {"flour": "many"}}, "dough.flour must be a int, got 'many'"),
+        ({"dough": {"flour": 2.5}}, "dough.flour must be a int, got 2.5"),
+        ({"dough": {"flour": True}}, "dough.flour must be a int, got True"),
+        ({"dough": {"flour": None}}, "dough.flour must be a int, got None"),
+        ({"dough": {"flour": 1, "is_sour": 1}}, "dough.is_sour must be a bool, got 1"),
+        ({"dough": {"flour": 1, "is_sour": "yes"}}, "dough.is_sour must be a bool, got 'yes'"),
+        ({"dough": {"flour": 1, "kind": 7}}, "dough.kind must be a str, got 7"),
+        ({"dough": {"flour": 1, "rest": "long"}}, "dough.rest must be a int, got 'long'"),
+        ({"dough": 500}, "dough must be a mapping, got 500"),
+        ({"oven": {"heat": "hot"}}, "oven.heat must be a float, got 'hot'"),
+        ({"oven": {"heat": False}}, "oven.heat must be a float, got False"),
+        ({"oven": {"heat": [1]}}, r"oven.heat must be a float, got \[1\]"),
+        ({"oven": {"kind": "wood"}}, "oven.kind must be one of fan, gas, got 'wood'"),
+        ({"names": [1]}, r"names\[0\] must be a str, got 1"),
+        ({"names": {"a": 1}}, r"names\[0\] must be a str, got {'a': 1}"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_by_its_place(
+    section: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        bake(**section)
+
+
+@pytest.mark.parametrize("text", ["1e-3", "0.001", "1.0e-3", "'0.001'"])
+def test_every_way_to_write_a_float_is_a_float(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"dough: {{flour: 1}}\noven: {{heat: {text}}}\n")
+    assert load_recipe(Bread, path).oven.heat == 0.001
+    assert load_recipe(Bread, path, ["--heat", text]).oven.heat == 0.001
+
+
+def test_a_whole_number_is_a_float_where_one_is_wanted() -> None:
+    heat = bake(oven={"heat": 200}).oven.heat
+    assert (heat, type(heat)) == (200.0, float)
+
+
+def test_one_value_is_a_list_where_one_is_wanted() -> None:
+    assert bake(names="rye").names == ["rye"]
+    assert bake(toppings=["salt", {"name": "seeds", "grams": 5}]).toppings == [
+        Topping("salt", 10),
+        Topping("seeds", 5),
+    ]
+
+
+def test_a_default_list_is_not_shared() -> None:
+    @dataclass
+    class Shelf:
+        loaves: list[str] = argument([], help="what is on it")
+
+    Shelf().loaves.append("rye")
+    assert Shelf().loaves == []
+
+
+def test_overrides_by_hand() -> None:
+    arguments = ["--heat", "1e2", "--oven.kind=gas", "--names", "a", "b", "--is-sour", "true"]
+    assert parse_overrides(arguments) == [
+        ("heat", "1e2"),
+        ("oven.kind", "gas"),
+        ("names", ["a", "b"]),
+        ("is_sour", True),
+    ]
+
+
+@pytest.mark.parametrize("key", ["heat", "oven.heat"])
+def test_a_short_key_and_its_dotted_form_are_one(key: str) -> None:
+    mapping: dict[str, Any] = {"dough": {"flour": 500}, "oven": {"kind": "gas"}}
+    set_key(Bread, mapping, key, 90)
+    assert build(Bread, mapping).oven == Oven(90.0, "gas")
+
+
+def test_a_section_left_out_of_the_file_can_be_overridden(tmp_path: Path) -> None:
+    path = written(tmp_path, "dough: {flour: 1}\noven:\n")
+    assert load_recipe(Bread, path, ["--heat", "5"]).oven.heat == 5
+
+
+def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
+    path = written(tmp_path, "dough: {flour: 1}")
+    assert load_recipe(Bread, path, ["--heat", "5", "--oven.heat", "6"]).oven.heat == 6
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            ["--kind", "gas"],
+            "--kind is not a key of this recipe; it could be dough.kind or oven.kind",
+        ),
+        (["--heet", "1"], "--heet is not a key of this recipe; did you mean 'oven.heat'"),
+        (
+            ["--dough.heat", "1"],
+            "--dough.heat is not a key of this recipe; did you mean 'oven.heat'",
+        ),
+        (["--heat"], "--heat needs a value"),
+        (["200"], "expected --key before the value '200'"),
+        (["--heat", "[1"], "cannot read the value of --heat"),
+        (["--heat", "1", "2"], r"oven.heat must be a float, got \[1, 2\]"),
+    ],
+)
+def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot read the recipe"),
+        (b"\xff", "cannot read the recipe"),
+        (b"dough: [1", "is not valid YAML"),
+        (b"a: 1\na\tb: 2", "is not valid YAML"),
+        (b"", "must hold a mapping of keys to values, got NoneType"),
+        (b"- 1", "must hold a mapping of keys to values, got list"),
+    ],
+    ids=["missing", "no UTF-8", "cut short", "tab", "empty", "list"],
+)
+def test_a_wrong_file_is_a_recipe_error(
+    content: bytes | None, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bread.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(Bread, path)
+
+
+def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="cannot read the recipe"):
+        load_recipe(Bread, tmp_path)
+
+
+def test_every_leaf_has_a_dotted_path() -> None:
+    assert list(key_paths(Bread)) == [
+        "dough.flour",
+        "dough.kind",
+        "dough.is_sour",
+        "dough.rest",
+        "oven.heat",
+        "oven.kind",
+        "toppings",
+        "names",
+    ]
+
+
+# Line ends and controls are left out: PyYAML itself reads a next-line character back as a space.
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=8)
+breads = st.builds(
+    Bread,
+    st.builds(Dough, st.integers(), words, st.booleans(), st.integers() | st.none()),
+    st.builds(Oven, st.floats(allow_nan=False), st.sampled_from(["fan", "gas"])),
+    st.lists(st.builds(Topping, words, st.integers()), max_size=3),
+    st.lists(words, max_size=3),
+)
+
+
+@settings(max_examples=50)  # PyYAML is slow
+@given(breads)
+def test_a_recipe_written_and_read_is_the_same(bread: Bread) -> None:
+    assert build(Bread, to_mapping(bread)) == bread
+    assert build(Bread, yaml.safe_load(to_yaml(bread))) == bread
+
+
+def test_a_written_recipe_holds_every_key_in_order() -> None:
+    assert to_yaml(bake(oven={"heat": 1e-5})).splitlines()[:6] == [
+        "dough:",
+        "  flour: 500",
+        "  kind: rye",
+        "  is_sour: false",
+        "  rest: null",
+        "oven:",
+    ]
+
+
+def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "data: {sources: [pairs.tsv, {path: b.tsv, weight: 0.5, languages: [en, de]}]}"
+    )
+    recipe = load_recipe(Recipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
+    assert recipe.training.learning_rate == 0.001
+    assert recipe.tokenizer.orders == [2, 3]
+    assert [source.path for source in recipe.data.sources] == ["pairs.tsv", "b.tsv"]
+    assert load_recipe(Recipe, written(tmp_path, to_yaml(recipe))) == recipe
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--margin", "2.5"], "training.margin must be from 0 to 2, got 2.5"),
+        (["--margin", ".nan"], "training.margin must be from 0 to 2, got nan"),
+        (["--learning_rate", "0"], "training.learning_rate must be positive, got 0.0"),
+        (["--batch_size", "0"], "training.batch_size must be at least 1, got 0"),
+        (["--vocab_size", "2"], "tokenizer.vocab_size must be at least 3, got 2"),
+        (["--negatives", "hard"], "training.negatives must be one of max, mix, rand, got 'hard'"),
+        (
+            ["--kind", "word"],
+            "--kind is not a key of this recipe; it could be tokenizer.kind or model.kind",
+        ),
+        (["--sources", "[]"], "data.sources must be at least one source"),
+        (["--seed", "-1"], "seed must be 0 to"),
+    ],
+)
+def test_a_training_recipe_out_of_range_is_refused(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(Recipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)

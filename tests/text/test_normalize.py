@@ -1,0 +1,102 @@
+"""One normalisation, three claims: the fast path is the same, twice is once, and it travels."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers.normalizers import Normalizer
+
+from paraphrastic_hf.text.normalize import build_normalizer, keep_apart, normalize, valid_unicode
+from tests.texts import BROKEN, HOSTILE, any_text, ascii_text, valid_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("  The\u00a0\ufb01rst\tLINE ", "the first line"),
+        ("don\u2019t say \u201cno\u201d", 'don\'t say "no"'),
+        ("co\u00adoperate", "cooperate"),
+        ("one\0two\u200bthree\ufefffour", "one two three four"),
+        ("\u2581the\u2581end", "the end"),
+        ("E\u0301tude", "\u00e9tude"),
+        ("\uff21\u00bd", "a1\u20442"),
+    ],
+)
+def test_by_hand(text: str, expected: str) -> None:
+    assert normalize(text) == expected
+
+
+@given(ascii_text, st.booleans())
+def test_the_ascii_short_cut_gives_what_the_saved_normalizer_gives(
+    text: str, lowercase: bool
+) -> None:
+    assert normalize(text, lowercase) == build_normalizer(lowercase).normalize_str(text)
+
+
+@given(valid_text, st.booleans())
+def test_a_saved_normalizer_gives_the_same_after_loading(text: str, lowercase: bool) -> None:
+    import pickle
+
+    loaded: Normalizer = pickle.loads(pickle.dumps(build_normalizer(lowercase)))
+    assert loaded.normalize_str(text) == normalize(text, lowercase)
+
+
+@given(any_text, st.booleans())
+def test_normalizing_twice_is_normalizing_once(text: str, lowercase: bool) -> None:
+    once = normalize(text, lowercase)
+    assert normalize(once, lowercase) == once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "J\u030c",  # only the small letter has a composed form
+        "H\u0331",
+        "e\u00ad\u0301",  # the soft hyphen kept the two from composing
+        *HOSTILE,
+        *BROKEN,
+    ],
+)
+def test_normalizing_twice_is_normalizing_once_for_known_troublemakers(text: str) -> None:
+    assert normalize(normalize(text)) == normalize(text)
+
+
+@given(any_text)
+def test_no_text_leaves_space_marks_double_spaces_or_controls(text: str) -> None:
+    result = normalize(text)
+    assert result == " ".join(result.split())
+    assert not set(result) & set("\0\u2581\u00ad\u200b\ufeff\ufffd\u2019")
+
+
+@pytest.mark.parametrize("text", BROKEN[:3])
+def test_lone_surrogates_become_encodable(text: str) -> None:
+    assert valid_unicode(text).encode("utf-8").decode("utf-8").count("\ufffd") >= 1
+    assert normalize(text) == normalize(valid_unicode(text))
+
+
+@given(valid_text)
+def test_valid_text_passes_valid_unicode_unchanged(text: str) -> None:
+    assert valid_unicode(text) == text
+
+
+def test_keep_apart_by_hand() -> None:
+    assert keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)
+
+
+@given(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])))
+def test_keep_apart_shares_no_character_but_white_space(text: str) -> None:
+    assert all(c.isspace() for c in set(text) & set(keep_apart(text)))
+
+
+@given(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])))
+def test_keep_apart_loses_nothing(text: str) -> None:
+    back = "".join(c if c.isspace() else chr(ord(c) - 0xF0000) for c in keep_apart(text))
+    assert back == text
+
+
+@given(valid_text)
+def test_normalizing_leaves_text_kept_apart_as_it_is(text: str) -> None:
+    apart = keep_apart(normalize(text))
+    assert normalize(apart) == apart

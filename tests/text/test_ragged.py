@@ -1,0 +1,54 @@
+"""Flat arrays that stand for lists of lists."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paraphrastic_hf.text.ragged import Ragged
+
+rows_of_ids = st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=6)
+
+
+def lists(ragged: Ragged) -> list[list[int]]:
+    return [ragged[i].tolist() for i in range(len(ragged))]
+
+
+def test_by_hand() -> None:
+    """Rows [7, 8], [] and [9] are ids 7 8 9 and offsets 0 2 2 3."""
+    ragged = Ragged.from_lists([[7, 8], [], [9]])
+    assert ragged.ids.tolist() == [7, 8, 9]
+    assert ragged.offsets.tolist() == [0, 2, 2, 3]
+    assert ragged.ids.dtype == np.int32
+
+
+@given(rows_of_ids)
+def test_packing_and_unpacking_is_nothing(rows: list[list[int]]) -> None:
+    assert lists(Ragged.from_lists(rows)) == rows
+
+
+@given(st.lists(rows_of_ids, max_size=4))
+def test_concatenating_parts_gives_their_rows_in_order(parts: list[list[list[int]]]) -> None:
+    packed = Ragged.concatenate(Ragged.from_lists(part) for part in parts)
+    assert lists(packed) == [row for part in parts for row in part]
+
+
+@given(rows_of_ids)
+def test_unmarked_ids_go_and_the_rows_stay(rows: list[list[int]]) -> None:
+    packed = Ragged.from_lists(rows)
+    assert lists(packed.where(packed.ids != 3)) == [[i for i in row if i != 3] for row in rows]
+
+
+@given(rows_of_ids, st.integers(1, 8) | st.none())
+def test_padding_is_zero_and_masked(rows: list[list[int]], max_length: int | None) -> None:
+    chosen = np.arange(len(rows))[::-1]
+    ids, mask = Ragged.from_lists(rows).padded(chosen, max_length)
+    cut = [row[:max_length] for row in reversed(rows)]
+    width = max(map(len, cut), default=0)
+    assert ids.tolist() == [row + [0] * (width - len(row)) for row in cut]
+    assert mask.tolist() == [[1] * len(row) + [0] * (width - len(row)) for row in cut]
+
+
+def test_lengths_are_those_of_the_rows_asked_for() -> None:
+    assert Ragged.from_lists([[7, 8], [], [9]]).lengths(np.array([2, 0])).tolist() == [1, 2]

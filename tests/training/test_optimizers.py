@@ -1,0 +1,200 @@
+"""A step on the rows a batch uses comes to the same as a step on the whole table."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.training.arguments import TrainingArguments
+from paraphrastic_hf.training.loop import make_optimizer
+from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients, rows_and_values
+from tests import oracles
+
+LR = 0.05
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def row_sparse(rows: list[int], values: Tensor, size: int) -> Tensor:
+    shape = (size, values.shape[1])
+    return torch.sparse_coo_tensor(torch.tensor([rows]), values, shape, check_invariants=True)
+
+
+def parameter(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.randn(*shape, generator=seeded(0), dtype=torch.float64))
+
+
+def test_a_dense_gradient_gets_adam_as_published() -> None:
+    """In float64, where only the order of operations differs from the slow loop."""
+    weight = parameter(5)
+    start = weight.tolist()
+    gradients = torch.randn(30, 5, generator=seeded(1), dtype=torch.float64)
+    optimizer = RowAdam([weight], lr=LR)
+    for gradient in gradients:
+        weight.grad = gradient.clone()
+        optimizer.step()
+    assert weight.tolist() == pytest.approx(oracles.adam(start, gradients.tolist(), LR), rel=1e-12)
+
+
+def test_the_first_step_by_hand() -> None:
+    """With g = 2 the corrected moments are 2 and 4, so the step is lr * 2 / (2 + eps)."""
+    weight = nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
+    weight.grad = torch.tensor([2.0], dtype=torch.float64)
+    RowAdam([weight], lr=0.1).step()
+    assert weight.item() == pytest.approx(0.9, abs=1e-8)
+
+
+def usage(steps: int, size: int) -> list[list[int]]:
+    """Rows used at each step: row 0 always, and each next one half as often."""
+    chance = 0.5 ** torch.arange(size)
+    return [
+        torch.nonzero(torch.rand(size, generator=seeded(s)) < chance)[:, 0].tolist()
+        for s in range(steps)
+    ]
+
+
+def train_table(
+    steps: int, size: int, is_sparse: bool, optimizer_of: type, decay: bool = False
+) -> Tensor:
+    """The same gradients, row-sparse or as large as the table."""
+    weight = parameter(size, 3)
+    optimizer = optimizer_of([weight], lr=LR)
+    for step, rows in enumerate(usage(steps, size)):
+        if decay:
+            optimizer.param_groups[0]["lr"] = LR * (1 - step / steps)
+        values = torch.randn(len(rows), 3, generator=seeded(1000 + step), dtype=torch.float64)
+        gradient = row_sparse(rows, values, size)
+        weight.grad = gradient if is_sparse else gradient.to_dense()
+        optimizer.step()
+    if isinstance(optimizer, RowAdam):
+        optimizer.catch_up()
+    return weight.detach()
+
+
+@pytest.mark.parametrize(("steps", "decay"), [(1, False), (300, False), (301, True), (650, True)])
+def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> None:
+    """Rows move by about 1; what differs is eps, taken once a gap, and single-precision rates."""
+    found = train_table(steps, 12, True, RowAdam, decay)
+    expected = train_table(steps, 12, False, torch.optim.Adam, decay)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+
+
+def test_rows_unused_so_far_have_not_moved() -> None:
+    used = {row for rows in usage(20, 12) for row in rows}
+    unused = [row for row in range(12) if row not in used]
+    assert unused
+    assert torch.equal(
+        train_table(20, 12, True, RowAdam)[unused], parameter(12, 3).detach()[unused]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_adagrad_on_sparse_gradients_is_dense_adagrad() -> None:
+    """In float64, to rounding."""
+    found = train_table(100, 8, True, torch.optim.Adagrad)
+    torch.testing.assert_close(found, train_table(100, 8, False, torch.optim.Adagrad))
+
+
+def test_a_row_named_twice_in_a_gradient_gets_the_sum() -> None:
+    twice, once = parameter(4, 2), parameter(4, 2)
+    twice.grad = row_sparse([1, 1, 3], torch.ones(3, 2, dtype=torch.float64), 4)
+    once.grad = twice.grad.to_dense()
+    for weight in (twice, once):
+        RowAdam([weight], lr=LR).step()
+    torch.testing.assert_close(twice, once)
+
+
+def test_two_tables_each_catch_up_by_their_own_steps() -> None:
+    together = [parameter(6, 2), parameter(6, 2)]
+    alone = [parameter(6, 2), parameter(6, 2)]
+    optimizers = [RowAdam(together, lr=LR), RowAdam(alone[:1], lr=LR), RowAdam(alone[1:], lr=LR)]
+    for step, rows in enumerate(usage(40, 6)):
+        for a, b in zip(together, alone, strict=True):
+            values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64)
+            a.grad, b.grad = row_sparse(rows, values, 6), row_sparse(rows, values, 6)
+        for optimizer in optimizers:
+            optimizer.step()
+    for optimizer in optimizers:
+        optimizer.catch_up()
+    torch.testing.assert_close(together, alone)
+
+
+def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
+    """The embeddings of every forward pass of a small training run."""
+    torch.manual_seed(0)
+    model = AveragingModel(AveragingConfig(vocab_size=30, hidden_size=4)).train()
+    model.embedding.sparse = is_sparse
+    if is_sparse:
+        optimizer = make_optimizer(model, TrainingArguments(optimizer=kind, learning_rate=LR))
+    else:
+        dense = {"adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad}
+        optimizer = dense[kind](model.parameters(), lr=LR)
+    target = torch.randn(8, 4, generator=seeded(1))
+    seen = []
+    for step in range(60):
+        # Squared, so that a few rows are in every batch and most in few.
+        ids = (torch.rand(8, 5, generator=seeded(step)) ** 4 * 30).long()
+        embedding = model(ids, pooled_only=True).sentence_embedding
+        seen.append(embedding.detach())
+        (embedding - target).square().sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["adam", "adagrad"])
+def test_a_model_is_read_as_if_its_table_were_trained_densely(kind: str) -> None:
+    """Single precision over 60 steps: differences stay a thousandth of a step."""
+    for found, expected in zip(train_model(kind, True), train_model(kind, False), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=LR / 1000)
+
+
+def test_rows_and_values_by_hand() -> None:
+    gradient = row_sparse([2, 0, 2], torch.tensor([[1.0], [2.0], [3.0]]), 4)
+    rows, values = rows_and_values(gradient)
+    assert (rows.tolist(), values.tolist()) == ([0, 2], [[2.0], [4.0]])
+    dense = torch.ones(2, 2)
+    assert rows_and_values(dense) == (None, dense)
+
+
+def with_gradients() -> list[nn.Parameter]:
+    """A dense gradient, 3, and a row-sparse one, 1 and 3 in the same row: joint norm 5."""
+    dense, sparse, without = parameter(1), parameter(4, 1), parameter(2)
+    dense.grad = torch.tensor([3.0], dtype=torch.float64)
+    sparse.grad = row_sparse([2, 2], torch.tensor([[1.0], [3.0]], dtype=torch.float64), 4)
+    return [dense, sparse, without]
+
+
+def test_clipping_by_hand() -> None:
+    """Joint norm 5 and limit 2.5: every gradient is halved."""
+    dense, sparse, without = with_gradients()
+    assert clip_gradients([dense, sparse, without], 2.5) == pytest.approx(5)
+    assert dense.grad.tolist() == [1.5]
+    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 2, 0]
+    assert without.grad is None
+
+
+@pytest.mark.parametrize("limit", [5.0, 1e9])
+def test_gradients_within_the_limit_stay(limit: float) -> None:
+    dense, sparse, _ = with_gradients()
+    assert clip_gradients([dense, sparse], limit) == pytest.approx(5)
+    assert dense.grad.tolist() == [3]
+    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 4, 0]
+
+
+def test_clipping_dense_gradients_is_torch_clipping() -> None:
+    ours, theirs = [parameter(4, 3), parameter(5)], [parameter(4, 3), parameter(5)]
+    for a, b in zip(ours, theirs, strict=True):
+        a.grad, b.grad = a.detach().clone(), a.detach().clone()
+    norm = clip_gradients(ours, 0.7)
+    assert norm == pytest.approx(torch.nn.utils.clip_grad_norm_(theirs, 0.7).item())
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-5, atol=0)  # torch adds 1e-6 to the norm
+
+
+def test_without_gradients_the_norm_is_0() -> None:
+    assert clip_gradients([parameter(2)], 1.0) == 0
