@@ -114,6 +114,7 @@ def test_what_cannot_matter_to_an_average_of_these_pairs_does_not(
     )
 
 
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 KILLED = """
 import sys, time
 from paraphrastic_hf.training import loop
@@ -145,7 +146,9 @@ def test_kill_9_and_resume_gives_bit_equal_weights(tmp_path: Path) -> None:
     kills = 0
     for seconds_after_a_checkpoint in (0.05, 0.3):
         before = set((broken / "checkpoints").glob("step-*"))
-        process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(broken)])
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path), str(broken)], env=ONE_THREAD
+        )
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             if set((broken / "checkpoints").glob("step-??????????")) - before:
@@ -179,8 +182,7 @@ def test_two_processes_train_as_one_does(batch_size: str, tmp_path: Path) -> Non
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     command += ["-m", "paraphrastic_hf.cli.main", "train", str(tmp_path / "resolved.yaml")]
     command += ["--output", str(tmp_path / "two"), "--quiet"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180)
+    done = subprocess.run(command, env=ONE_THREAD, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads((tmp_path / "two" / "run.json").read_text())["processes"] == 2
     # Sums in another order: single precision over a few dozen steps.

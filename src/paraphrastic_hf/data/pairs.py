@@ -130,7 +130,7 @@ def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Ite
         sides = ["" if row[name] is None else row[name] for name in names]
         if not (isinstance(sides[0], str) and isinstance(sides[1], str)):
             raise DataError(
-                f"row {number} of the dataset has {sides!r} in {names[0]} and {names[1]}, not two texts"
+                f"row {number} of the dataset has {sides!r} in {names[0]} and {names[1]}, not texts"
             )
         yield sides[0], sides[1]
 

@@ -1,0 +1,34 @@
+"""Every recipe in the repository resolves, and the smoke recipe runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.recipe import load_recipe, to_mapping
+from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.train import train
+
+ROOT = Path(__file__).parents[1]
+RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
+    recipe = load_recipe(Recipe, path)
+    again = tmp_path / "again.yaml"
+    again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
+    assert load_recipe(Recipe, again) == recipe
+
+
+def test_the_smoke_recipe_trains_a_loadable_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    recipe = load_recipe(Recipe, "recipes/simple-and-effective-2019/smoke.yaml")
+    result = train(recipe, tmp_path / "out", progress=False)
+    assert result.pairs == 5 * 60
+    assert SentenceEncoder.from_pretrained(tmp_path / "out").encode("the cat").shape == (32,)
