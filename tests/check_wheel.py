@@ -15,13 +15,16 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import paraphrastic_hf
-assert Path(paraphrastic_hf.__file__).is_relative_to(Path(sys.argv[1]).resolve()),
-paraphrastic_hf.__file__ from paraphrastic_hf.cli.main import main assert main(["train",
-sys.argv[2], "--output", "model", "--quiet", "--sources", sys.argv[3]]) == 0 from transformers
-import AutoModel, AutoTokenizer model, tokenizer = AutoModel.from_pretrained("model").eval(),
-AutoTokenizer.from_pretrained("model") vector = model(**tokenizer("the cat sleeps",
-return_tensors="pt")).sentence_embedding assert vector.shape == (1, 64) print("wheel: imported,
-trained and loaded from an empty folder")
+here = Path(sys.argv[1]).resolve()
+assert Path(paraphrastic_hf.__file__).is_relative_to(here), paraphrastic_hf.__file__
+from paraphrastic_hf.cli.main import main
+arguments = ["train", sys.argv[2], "--output", "model", "--quiet", "--sources", sys.argv[3]]
+assert main(arguments) == 0
+from transformers import AutoModel, AutoTokenizer
+model, tokenizer = AutoModel.from_pretrained("model").eval(), AutoTokenizer.from_pretrained("model")
+vector = model(**tokenizer("the cat sleeps", return_tensors="pt")).sentence_embedding
+assert vector.shape == (1, 64)
+print("wheel: imported, trained and loaded from an empty folder")
 """
 
 

@@ -8,14 +8,12 @@ from pathlib import Path
 
 EXAMPLES = """examples:
   paraphrastic train recipes/simple-and-effective-2019/sp.yaml --data-root DATA --output runs/sp
-  paraphrastic train recipe.yaml --output runs/mine --sources mine.tsv more.tsv.gz --development
-  none
-  paraphrastic train recipe.yaml --output runs/mine --sources '{path: a.en, second: a.fr, languages:
-  [en, fr]}'
+  paraphrastic train own.yaml --output runs/mine --sources mine.tsv more.tsv.gz
+  paraphrastic train own.yaml --output runs/mine \\
+      --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
 
 Any key of a recipe can be set with --key value, by its full name (--training.margin 0.5) or, where
-that is
-unambiguous, its last name (--margin 0.5). The keys:
+that is unambiguous, its last name (--margin 0.5). The keys:
 """
 
 
