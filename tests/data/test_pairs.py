@@ -44,7 +44,7 @@ def test_pairs_come_in_file_order(name: str, tmp_path: Path) -> None:
         "a\tb\r\nc\td\r\n",
         "\ufeffa\tb\nc\td\n",
         "a\tb\nc\td",
-        "a\tb\t0.9\tx\nc\td\t\n",
+        "a\tb\t0.9\tx\nc\td\t\t\n",
         " a \t b\nc\td \n",
     ],
     ids=["CRLF", "BOM", "no last line end", "more columns", "spaces around"],
@@ -284,7 +284,10 @@ def test_a_folder_that_is_no_dataset_is_a_data_error(tmp_path: Path) -> None:
 
 def test_any_iterable_of_mappings_is_a_dataset() -> None:
     rows = [{"n": 1, "a": "one", "b": "eins"}, {"n": 2, "a": "two", "b": "zwei"}]
-    assert list(rows_of_dataset(rows)) == [("one", "eins"), ("two", "zwei")]
+    assert list(rows_of_dataset(rows)) == [
+        ("dataset:0", ["one", "eins"]),
+        ("dataset:1", ["two", "zwei"]),
+    ]
 
 
 def test_a_report_shows_the_first_places_and_counts_all() -> None:
@@ -302,3 +305,12 @@ def test_rows_can_be_read_one_at_a_time(tmp_path: Path) -> None:
     path = tsv(tmp_path / "a.tsv.gz", lines(numbered(2000)))
     path.write_bytes(path.read_bytes()[:-200])
     assert next(iterate_rows(path)) == ("a.tsv.gz:1", ["left 0", "right 0"])
+
+
+def test_a_row_of_another_number_of_columns_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A tab inside a text would otherwise shift the sides."""
+    path = tsv(tmp_path / "a.tsv", "a\tb\nc\td\te\nf\tg\n")
+    assert read_pairs(path) == [("a", "b"), ("f", "g")]
+    assert "1 without 2 columns as in the first row (a.tsv:2)" in caplog.text

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.arguments import Recipe, SourceArguments
 from paraphrastic_hf.training.train import train
 
 ROOT = Path(__file__).parents[2]
@@ -164,8 +164,8 @@ def test_kill_9_and_resume_gives_bit_equal_weights(tmp_path: Path) -> None:
     assert torch.equal(weights(tmp_path / "whole"), weights(broken))
 
 
-@pytest.mark.parametrize("batch_size", ["8", "7"])
-def test_two_processes_train_as_one_does(batch_size: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("batch_size", "optimizer"), [("8", "adam"), ("7", "adagrad")])
+def test_two_processes_train_as_one_does(batch_size: str, optimizer: str, tmp_path: Path) -> None:
     recipe = small_recipe(
         tmp_path,
         "--embedding_dropout",
@@ -173,7 +173,9 @@ def test_two_processes_train_as_one_does(batch_size: str, tmp_path: Path) -> Non
         "--batch_size",
         batch_size,
         "--optimizer",
-        "adagrad",
+        optimizer,
+        "--lambda_w",
+        "0.01",
         "--clip",
         "0.5",
     )
@@ -222,20 +224,37 @@ def test_a_folder_that_is_not_ours_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "thesis.tex").exists()
 
 
-def test_datasets_objects_are_trained_on(tmp_path: Path) -> None:
+def test_datasets_objects_are_trained_on_alone_or_with_files(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    dataset = datasets.Dataset.from_dict(
-        {"id": range(60), "a": [r[0] for r in rows], "b": [r[1] for r in rows]}
+    columns = {"id": range(60), "a": [row[0] for row in rows], "b": [row[1] for row in rows]}
+    dataset = datasets.Dataset.from_dict(columns)
+    half = SourceArguments("half", weight=0.5)
+    recipe = small_recipe(tmp_path)
+    both = train(recipe, tmp_path / "both", datasets=[dataset, (dataset, half)], progress=False)
+    assert both.pairs == 4 * (60 + 60 + 30)
+    (tmp_path / "empty.yaml").write_text("{}")
+    recipe = load_recipe(Recipe, tmp_path / "empty.yaml", SMALL)
+    assert train(recipe, tmp_path / "alone", datasets=[dataset], progress=False).pairs == 4 * 60
+    with pytest.raises(DataError, match="nothing to train on"):
+        train(recipe, tmp_path / "none", progress=False)
+
+
+def test_given_vectors_are_the_start(tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text(
+        "".join(f"{w} " + " ".join(["0.5"] * 24) + "\n" for w in ("cat", "zebra"))
     )
-    half = tmp_path / "half.tsv"
-    half.write_text("".join("\t".join(row) + "\n" for row in rows[:30]), encoding="utf-8")
-    result = train(
-        small_recipe(tmp_path, sources=str(half)),
-        tmp_path / "out",
-        datasets=[dataset],
-        progress=False,
+    recipe = small_recipe(
+        tmp_path,
+        "--tokenizer.kind",
+        "word",
+        "--epochs",
+        "0",
+        "--vectors",
+        str(tmp_path / "vectors.txt"),
     )
-    assert result.pairs == 4 * 90
+    train(recipe, tmp_path / "out", progress=False)
+    vector = SentenceEncoder.from_pretrained(tmp_path / "out").encode("cat")
+    np.testing.assert_array_equal(vector, np.full(24, 0.5, np.float32))
 
 
 def test_an_empty_training_set_is_a_clear_error(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import lzma
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -33,7 +35,7 @@ def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
             while block := list(islice(lines, size)):
                 yield [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
                 number += len(block)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
 
 

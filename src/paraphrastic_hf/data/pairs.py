@@ -80,20 +80,40 @@ def read_pairs(
         DataError: The file is missing or damaged, holds no good pair, or has a bad row and
             `bad_rows` is `refuse`.
     """
+    return clean_pairs(
+        iterate_rows(path, second=second, columns=columns),
+        name=str(path),
+        max_pairs=max_pairs,
+        min_words=min_words,
+        max_words=max_words,
+        bad_rows=bad_rows,
+        seed=seed,
+    )
+
+
+def clean_pairs(
+    rows: Iterable[tuple[str, list[str] | str]],
+    *,
+    name: str,
+    max_pairs: int | None = None,
+    min_words: int = 1,
+    max_words: int | None = None,
+    bad_rows: str = "skip",
+    seed: int = 1,
+) -> list[Pair]:
+    """The good pairs among rows of `iterate_rows` or `rows_of_dataset`, as `read_pairs` says."""
     report = RowReport()
-    rows = _good_rows(iterate_rows(path, second=second, columns=columns), report, bad_rows)
+    good = _good_rows(rows, report, bad_rows)
     pairs = _sample(
-        (pair for pair in rows if _within(pair, min_words, max_words)),
+        (pair for pair in good if _within(pair, min_words, max_words)),
         max_pairs,
         random.Random(seed),
     )
     if report.bad:
-        logger.warning("%s: %s", path, report.describe())
+        logger.warning("%s: %s", name, report.describe())
     if not pairs:
-        raise DataError(
-            f"{path} holds no usable sentence pair"
-            + (f": {report.describe()}" if report.bad else "")
-        )
+        why = f": {report.describe()}" if report.bad else ""
+        raise DataError(f"{name} holds no usable sentence pair{why}")
     return pairs
 
 
@@ -115,8 +135,10 @@ def iterate_rows(
                 )
 
 
-def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Iterator[Pair]:
-    """Pairs of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
+def rows_of_dataset(
+    dataset: Any, *, name: str = "dataset", columns: tuple[str, str] | None = None
+) -> Iterator[tuple[str, list[str] | str]]:
+    """Rows of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
 
     Raises:
         DataError: If there are no two text columns, or not the ones named, or one holds no text.
@@ -132,7 +154,7 @@ def rows_of_dataset(dataset: Any, columns: tuple[str, str] | None = None) -> Ite
             raise DataError(
                 f"row {number} of the dataset has {sides!r} in {names[0]} and {names[1]}, not texts"
             )
-        yield sides[0], sides[1]
+        yield f"{name}:{number}", sides
 
 
 def _text_columns(dataset: Any) -> tuple[str, str]:
@@ -218,19 +240,22 @@ def _dataset_rows(
         raise DataError(
             f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
         )
-    for number, pair in enumerate(rows_of_dataset(dataset, columns)):
-        yield f"{path.name}:{number}", list(pair)
+    yield from rows_of_dataset(dataset, name=path.name, columns=columns)
 
 
 def _good_rows(
     rows: Iterable[tuple[str, list[str] | str]], report: RowReport, bad_rows: str
 ) -> Iterator[tuple[str, Pair]]:
+    columns = 0
     for place, sides in rows:
         wrong = sides if isinstance(sides, str) else None
         if wrong is None and len(sides) < 2:
             wrong = "without two columns"
+        elif wrong is None and columns and len(sides) != columns:
+            wrong = f"without {columns} columns as in the first row"
         elif wrong is None and not (sides[0].strip() and sides[1].strip()):
             wrong = "with an empty side"
+        columns = columns or (0 if wrong else len(sides))
         if wrong is None:
             yield place, (sides[0].strip(), sides[1].strip())
         elif bad_rows == "refuse":

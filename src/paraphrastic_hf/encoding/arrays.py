@@ -69,5 +69,7 @@ class ArrayWriter:
 
     def close(self) -> None:
         """Remove what is not finished."""
-        self._file.close()
-        self._partial.unlink(missing_ok=True)
+        try:
+            self._file.close()
+        finally:
+            self._partial.unlink(missing_ok=True)

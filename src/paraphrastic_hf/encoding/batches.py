@@ -71,4 +71,5 @@ def embed_rows(
                 bar.update(len(chosen))
     finally:
         model.train(was_training)
-    return torch.empty(0, model.config.hidden_size) if output is None else output
+    empty = torch.empty(0, model.config.hidden_size, device=model.device)
+    return empty if output is None else output

@@ -25,6 +25,7 @@ from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer
 
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
+TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "ngrams.json", "paraphrastic_tokenizer.json")
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 
@@ -35,6 +36,8 @@ def save_directory(model: SentenceEncoderModel, tokenizer: TextTokenizer, direct
         OSError: The disk is full or the directory cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    for name in TOKENIZER_FILES:  # another model's would be taken for this one's
+        (directory / name).unlink(missing_ok=True)
     tokenizer.save(directory)
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}

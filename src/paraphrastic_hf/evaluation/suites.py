@@ -9,10 +9,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import paraphrastic_hf
 from paraphrastic_hf.data.similarity import (
@@ -86,6 +85,8 @@ def evaluate(
     return {
         "model": name or type(encoder).__name__,
         "suite": suite,
+        "encoder": f"{type(encoder).__module__}.{type(encoder).__name__}",
+        "data_dir": Path(data_dir).name,
         "averages": {convention: score.average(YEARS, convention) for convention in CONVENTIONS},
         "conventions": CONVENTIONS,
         "notes": _notes(score),
@@ -94,7 +95,7 @@ def evaluate(
         "versions": {
             "paraphrastic_hf": paraphrastic_hf.__version__,
             "python": platform.python_version(),
-            "numpy": np.__version__,
+            **{name: version(name) for name in ("numpy", "scipy", "torch", "transformers")},
         },
     }
 

@@ -107,8 +107,7 @@ def _hardest(pool: Pool, unit: Tensor, anchors: Tensor, candidates: Tensor) -> T
     best = []
     for block in anchors.split(ROWS_AT_A_TIME):
         similarity = unit[block] @ columns  # (block, candidates)
-        banned_row, banned_column = _forbidden(pool, block, candidates)
-        similarity[banned_row, banned_column] = -torch.inf
+        similarity[_forbidden(pool, block, candidates)] = -torch.inf
         value, column = similarity.max(1)
         best.append(torch.where(value > -torch.inf, candidates[column], -1))
     return torch.cat(best)
@@ -132,17 +131,18 @@ def _is_forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor:
     return (group == pool.group[anchors]) | (group == pool.group[anchors ^ 1])
 
 
-def _forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
-    """The forbidden (row, column) pairs of a similarity block, found by sorting, not by comparing
-    all."""
+def _forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+    """An index of the forbidden places of a similarity block, (anchors, candidates).
+
+    Found by sorting, as rows and columns, since they are few; where one group is most of the
+    pool, by comparing all, as a mask.
+    """
     sorted_groups, order = torch.sort(pool.group[candidates])
-    rows, columns = [], []
-    for side in (anchors, anchors ^ 1):
-        wanted = pool.group[side]
-        start = torch.searchsorted(sorted_groups, wanted)
-        count = torch.searchsorted(sorted_groups, wanted, right=True) - start
-        row = torch.repeat_interleave(count)
-        within = torch.arange(len(row), device=row.device) - (count.cumsum(0) - count)[row]
-        rows.append(row)
-        columns.append(order[start[row] + within])
-    return torch.cat(rows), torch.cat(columns)
+    wanted = pool.group[torch.stack([anchors, anchors ^ 1])].reshape(-1)
+    start = torch.searchsorted(sorted_groups, wanted)
+    count = torch.searchsorted(sorted_groups, wanted, right=True) - start
+    if count.sum() > len(anchors) * len(candidates) // 8:
+        return _is_forbidden(pool, anchors[:, None], candidates[None])
+    entry = torch.repeat_interleave(count)
+    within = torch.arange(len(entry), device=entry.device) - (count.cumsum(0) - count)[entry]
+    return entry % len(anchors), order[start[entry] + within]

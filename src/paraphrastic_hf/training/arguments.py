@@ -44,7 +44,7 @@ class DataArguments:
     """What to train on."""
 
     sources: list[SourceArguments] = argument(
-        help="files of sentence pairs, or mappings with `path`"
+        [], help="files of sentence pairs, or mappings with `path`"
     )
     min_words: int = argument(1, help="skip pairs with a side of fewer words")
     max_words: int | None = argument(100, help="skip pairs with a side of more words")
@@ -91,6 +91,9 @@ class ModelArguments:
     embedding_dropout: float = argument(0.3, help="dropout on the numbers of token vectors")
     word_dropout: float = argument(0.0, help="dropout of whole tokens")
     initializer_std: float = argument(1.0, help="standard deviation of the initial table")
+    vectors: str | None = argument(
+        None, help="word vectors (GloVe text format) to start the rows of known entries from"
+    )
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class TrainingArguments:
     )
     margin: float = argument(0.4, help="of the hinge, in cosine units")
     scramble: float = argument(
-        0.0, help="probability that the words of a pair's sentences are shuffled"
+        0.0, help="probability that a pair's tokens are shuffled; nothing to an average"
     )
     lambda_w: float = argument(0.0, help="regularisation toward the initial embeddings")
     optimizer: str = argument(
@@ -132,7 +135,9 @@ class TrainingArguments:
         0.0, help="largest gradient norm; 0 for no clipping (the released code never clips)"
     )
     precision: str = argument(
-        "fp32", help="number format of matrix products", choices=("fp32", "bf16")
+        "fp32",
+        help="of matrix products; bf16 speeds up the choice of negatives, near-ties may differ",
+        choices=("fp32", "bf16"),
     )
 
 
@@ -155,7 +160,7 @@ class RunArguments:
 class Recipe:
     """A whole contrastive training run."""
 
-    data: DataArguments = argument(help="what to train on")
+    data: DataArguments = argument(DataArguments(), help="what to train on")
     tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
     model: ModelArguments = argument(ModelArguments(), help="the encoder")
     training: TrainingArguments = argument(TrainingArguments(), help="the objective")
@@ -163,7 +168,7 @@ class Recipe:
     seed: int = argument(1, help="of everything random")
 
     def __post_init__(self) -> None:
-        checks = [
+        checks: list[tuple[bool, str, object, str]] = [
             (
                 self.training.batch_size >= 1,
                 "training.batch_size",
@@ -231,7 +236,6 @@ class Recipe:
                 self.tokenizer.character_coverage,
                 "above 0, at most 1",
             ),
-            (bool(self.data.sources), "data.sources", self.data.sources, "at least one source"),
             (self.data.max_length >= 1, "data.max_length", self.data.max_length, "at least 1"),
             (
                 min(self.run.evaluate_every, self.run.checkpoint_every, self.run.log_every) >= 1,
@@ -245,7 +249,7 @@ class Recipe:
                 self.run.keep_checkpoints,
                 "at least 1",
             ),
-            (0 <= self.seed < 2**63, "seed", self.seed, "0 to 2**63 - 1"),
+            (0 <= self.seed < 2**32, "seed", self.seed, "0 to 2**32 - 1"),
         ]
         checks += [
             (

@@ -147,6 +147,20 @@ def save_weights(model: nn.Module, path: Path) -> None:
         raise CheckpointError(f"cannot write {path}: {error}") from error
 
 
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Put a model's weights back.
+
+    Raises:
+        CheckpointError: The file is damaged.
+    """
+    try:
+        model.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise CheckpointError(
+            f"{path} is damaged ({error}); remove it to finish with the last weights"
+        ) from error
+
+
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """An optimizer's state as flat names: `0.first_moment`. Settings are the recipe's, not kept
     here."""

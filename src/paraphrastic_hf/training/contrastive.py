@@ -60,9 +60,9 @@ class ContrastiveTask:
         self._embeds_alike_in_training = not dropout and not self.arguments.scramble
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
-    def pairs_in_epoch(self, epoch: int) -> int:
+    def pairs_in_epoch(self) -> int:
         """Pairs an epoch sees."""
-        return len(self._plan(epoch)[0])
+        return self.corpus.pairs_in_epoch()
 
     def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]:
         """The next mega-batch, as this process's share of each of its mini-batches.
@@ -93,12 +93,7 @@ class ContrastiveTask:
             epoch: From 0.
             step: Mini-batches since training began.
         """
-        wanted = batch.pairs
-        if batch.negatives is not None:
-            # -1 stands for no negative: any sentence will do, its term is masked
-            wanted = np.concatenate(
-                [wanted, np.where(batch.negatives >= 0, batch.negatives, batch.pairs)]
-            )
+        wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)
         ids, mask = self._padded(sentences, epoch, step)
         vectors = model(ids, mask, pooled_only=True).sentence_embedding  # (sentences, dim)
@@ -119,12 +114,14 @@ class ContrastiveTask:
             has_negative_of_first=has_negative[0],
             has_negative_of_second=has_negative[1],
         )
+        loss = loss * batch.weight
         if self.start is not None:
             table = self.model.get_input_embeddings().weight
-            loss = loss + self.arguments.lambda_w * distance_to_start(
-                table, self.start, ids[mask.bool()]
-            )
-        return loss * batch.weight
+            whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
+            used, kept = self.corpus.sentences.padded(whole, self.max_length)
+            rows = torch.from_numpy(used[kept.astype(bool)]).to(table.device)
+            loss = loss + self.arguments.lambda_w * distance_to_start(table, self.start, rows)
+        return loss
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """The epoch's first sentences in order, and, for each pair, whether it is scrambled this

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.data.pairs import Pair, read_pairs, rows_of_dataset
+from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.files import write_json
@@ -55,6 +55,7 @@ class PairCorpus:
         language: (2N,) number of each sentence's language.
         group: (2N,) equal for sentences that must not be each other's negatives.
         source: (N,) number of each pair's source.
+        names: Path of each source.
         weights: Times a pair of each source is seen an epoch.
         swaps: Whether each source's sides are swapped at random.
     """
@@ -63,11 +64,20 @@ class PairCorpus:
     language: np.ndarray
     group: np.ndarray
     source: np.ndarray
+    names: list[str]
     weights: list[float]
     swaps: list[bool]
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def pairs_in_epoch(self) -> int:
+        """Pairs an epoch sees."""
+        total = 0
+        for number, weight in enumerate(self.weights):
+            members = int((self.source == number).sum())
+            total += int(weight) * members + round((weight - int(weight)) * members)
+        return total
 
     def epoch_order(self, seed: int, epoch: int) -> np.ndarray:
         """First sentence of every pair of an epoch, shuffled; its partner is that number XOR 1.
@@ -97,14 +107,31 @@ def read_sources(
 ) -> list[SourcePairs]:
     """The text of every source of a recipe, then of every `datasets` object.
 
+    Args:
+        recipe: The whole recipe.
+        data_root: Folder that its paths start from.
+        datasets: Datasets, or `(dataset, SourceArguments)` for one with languages, a cap
+            or a weight.
+        progress: Show a progress bar.
+
     Raises:
-        DataError: A source is missing, damaged or without a usable pair.
+        DataError: A source is missing, damaged or without a usable pair, or there is none.
     """
+    rows: list[tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]] = []
+    for source in recipe.data.sources:
+        second = resolve_path(source.second, data_root) if source.second else None
+        rows.append((source, iterate_rows(resolve_path(source.path, data_root), second=second)))
+    for number, item in enumerate(datasets):
+        default = SourceArguments(path=f"dataset {number}")
+        dataset, source = item if isinstance(item, tuple) else (item, default)
+        rows.append((source, rows_of_dataset(dataset, name=source.path)))
+    if not rows:
+        raise DataError("there is nothing to train on: name files with --sources, or give datasets")
     found = []
-    for source in tqdm(recipe.data.sources, desc="reading", unit=" files", disable=not progress):
-        pairs = read_pairs(
-            resolve_path(source.path, data_root),
-            second=resolve_path(source.second, data_root) if source.second else None,
+    for source, lines in tqdm(rows, desc="reading", unit=" sources", disable=not progress):
+        pairs = clean_pairs(
+            lines,
+            name=source.path,
             max_pairs=source.max_pairs,
             min_words=recipe.data.min_words,
             max_words=recipe.data.max_words,
@@ -112,9 +139,6 @@ def read_sources(
             seed=recipe.seed,
         )
         found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer)))
-    for number, dataset in enumerate(datasets):
-        source = SourceArguments(path=f"dataset {number}")
-        found.append(SourcePairs(source, list(rows_of_dataset(dataset))))
     return found
 
 
@@ -220,8 +244,9 @@ def build_corpus(
         "source": np.concatenate(number_of),
     }
     meta = {
-        "weights": [s.source.weight for s in sources],
-        "swaps": [s.source.swap for s in sources],
+        "names": [item.source.path for item in sources],
+        "weights": [item.source.weight for item in sources],
+        "swaps": [item.source.swap for item in sources],
     }
     partial = directory.with_name(directory.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
@@ -244,6 +269,7 @@ def load_corpus(directory: Path) -> PairCorpus:
         np.asarray(arrays["language"]),
         np.asarray(arrays["group"]),
         np.asarray(arrays["source"]),
+        meta["names"],
         meta["weights"],
         meta["swaps"],
     )

@@ -17,13 +17,19 @@ from typing import Any, Protocol
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.training.arguments import RunArguments, TrainingArguments
-from paraphrastic_hf.training.checkpoint import load_latest, save_checkpoint, save_weights
+from paraphrastic_hf.training.checkpoint import (
+    load_latest,
+    load_weights,
+    save_checkpoint,
+    save_weights,
+)
 from paraphrastic_hf.training.megabatch import MiniBatch
 from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients
 
@@ -33,7 +39,7 @@ logger = logging.getLogger(__name__)
 class Task(Protocol):
     """What the loop needs of a task."""
 
-    def pairs_in_epoch(self, epoch: int) -> int: ...
+    def pairs_in_epoch(self) -> int: ...
     def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]: ...
     def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Tensor: ...
 
@@ -95,7 +101,9 @@ class TrainingLoop:
         self.seed, self.directory, self.accelerator = seed, directory, accelerator
         self.evaluate, self.show_progress = evaluate, show_progress
         table = model.get_input_embeddings()
-        table.sparse = model.device.type == "cpu"  # gloo sums row-sparse gradients, NCCL does not
+        # On CPU a step costs the rows used. A GPU updates a whole table in no time, and NCCL
+        # cannot sum row-sparse gradients.
+        table.sparse = model.device.type == "cpu"
         self.optimizer = make_optimizer(model, training)
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
@@ -128,11 +136,11 @@ class TrainingLoop:
         wrapped = self.accelerator.prepare_model(self.model) if self._is_distributed else self.model
         self.model.train()
         at, epochs = self.progress, self.training.epochs
-        sizes = [task.pairs_in_epoch(epoch) for epoch in range(epochs)]
-        total_steps = sum(math.ceil(size / self.training.batch_size) for size in sizes)
+        size = task.pairs_in_epoch()
+        total_steps = epochs * math.ceil(size / self.training.batch_size)
         log = _Log(self.directory / "logs", at.step, is_main=self.accelerator.is_main_process)
         with tqdm(
-            total=sum(sizes),
+            total=epochs * size,
             initial=at.pairs,
             unit=" pairs",
             unit_scale=True,
@@ -143,7 +151,7 @@ class TrainingLoop:
                 for batch in task.mega_batch(at.epoch, at.position, at.step):
                     loss = self._step(task, wrapped, batch, total_steps)
                     at.step += 1
-                    at.position = min(at.position + self.training.batch_size, sizes[at.epoch])
+                    at.position = min(at.position + self.training.batch_size, size)
                     log.add(loss)
                     if at.step % self.run_arguments.log_every == 0:
                         elapsed = at.seconds + time.perf_counter() - started
@@ -160,16 +168,15 @@ class TrainingLoop:
                 at.seconds += time.perf_counter() - started
                 at.pairs += at.position - pairs_before
                 bar.update(at.position - pairs_before)
-                is_epoch_end = at.position >= sizes[at.epoch]
+                is_epoch_end = at.position >= size
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
                 self._between_mega_batches(log, is_epoch_end, is_last=at.epoch >= epochs)
         self._settle()
+        log.write(at.step, epoch=epochs, seconds=at.seconds)
         log.close()
         if at.best_step is not None:
-            from safetensors.torch import load_file
-
-            self.model.load_state_dict(load_file(self.best_weights))
+            load_weights(self.model, self.best_weights)
         self.model.eval()
         return at
 
@@ -206,21 +213,29 @@ class TrainingLoop:
         return value
 
     def _settle(self) -> None:
-        """Bring every row of the table up to date, before weights are saved."""
+        """Bring every row of the table up to date, before weights are read or saved.
+
+        Processes have caught up different rows in different portions, which rounds differently:
+        here all take those of the first, as a resumed run will.
+        """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()
+            if self._is_distributed:
+                state = [t for values in self.optimizer.state.values() for t in values.values()]
+                for tensor in [*self.model.parameters(), *(t for t in state if t.ndim)]:
+                    broadcast(tensor.data)
 
     def _between_mega_batches(self, log: _Log, is_epoch_end: bool, is_last: bool) -> None:
         """Evaluate and write a checkpoint if due; only here is the state whole without any
         negatives."""
         at, run = self.progress, self.run_arguments
         if self.evaluate is not None and (at.step >= at.next_evaluation or is_epoch_end):
+            self._settle()
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
             if self.accelerator.is_main_process:
                 score = self.evaluate(self.model)
                 log.write(at.step, development=score)
                 if at.best_score is None or score > at.best_score:
-                    self._settle()
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)
             self.accelerator.wait_for_everyone()

@@ -21,11 +21,24 @@ class MiniBatch:
         negatives: (2, pairs) sentence numbers of the negatives of each, -1 for none; None if they
             are to be chosen from the mini-batch itself.
         weight: Factor of the loss: this process's share of the pairs times the number of processes.
+        whole: The batch this is one process's share of; None if it is the whole.
     """
 
     pairs: np.ndarray
     negatives: np.ndarray | None = None
     weight: float = 1.0
+    whole: MiniBatch | None = None
+
+    @property
+    def sentences(self) -> np.ndarray:
+        """(2 or 4, pairs) sentence numbers a step reads: the pairs, then their negatives.
+
+        Where there is no negative (-1) the anchor stands in; the loss masks that term.
+        """
+        if self.negatives is None:
+            return self.pairs
+        negatives = np.where(self.negatives >= 0, self.negatives, self.pairs)
+        return np.concatenate([self.pairs, negatives])
 
     def share(self, rank: int, world: int) -> MiniBatch:
         """One process's part of a batch with negatives.
@@ -38,7 +51,7 @@ class MiniBatch:
         rows = np.array_split(np.arange(total), world)[rank]
         weight = len(rows) * world / total
         rows = rows if len(rows) else np.zeros(1, np.int64)
-        return MiniBatch(self.pairs[:, rows], self.negatives[:, rows], weight)
+        return MiniBatch(self.pairs[:, rows], self.negatives[:, rows], weight, self)
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:

@@ -58,7 +58,7 @@ class RowAdam(torch.optim.Optimizer):
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if table in self._rates:
                 ids = args[0] if args else kwargs["input_ids"]
-                used = torch.zeros(len(table), dtype=torch.bool)
+                used = torch.zeros(len(table), dtype=torch.bool, device=table.device)
                 used[ids.reshape(-1)] = True
                 self._catch_up(table, self.param_groups[0], torch.nonzero(used)[:, 0])
 
@@ -86,8 +86,10 @@ class RowAdam(torch.optim.Optimizer):
             state["step"] = torch.zeros((), dtype=torch.float64)
             state["first_moment"] = torch.zeros_like(parameter)
             state["second_moment"] = torch.zeros_like(parameter)
-            if rows is not None:
-                state["last_step"] = torch.zeros(len(parameter), dtype=torch.int64)
+        if rows is not None and "last_step" not in state:  # new, or so far dense
+            state["last_step"] = torch.full(
+                (len(parameter),), int(state["step"]), dtype=torch.int64, device=parameter.device
+            )
         if rows is not None:
             self._catch_up(parameter, group, rows)  # the rows that only another process has read
         state["step"] += 1
@@ -116,7 +118,7 @@ class RowAdam(torch.optim.Optimizer):
 
     def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
         """Bring every row up to date; earlier rates are then history."""
-        self._catch_up(parameter, group, torch.arange(len(parameter)))
+        self._catch_up(parameter, group, torch.arange(len(parameter), device=parameter.device))
         self._rates[parameter] = []
         self._travel.pop(parameter, None)
 
@@ -148,7 +150,8 @@ class RowAdam(torch.optim.Optimizer):
                 (rates * powers).flip(0).cumsum(0)
             )  # from the newest step back, scaled by the window
             sums = tail / powers.flip(0) * ratio
-            self._travel[parameter] = torch.cat([sums.new_zeros(1), sums]).float()
+            travel = torch.cat([sums.new_zeros(1), sums])
+            self._travel[parameter] = travel.to(parameter)
         return self._travel[parameter]
 
 

@@ -14,25 +14,30 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from accelerate.utils import InitProcessGroupKwargs
+from safetensors import SafetensorError
 
 import paraphrastic_hf
 from paraphrastic_hf.data.similarity import ScoredPairs, read_sts17, read_stsb
+from paraphrastic_hf.data.words import read_vectors
 from paraphrastic_hf.encoding.directory import save_directory
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
-from paraphrastic_hf.training.arguments import DATA_ROOT_VARIABLE, Recipe
+from paraphrastic_hf.training.arguments import DATA_ROOT_VARIABLE, Recipe, resolve_path
 from paraphrastic_hf.training.contrastive import ContrastiveTask
 from paraphrastic_hf.training.corpus import (
     PairCorpus,
@@ -47,14 +52,9 @@ logger = logging.getLogger(__name__)
 
 RUN_FOLDERS = ("work", "checkpoints", "logs", "model.part")
 RUN_FILES = (
-    *("recipe.yaml", "run.json", "*.safetensors", "config*.json", "modules.json"),
-    *(
-        "tokenizer*.json",
-        "spiece.model",
-        "ngrams.json",
-        "special_tokens_map.json",
-        "paraphrastic_*",
-    ),
+    *("run.json", "*.safetensors", "config*.json", "modules.json", "tokenizer*.json"),
+    *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
+    "recipe.yaml",  # last: it marks the folder as ours
 )
 
 
@@ -91,19 +91,24 @@ def train(
         CheckpointError: All checkpoints are damaged, or one could not be written.
     """
     output = Path(output)
+    AcceleratorState._reset_state()  # a second run in this process may want another precision
     accelerator = Accelerator(
         # said outright, or processes started by torchrun would not find each other without a GPU
         cpu=not torch.accelerator.is_available(),
         mixed_precision="bf16" if recipe.training.precision == "bf16" else "no",
+        # the others wait while the first process tokenizes
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(hours=12))],
     )
     is_main = accelerator.is_main_process
+    development = read_development(recipe.run.development, data_root)
+    for source in recipe.data.sources:
+        resolve_path(source.path, data_root)  # before --overwrite removes anything
     if is_main:
         _claim(output, recipe, overwrite)
     accelerator.wait_for_everyone()
     if (output / "run.json").exists():
         logger.info("%s is finished; nothing to do", output)
         return Progress(**_read_finished(output))
-    development = read_development(recipe.run.development, data_root)
     if is_main:
         _prepare(recipe, output, data_root, datasets, progress)
     accelerator.wait_for_everyone()
@@ -112,8 +117,11 @@ def train(
         load_corpus(output / "work" / "corpus"),
     )
 
+    if recipe.training.epochs and not corpus.pairs_in_epoch():
+        raise DataError("an epoch is empty: every source has weight 0")
+
     torch.manual_seed(recipe.seed)
-    model = build_model(recipe, tokenizer).to(accelerator.device)
+    model = build_model(recipe, tokenizer, data_root).to(accelerator.device)
     loop = TrainingLoop(
         model,
         recipe.training,
@@ -134,8 +142,10 @@ def train(
     return result
 
 
-def build_model(recipe: Recipe, tokenizer: TextTokenizer) -> SentenceEncoderModel:
-    """The encoder a recipe asks for, at its random start."""
+def build_model(
+    recipe: Recipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
+) -> SentenceEncoderModel:
+    """The encoder a recipe asks for, at its random or given start."""
     arguments = recipe.model
     config = AveragingConfig(
         vocab_size=tokenizer.vocab_size,
@@ -144,7 +154,28 @@ def build_model(recipe: Recipe, tokenizer: TextTokenizer) -> SentenceEncoderMode
         word_dropout=arguments.word_dropout,
         initializer_std=arguments.initializer_std,
     )
-    return AveragingModel(config)
+    model = AveragingModel(config)
+    if arguments.vectors is not None:
+        start_from_vectors(model, tokenizer.tokens(), resolve_path(arguments.vectors, data_root))
+    return model
+
+
+def start_from_vectors(model: SentenceEncoderModel, tokens: Sequence[str], path: Path) -> None:
+    """Start the rows of known entries from given vectors (thesis 3.1.2); others stay random.
+
+    Raises:
+        DataError: The file is damaged, of another dimension, or knows no entry.
+    """
+    table = model.get_input_embeddings().weight
+    row_of = {token: row for row, token in enumerate(tokens) if row > 0}
+    found = 0
+    with torch.no_grad():
+        for word, vector in read_vectors(path, wanted=row_of, dimension=table.shape[1]):
+            table[row_of[word]] = torch.from_numpy(vector)
+            found += 1
+    if not found:
+        raise DataError(f"{path} has a vector for none of the {len(tokens):,} vocabulary entries")
+    logger.info("%s of %s rows start from %s", f"{found:,}", f"{len(tokens):,}", path)
 
 
 def read_development(name: str, data_root: str | Path | None) -> ScoredPairs | None:
@@ -183,12 +214,13 @@ def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
     if overwrite and record.exists():
         _remove_run(output)
     if record.exists():
-        old = record.read_text(encoding="utf-8").splitlines()
-        changed = [line.strip() for line in to_yaml(recipe).splitlines() if line not in old]
-        if changed or len(old) != len(to_yaml(recipe).splitlines()):
+        old, new = record.read_text(encoding="utf-8"), to_yaml(recipe)
+        if old != new:
+            changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
             raise RecipeError(
                 f"{output} holds a run of another recipe (now different: "
-                f"{'; '.join(changed) or 'fewer sources'}); use another --output or --overwrite"
+                f"{'; '.join(changed) or 'the order of entries'}); use another --output or "
+                "--overwrite"
             )
     elif output.exists() and any(output.iterdir()):
         raise RecipeError(
@@ -239,10 +271,15 @@ def _finish(
     result: Progress,
     processes: int,
 ) -> None:
-    save_directory(model.to("cpu"), tokenizer, output)
+    try:
+        save_directory(model.to("cpu"), tokenizer, output)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"cannot write the finished model to {output}: {error}. Its last checkpoint is intact; "
+            "free some space and run the same command again"
+        ) from error
     sources = {
-        source.path: int((corpus.source == number).sum())
-        for number, source in enumerate(recipe.data.sources)
+        name: int((corpus.source == number).sum()) for number, name in enumerate(corpus.names)
     }
     write_json(
         output / "run.json",
