@@ -1,11 +1,12 @@
 """What a finished model directory holds, and how it is written and read.
 
-config.json, model.safetensors   transformers; `embedding.weight` is also what StaticEmbedding reads
-tokenizer.json, ...              transformers, StaticEmbedding; spiece.model for sentencepiece
-paraphrastic_*.py                code for `trust_remote_code=True`, where the package is not
-installed modules.json                     sentence-transformers: the stock StaticEmbedding where
-the tokenizer
-                                 allows it, else the bridge in `paraphrastic_hf/sbert.py`
+* `config.json`, `model.safetensors`: transformers; `embedding.weight` is also what
+  sentence-transformers' stock `StaticEmbedding` reads.
+* `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding`; `spiece.model` for
+  sentencepiece, or `ngrams.json`.
+* `paraphrastic_*.py`: the code `trust_remote_code=True` loads where this package is not installed.
+* `modules.json`: tells sentence-transformers to use `StaticEmbedding` where the tokenizer allows
+  it, else the bridge in `paraphrastic_hf/sbert.py`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from paraphrastic_hf.encoding.directory import load_model, save_directory
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
+from paraphrastic_hf.text.normalize import keep_apart
+from paraphrastic_hf.text.normalize import normalize as normalize_text
 
 
 class SentenceEncoder:
@@ -64,6 +66,7 @@ class SentenceEncoder:
         batch_size: int = 1024,
         normalize: bool = False,
         progress: bool = False,
+        apart: bool = False,
     ) -> np.ndarray:
         """Embeddings of texts.
 
@@ -72,6 +75,7 @@ class SentenceEncoder:
             batch_size: Texts at a time; changes the speed, not the vectors.
             normalize: Scale to unit length (zeros stay zeros).
             progress: Show a progress bar.
+            apart: The texts are in a language that training kept apart (thesis 5.3.2).
 
         Returns:
             float32, (texts, dim), or (dim,) for one text.
@@ -80,14 +84,13 @@ class SentenceEncoder:
             TypeError: If `texts` holds anything but strings.
         """
         if isinstance(texts, str):
-            return np.asarray(
-                self.encode([texts], batch_size=batch_size, normalize=normalize, progress=progress)[
-                    0
-                ]
-            )
+            options = {"normalize": normalize, "progress": progress, "apart": apart}
+            return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
+        if apart:
+            texts = [keep_apart(normalize_text(text, self.tokenizer.lowercase)) for text in texts]
         ids = self.tokenizer.encode_batch(texts)
         rows = np.arange(len(ids))
         vectors = (

@@ -1,4 +1,4 @@
-"""Which tokenizer a model directory holds, and which one a recipe asks for."""
+"""Which tokenizer a model directory holds."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer]] = {
 
 class TextTokenizer(Protocol):
     """What training and encoding need of a tokenizer."""
+
+    lowercase: bool
 
     @property
     def vocab_size(self) -> int: ...

@@ -1,11 +1,8 @@
 """A recipe from beginning to end: text to a finished model directory.
 
-output/            the finished model, ready for every loader (`encoding/directory.py`)
-output/recipe.yaml every setting of the run
-output/run.json    what happened: pairs, steps, seconds, development score, versions
-output/logs/       train.jsonl and TensorBoard files
-output/work/       tokenizer and tokenized pairs, removed at the end
-output/checkpoints/ checkpoints; removed at the end
+Beside the model (`encoding/directory.py`) it holds `recipe.yaml`, every setting of the run;
+`run.json`, what happened; and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts
+there are `work/`, the tokenizer and the tokenized pairs, and `checkpoints/`; both go at the end.
 """
 
 from __future__ import annotations
