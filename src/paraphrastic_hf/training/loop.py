@@ -173,7 +173,8 @@ class TrainingLoop:
                     at.epoch, at.position = at.epoch + 1, 0
                 self._between_mega_batches(log, is_epoch_end, is_last=at.epoch >= epochs)
         self._settle()
-        log.write(at.step, epoch=epochs, seconds=at.seconds)
+        if log.has_unwritten_losses:
+            log.write(at.step, epoch=epochs, seconds=at.seconds)
         log.close()
         if at.best_step is not None:
             load_weights(self.model, self.best_weights)
@@ -287,6 +288,11 @@ class _Log:
         self._file = path.open("w", encoding="utf-8")
         self._file.writelines(line + "\n" for line in kept)
         self._board = SummaryWriter(str(directory), purge_step=step + 1)
+
+    @property
+    def has_unwritten_losses(self) -> bool:
+        """Whether steps have passed since the last line."""
+        return self._count > 0
 
     def add(self, loss: float) -> None:
         self._sum, self._count = self._sum + loss, self._count + 1
