@@ -80,7 +80,7 @@ def plot_years(results: dict[str, Any], path: Path) -> None:
     axes.set_xticks(range(len(YEARS) + 1), [f"STS {year}" for year in YEARS] + ["average"])
     shown = [value for _, values in rows for value in values]
     axes.set_ylim(max(0, min(shown) - 10), min(100, max(shown) + 6))
-    axes.set_ylabel("Pearson r x 100")
+    axes.set_ylabel("Pearson r x 100 (axis cut)")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
