@@ -228,7 +228,7 @@ def test_datasets_objects_are_trained_on_alone_or_with_files(tmp_path: Path) -> 
     rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     columns = {"id": range(60), "a": [row[0] for row in rows], "b": [row[1] for row in rows]}
     dataset = datasets.Dataset.from_dict(columns)
-    half = SourceArguments("half", weight=0.5)
+    half = SourceArguments("half", weight=0.5, columns=["b", "a"])
     recipe = small_recipe(tmp_path)
     both = train(recipe, tmp_path / "both", datasets=[dataset, (dataset, half)], progress=False)
     assert both.pairs == 4 * (60 + 60 + 30)

@@ -12,7 +12,7 @@ import lzma
 import random
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +55,7 @@ def read_pairs(
     path: str | Path,
     *,
     second: str | Path | None = None,
-    columns: tuple[str, str] | None = None,
+    columns: Sequence[str] | None = None,
     max_pairs: int | None = None,
     min_words: int = 1,
     max_words: int | None = None,
@@ -118,7 +118,7 @@ def clean_pairs(
 
 
 def iterate_rows(
-    path: str | Path, *, second: str | Path | None = None, columns: tuple[str, str] | None = None
+    path: str | Path, *, second: str | Path | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[str, list[str] | str]]:
     """`(place, the sides)` or `(place, what is wrong)` for every row of a source."""
     path = Path(path)
@@ -136,14 +136,14 @@ def iterate_rows(
 
 
 def rows_of_dataset(
-    dataset: Any, *, name: str = "dataset", columns: tuple[str, str] | None = None
+    dataset: Any, *, name: str = "dataset", columns: Sequence[str] | None = None
 ) -> Iterator[tuple[str, list[str] | str]]:
     """Rows of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
 
     Raises:
         DataError: If there are no two text columns, or not the ones named, or one holds no text.
     """
-    names = columns or _text_columns(dataset)
+    names = tuple(columns) if columns else _text_columns(dataset)
     for number, row in enumerate(dataset):
         if names[0] not in row or names[1] not in row:
             raise DataError(
@@ -226,7 +226,7 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | 
 
 
 def _dataset_rows(
-    path: Path, columns: tuple[str, str] | None
+    path: Path, columns: Sequence[str] | None
 ) -> Iterator[tuple[str, list[str] | str]]:
     import datasets
 

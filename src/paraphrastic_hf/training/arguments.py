@@ -25,6 +25,9 @@ class SourceArguments:
     )
     second: str | None = argument(None, help="text file aligned line by line with `path`")
     languages: list[str] = argument(["en", "en"], help="language of each side")
+    columns: list[str] | None = argument(
+        None, help="the two columns of a dataset; its first two of text if absent"
+    )
     max_pairs: int | None = argument(None, help="random sample of at most this many pairs")
     weight: float = argument(
         1.0, help="times each pair is seen an epoch; 0.5 draws half of them anew each epoch"
@@ -256,6 +259,15 @@ class Recipe:
                 len(source.languages) == 2,
                 f"languages of {source.path}",
                 source.languages,
+                "two names",
+            )
+            for source in self.data.sources
+        ]
+        checks += [
+            (
+                source.columns is None or len(source.columns) == 2,
+                f"columns of {source.path}",
+                source.columns,
                 "two names",
             )
             for source in self.data.sources

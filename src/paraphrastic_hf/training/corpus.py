@@ -120,11 +120,12 @@ def read_sources(
     rows: list[tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]] = []
     for source in recipe.data.sources:
         second = resolve_path(source.second, data_root) if source.second else None
-        rows.append((source, iterate_rows(resolve_path(source.path, data_root), second=second)))
+        path = resolve_path(source.path, data_root)
+        rows.append((source, iterate_rows(path, second=second, columns=source.columns)))
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
         dataset, source = item if isinstance(item, tuple) else (item, default)
-        rows.append((source, rows_of_dataset(dataset, name=source.path)))
+        rows.append((source, rows_of_dataset(dataset, name=source.path, columns=source.columns)))
     if not rows:
         raise DataError("there is nothing to train on: name files with --sources, or give datasets")
     found = []
