@@ -194,7 +194,7 @@ class TrainingLoop:
     def _step(self, task: Task, wrapped: nn.Module, batch: MiniBatch, total_steps: int) -> float:
         at = self.progress
         # Dropout too is a function of the step: a resumed run draws what the first one would have.
-        torch.manual_seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
+        self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
         with self.accelerator.autocast():
             loss = task.loss(wrapped, batch, at.epoch, at.step)
         value = loss.item()
@@ -212,6 +212,12 @@ class TrainingLoop:
         self.optimizer.step()
         self.optimizer.zero_grad()
         return value
+
+    def _seed(self, seed: int) -> None:
+        # torch.manual_seed would, without a GPU, queue a call with its stack for one at every step
+        torch.default_generator.manual_seed(seed)
+        if self.model.device.type != "cpu":
+            torch.manual_seed(seed)
 
     def _settle(self) -> None:
         """Bring every row of the table up to date, before weights are read or saved.
