@@ -1,0 +1,28 @@
+"""`paraphrastic evaluate` on a model that is not ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from tests.evaluation.sts_files import write_sts
+
+
+def test_a_sentence_transformers_model_is_scored_the_same_way(
+    subword: SubwordTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
+    stock.save(str(tmp_path / "stock"))
+    data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
+    arguments = ["evaluate", str(tmp_path / "stock"), "--data-dir", str(data)]
+    assert main([*arguments, "--output", str(output)]) == 0
+    results = json.loads((output / "results.json").read_text(encoding="utf-8"))
+    assert "SentenceTransformer" in results["encoder"]
+    assert len(results["datasets"]) == 34
+    assert "| **stock** |" in capsys.readouterr().out
