@@ -104,7 +104,9 @@ class ContrastiveTask:
             within = self._choose_within(vectors.detach(), rows, batch.pairs, step)
             has_negative = within >= 0
             rows = torch.cat([rows, rows.T.reshape(-1)[within.clamp(min=0)]])
-        first, second, negative_of_first, negative_of_second = (vectors[row] for row in rows)
+        first, second, negative_of_first, negative_of_second = (
+            vectors.index_select(0, row) for row in rows
+        )
         loss = margin_loss(
             first,
             second,
