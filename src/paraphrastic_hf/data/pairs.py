@@ -65,8 +65,8 @@ def read_pairs(
     """The sentence pairs of one source, in file order.
 
     Args:
-        path: A TSV file (two columns; more are ignored), a text file if `second` is given, or a
-            folder written by `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
+        path: A TSV file (two columns; more are ignored, but every row must have as many as the
+            first), a text file if `second` is given, or a folder written by `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
         second: The text file whose lines are the other side of `path`'s lines.
         columns: Names of the two columns of a `datasets` folder; its first two text columns if
             absent.

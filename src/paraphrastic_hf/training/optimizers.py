@@ -21,8 +21,8 @@ class RowAdam(torch.optim.Optimizer):
     k steps,
 
         m <- b1^k m,   v <- b2^k v,
-        w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j lr_{t+j} sqrt(1 - b2^{t+j}) / (1 -
-        b1^{t+j})
+        w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j c_{t+j},
+        c_t = lr_t sqrt(1 - b2^t) / (1 - b1^t)
 
     so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the
     time of catching up. Parameters whose gradients are dense get plain Adam.
@@ -47,7 +47,7 @@ class RowAdam(torch.optim.Optimizer):
         eps: float = 1e-8,
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
-        # For each table, lr sqrt(1 - b2^t) / (1 - b1^t) of the steps since all its rows were level.
+        # For each table, the c_t of the steps since all its rows were level.
         self._rates: dict[Tensor, list[float]] = {}
         self._travel: dict[Tensor, Tensor] = {}
 
@@ -146,9 +146,8 @@ class RowAdam(torch.optim.Optimizer):
         if parameter not in self._travel:
             rates = torch.tensor(self._rates[parameter], dtype=torch.float64)
             powers = ratio ** torch.arange(1, len(rates) + 1, dtype=torch.float64)
-            tail = (
-                (rates * powers).flip(0).cumsum(0)
-            )  # from the newest step back, scaled by the window
+            # From the newest step back, scaled by the window; small terms first keeps it exact.
+            tail = (rates * powers).flip(0).cumsum(0)
             sums = tail / powers.flip(0) * ratio
             travel = torch.cat([sums.new_zeros(1), sums])
             self._travel[parameter] = travel.to(parameter)

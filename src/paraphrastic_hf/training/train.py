@@ -74,8 +74,8 @@ def train(
         output: Directory of the finished model.
         data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
             the working folder.
-        datasets: `datasets.Dataset` objects (or iterables of mappings) of sentence pairs to train
-            on, besides the recipe's sources.
+        datasets: `datasets.Dataset` objects (or iterables of mappings) to train on besides the
+            recipe's sources; `(dataset, SourceArguments)` for one with languages, a cap or a weight.
         overwrite: Start afresh where `output` holds another run.
         progress: Show progress bars.
 
@@ -98,8 +98,9 @@ def train(
     )
     is_main = accelerator.is_main_process
     development = read_development(recipe.run.development, data_root)
-    for source in recipe.data.sources:
-        resolve_path(source.path, data_root)  # before --overwrite removes anything
+    named = [path for source in recipe.data.sources for path in (source.path, source.second)]
+    for path in filter(None, [*named, recipe.model.vectors]):
+        resolve_path(path, data_root)  # a wrong one is found before --overwrite removes anything
     if is_main:
         _claim(output, recipe, overwrite)
     accelerator.wait_for_everyone()
