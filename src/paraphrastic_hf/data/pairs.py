@@ -66,7 +66,8 @@ def read_pairs(
 
     Args:
         path: A TSV file (two columns; more are ignored, but every row must have as many as the
-            first), a text file if `second` is given, or a folder written by `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
+            first), a text file if `second` is given, or a folder written by
+            `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
         second: The text file whose lines are the other side of `path`'s lines.
         columns: Names of the two columns of a `datasets` folder; its first two text columns if
             absent.

@@ -75,7 +75,7 @@ def train(
         data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
             the working folder.
         datasets: `datasets.Dataset` objects (or iterables of mappings) to train on besides the
-            recipe's sources; `(dataset, SourceArguments)` for one with languages, a cap or a weight.
+            recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
         overwrite: Start afresh where `output` holds another run.
         progress: Show progress bars.
 
