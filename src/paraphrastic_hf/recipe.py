@@ -178,6 +178,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if origin is list:
         items = value if isinstance(value, list) else [value]
         return [_convert(options[0], item, f"{where}[{i}]") for i, item in enumerate(items)]
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise RecipeError(f"{where} must be a mapping, got {value!r}")
+        return value
     if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if hint is float and isinstance(value, str):  # YAML 1.1 reads 1e-3 as a string

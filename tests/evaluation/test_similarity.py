@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paraphrastic_hf.data.similarity import ScoredPairs
+from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation.similarity import pearson, score_suite, spearman
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.data.similarity import read_sts
+from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.suites import evaluate

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from paraphrastic_hf.data.pairs import open_lines
+from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
 
 BLOCK = 16384

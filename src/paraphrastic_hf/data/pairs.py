@@ -6,18 +6,17 @@ or it is refused at once, by option. Tokenizing is not done here.
 
 from __future__ import annotations
 
-import gzip
 import logging
-import lzma
+import math
 import random
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
+from paraphrastic_hf.data.lines import BOM, raw_lines
 from paraphrastic_hf.errors import DataError
 
 logger = logging.getLogger(__name__)
@@ -104,14 +103,12 @@ def clean_pairs(
 ) -> list[Pair]:
     """The good pairs among rows of `iterate_rows` or `rows_of_dataset`, as `read_pairs` says."""
     report = RowReport()
-    good = _good_rows(rows, report, bad_rows)
+    good = good_rows(rows, name=name, bad_rows=bad_rows, report=report)
     pairs = _sample(
         (pair for pair in good if _within(pair, min_words, max_words)),
         max_pairs,
         random.Random(seed),
     )
-    if report.bad:
-        logger.warning("%s: %s", name, report.describe())
     if not pairs:
         why = f": {report.describe()}" if report.bad else ""
         raise DataError(f"{name} holds no usable sentence pair{why}")
@@ -128,12 +125,16 @@ def iterate_rows(
     elif second is not None:
         yield from _aligned_rows(path, Path(second))
     else:
-        with ExitStack() as stack:
-            for number, line in _numbered_lines(path, stack):
-                yield (
-                    f"{path.name}:{number}",
-                    line if isinstance(line, str) else line[0].split("\t"),
-                )
+        for number, line in _numbered_lines(path):
+            sides = line if isinstance(line, str) else line[0].split("\t")
+            yield f"{path.name}:{number}", sides
+
+
+def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Line numbers with their text; lines that are no UTF-8 or hold a NUL are passed over."""
+    for number, line in _numbered_lines(path):
+        if not isinstance(line, str):
+            yield number, line[0]
 
 
 def rows_of_dataset(
@@ -175,44 +176,22 @@ def _text_columns(dataset: Any) -> tuple[str, str]:
     return text[0], text[1]
 
 
-def open_lines(path: Path) -> BinaryIO:
-    """A file's bytes, unpacked if its name ends in .gz or .xz."""
-    try:
-        if path.suffix == ".gz":
-            return cast(BinaryIO, gzip.open(path, "rb"))
-        is_xz = path.suffix == ".xz"
-        return cast(BinaryIO, lzma.open(path, "rb") if is_xz else path.open("rb"))
-    except OSError as error:
-        raise DataError(f"cannot open {path}: {error.strerror or error}") from error
-
-
-def _numbered_lines(path: Path, stack: ExitStack) -> Iterator[tuple[int, str | tuple[str]]]:
+def _numbered_lines(path: Path) -> Generator[tuple[int, str | tuple[str]], None, None]:
     """Line numbers from 1, with either what is wrong or a one-tuple of the text."""
-    lines = stack.enter_context(open_lines(path))
-    number = 0
-    while True:
-        try:
-            raw = lines.readline()
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            raise DataError(f"{path} is damaged after line {number}: {error}") from error
-        if not raw:
-            return
-        number += 1
+    for number, raw in raw_lines(path):
         if b"\0" in raw:
             yield number, "with a NUL character"
             continue
         try:
-            yield (
-                number,
-                (raw.decode("utf-8").rstrip("\r\n").removeprefix("\ufeff" if number == 1 else ""),),
-            )
+            text = raw.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
             yield number, "not valid UTF-8"
+            continue
+        yield number, (text.removeprefix(BOM) if number == 1 else text,)
 
 
 def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | str]]:
-    with ExitStack() as stack:
-        left, right = _numbered_lines(first, stack), _numbered_lines(second, stack)
+    with closing(_numbered_lines(first)) as left, closing(_numbered_lines(second)) as right:
         for number, a in left:
             b = next(right, None)
             if b is None:
@@ -244,10 +223,29 @@ def _dataset_rows(
     yield from rows_of_dataset(dataset, name=path.name, columns=columns)
 
 
-def _good_rows(
-    rows: Iterable[tuple[str, list[str] | str]], report: RowReport, bad_rows: str
-) -> Iterator[tuple[str, Pair]]:
-    columns = 0
+def good_rows(
+    rows: Iterable[tuple[str, list[str] | str]],
+    *,
+    name: str,
+    columns: int = 0,
+    number: int | None = None,
+    bad_rows: str = "skip",
+    report: RowReport | None = None,
+) -> Iterator[list[str]]:
+    """The good rows, stripped; a warning counts the others at the end.
+
+    Args:
+        rows: As `iterate_rows` gives them.
+        name: Of the source, for the warning.
+        columns: Columns a row must have; as many as the first good one if 0.
+        number: A column that must hold a finite number.
+        bad_rows: `skip` or `refuse`.
+        report: Where bad rows are counted.
+
+    Raises:
+        DataError: A row is bad and `bad_rows` is `refuse`.
+    """
+    report = report or RowReport()
     for place, sides in rows:
         wrong = sides if isinstance(sides, str) else None
         if wrong is None and len(sides) < 2:
@@ -256,28 +254,38 @@ def _good_rows(
             wrong = f"without {columns} columns as in the first row"
         elif wrong is None and not (sides[0].strip() and sides[1].strip()):
             wrong = "with an empty side"
-        columns = columns or (0 if wrong else len(sides))
+        elif wrong is None and number is not None and not _is_number(sides[number]):
+            wrong = "with a score that is no number"
         if wrong is None:
-            yield place, (sides[0].strip(), sides[1].strip())
+            columns = columns or len(sides)
+            yield [side.strip() for side in sides]
         elif bad_rows == "refuse":
             raise DataError(f"{place} is a row {wrong}; mend it, or set bad_rows to skip")
         else:
             report.add(wrong, place)
+    if report.bad:
+        logger.warning("%s: %s", name, report.describe())
 
 
-def _within(row: tuple[str, Pair], min_words: int, max_words: int | None) -> bool:
-    words = [len(side.split()) for side in row[1]]
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _within(sides: list[str], min_words: int, max_words: int | None) -> bool:
+    words = [len(side.split()) for side in sides[:2]]
     return min(words) >= min_words and (max_words is None or max(words) <= max_words)
 
 
-def _sample(
-    rows: Iterable[tuple[str, Pair]], most: int | None, choice: random.Random
-) -> list[Pair]:
+def _sample(rows: Iterable[list[str]], most: int | None, choice: random.Random) -> list[Pair]:
     """Reservoir sampling, put back into file order."""
     if most is None:
-        return [pair for _, pair in rows]
+        return [(row[0], row[1]) for row in rows]
     kept: list[tuple[int, Pair]] = []
-    for index, (_, pair) in enumerate(rows):
+    for index, row in enumerate(rows):
+        pair = (row[0], row[1])
         if len(kept) < most:
             kept.append((index, pair))
         else:

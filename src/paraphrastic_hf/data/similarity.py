@@ -1,160 +1,192 @@
-"""Scored sentence pairs: STS 2012-2016, STS Benchmark and STS 2017, from the official files.
+"""Builders of scored sentence pairs: STS 2012-2017, STS Benchmark, SICK, PIT-2015 Twitter.
 
-`data_dir` is a folder that holds `sts12` ... `sts17` and `stsbenchmark`, each as the organisers
-packed it. Unscored pairs (an empty line in a gold file) are skipped, keeping the alignment.
+The STS files are parsed by `sts_files.py`, which the evaluation reads too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator
 
+import datasets
+
+from paraphrastic_hf.data.builder import Corpus, Row
+from paraphrastic_hf.data.folder import Folder
+from paraphrastic_hf.data.lines import number_in, table_rows, text_lines
+from paraphrastic_hf.data.schema import TEXT, WHOLE, labelled, scored_pair
+from paraphrastic_hf.data.sts_files import (
+    STS17_TRACKS,
+    STS_DATASETS,
+    ScoredPairs,
+    read_sts_dataset,
+    read_sts_train,
+    read_track,
+)
 from paraphrastic_hf.errors import DataError
 
-STS_DATASETS: dict[str, tuple[str, ...]] = {
-    "2012": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
-    "2013": ("FNWN", "OnWN", "SMT", "headlines"),
-    "2014": ("OnWN", "deft-forum", "deft-news", "headlines", "images", "tweet-news"),
-    "2015": ("answers-forums", "answers-students", "belief", "headlines", "images"),
-    "2016": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
-}
-STS17_TRACKS: dict[str, str] = {
-    "ar-ar": "track1.ar-ar",
-    "ar-en": "track2.ar-en",
-    "es-es": "track3.es-es",
-    "es-en": "track4a.es-en",
-    "es-en-wmt": "track4b.es-en",
-    "en-en": "track5.en-en",
-    "tr-en": "track6.tr-en",
-}
-STSB_SPLITS = ("dev", "test")
-OPTIONAL = {("2013", "SMT")}  # LDC text, not everyone may have it
+ENTAILMENT = ("entailment", "neutral", "contradiction")
 
 
-@dataclass(frozen=True)
-class ScoredPairs:
-    """One similarity dataset.
-
-    Attributes:
-        name: Such as `MSRpar` or `dev`.
-        group: What it is averaged with: a year, `STS-B` or `STS17`.
-        first: One side of the pairs.
-        second: The other side.
-        scores: Human scores, 0 (different topics) to 5 (equivalent).
-    """
-
-    name: str
-    group: str
-    first: list[str]
-    second: list[str]
-    scores: list[float]
-
-    def __len__(self) -> int:
-        return len(self.scores)
+def scored_rows(pairs: ScoredPairs, **extra: str) -> Iterator[Row]:
+    """Rows of one dataset."""
+    for first, second, score in zip(pairs.first, pairs.second, pairs.scores, strict=True):
+        yield {"sentence1": first, "sentence2": second, "score": score, **extra}
 
 
-def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
-    """The 25 datasets of STS 2012-2016 (thesis, 2.1.1.1); 24 where STS13 SMT is not at hand.
+class Sts(Corpus):
+    """STS 2012-2016 (thesis, 2.1.1.1): a configuration a year, `dataset` names the dataset."""
+
+    NAME = "sts"
+
+    def features(self) -> datasets.Features:
+        return scored_pair(dataset=TEXT, year=TEXT)
+
+    def splits(self, folder: Folder) -> Iterable[str]:
+        has_train = self.config.name == "sts12" and folder.find_or_none(
+            "STS2012-train/STS.input.MSRpar.txt", "train/STS.input.MSRpar.txt"
+        )
+        return ("test", "train") if has_train else ("test",)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        for pairs in sts_datasets(folder, self.config.name, train=split == "train"):
+            yield from scored_rows(pairs, dataset=pairs.name, year=pairs.group.split()[0])
+
+
+def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterator[ScoredPairs]:
+    """The datasets of one year (`sts14`) or of `all`, in the thesis's order.
 
     Raises:
-        DataError: A file is missing, or input and gold do not align.
+        DataError: A year's folder or a file is missing, or input and gold do not align.
     """
-    found = []
     for year, names in STS_DATASETS.items():
-        for name in names:
-            pairs = _read_sts_dataset(Path(data_dir), year, name)
-            if pairs is not None:
-                found.append(pairs)
-    return found
-
-
-def read_sts17(
-    data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)
-) -> list[ScoredPairs]:
-    """Tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each; `en-en` is a development set.
-
-    Raises:
-        DataError: A file is missing, or a track has fewer inputs than scores.
-    """
-    root = Path(data_dir) / "sts17"
-    found = []
-    for track in tracks:
-        stem = f"{STS17_TRACKS[track]}.txt"
-        inputs = _lines(_find(root, f"STS.input.{stem}"))
-        gold = _lines(_find(root, f"STS.gs.{stem}"))
-        # Track 6 ships 500 inputs for 250 scores, which are those of the first 250.
-        found.append(_align(track, "STS17", inputs[: len(gold)], gold))
-    return found
-
-
-def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
-    """`dev` or `test` of the STS Benchmark; tab-separated, unquoted.
-
-    Raises:
-        DataError: The file is missing or a row is short.
-    """
-    path = _find(Path(data_dir) / "stsbenchmark", f"sts-{split}.csv")
-    rows = [line.split("\t") for line in _lines(path) if line]
-    if any(len(row) < 7 for row in rows):
-        raise DataError(
-            f"{path} has a row of fewer than 7 columns; take the official Stsbenchmark.tar.gz"
-        )
-    return _align(split, "STS-B", ["\t".join(row[5:7]) for row in rows], [row[4] for row in rows])
-
-
-def _read_sts_dataset(data_dir: Path, year: str, name: str) -> ScoredPairs | None:
-    root = data_dir / f"sts{year[2:]}"
-    prefix = "STS2016" if year == "2016" else "STS"
-    try:
-        inputs = _lines(_find(root, f"{prefix}.input.{name}.txt"))
-        gold = _lines(_find(root, f"{prefix}.gs.{name}.txt"))
-    except DataError:
-        if (year, name) in OPTIONAL:
-            return None
-        raise
-    return _align(name, year, inputs, gold)
-
-
-def _find(root: Path, name: str) -> Path:
-    """A file in `root`, in its folder of untokenised originals, or in any other folder but
-    `train`."""
-    places = [root / name, root / "original" / name, *sorted(root.glob(f"*/{name}"))]
-    for path in places:
-        if path.is_file() and path.parent.name != "train":
-            return path
-    raise DataError(
-        f"{name} is not in {root} or a folder of it; --data-dir must hold the official files"
-    )
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {path}: {error}") from error
-
-
-def _align(name: str, group: str, inputs: list[str], gold: list[str]) -> ScoredPairs:
-    if len(inputs) != len(gold):
-        raise DataError(
-            f"{group} {name} has {len(inputs)} inputs and {len(gold)} gold lines; they must align"
-        )
-    first, second, scores = [], [], []
-    for number, (line, score) in enumerate(zip(inputs, gold, strict=True), 1):
-        sides = line.split("\t")
-        if not score.strip():
+        if config not in ("all", f"sts{year[2:]}"):
             continue
-        try:
-            value = float(score)
-        except ValueError:
-            value = math.nan
-        if len(sides) < 2 or not math.isfinite(value):
+        marks = (f"sts{year[2:]}", f"sts{year}")
+        roots = [root for root in folder.roots if any(m in root.name.lower() for m in marks)]
+        if not roots and config == "all":
             raise DataError(
-                f"{group} {name} line {number} is no scored pair: {line[:80]!r} with {score!r}"
+                f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
+                "sts12 to sts16"
             )
-        first.append(sides[0])
-        second.append(sides[1])
-        scores.append(value)
-    return ScoredPairs(name, group, first, second, scores)
+        roots = roots or list(folder.roots[:1])
+        if train:
+            yield from read_sts_train(roots[-1])
+            continue
+        for name in names:
+            pairs = read_sts_dataset(roots[0], year, name)
+            if pairs is not None:
+                yield pairs
+
+
+class Sts17(Corpus):
+    """STS 2017 (thesis, 2.1.1.2): a configuration a track."""
+
+    NAME = "sts17"
+
+    def features(self) -> datasets.Features:
+        return scored_pair()
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        stem = f"{STS17_TRACKS[self.config.name]}.txt"
+        inputs = folder.find(f"STS.input.{stem}", f"STS2017.eval.v1.1/STS.input.{stem}")
+        gold = folder.find(f"STS.gs.{stem}", f"STS2017.gs/STS.gs.{stem}")
+        return scored_rows(read_track(self.config.name, inputs, gold))
+
+
+class StsBenchmark(Corpus):
+    """The STS Benchmark: tab-separated and unquoted, with the genre and origin of each pair."""
+
+    NAME = "stsb"
+
+    def features(self) -> datasets.Features:
+        return scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        path = folder.find(f"sts-{'dev' if split == 'validation' else split}.csv")
+        for number, row in table_rows(path, 7):
+            yield {
+                "sentence1": row[5],
+                "sentence2": row[6],
+                "score": number_in(row[4], f"{path}:{number}", low=0, high=5),
+                "genre": row[0],
+                "dataset": row[1],
+                "year": row[2],
+            }
+
+
+class Sick(Corpus):
+    """SICK (thesis, 2.1.2): relatedness as `score`, entailment as `label`."""
+
+    NAME = "sick"
+
+    def features(self) -> datasets.Features:
+        return scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        for number, path, row in sick_rows(folder, split):
+            yield {
+                "sentence1": row[1],
+                "sentence2": row[2],
+                "score": number_in(row[3], f"{path}:{number}", low=1, high=5),
+                "label": row[4].strip().lower(),
+                "pair_id": int(number_in(row[0], f"{path}:{number}", what="a pair number")),
+            }
+
+
+class SickEntailment(Corpus):
+    """SICK-E (thesis, 2.1.2)."""
+
+    NAME = "sick_e"
+
+    def features(self) -> datasets.Features:
+        return labelled(ENTAILMENT, ("sentence1", "sentence2"))
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        for _, _, row in sick_rows(folder, split):
+            yield {"sentence1": row[1], "sentence2": row[2], "label": row[4].strip().lower()}
+
+
+def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[str]]]:
+    """Line number, file and columns of SICK's official files.
+
+    Raises:
+        DataError: A row is short or its judgement is none of the three.
+    """
+    stem = {"train": "train", "validation": "trial", "test": "test_annotated"}[split]
+    path = folder.find(f"SICK_{stem}.txt")
+    for number, row in table_rows(path, 5, header="pair_ID"):
+        if row[4].strip().lower() not in ENTAILMENT:
+            raise DataError(
+                f"{path}:{number} has the judgement {row[4]!r}; expected {', '.join(ENTAILMENT)}"
+            )
+        yield number, path, row
+
+
+class Twitter(Corpus):
+    """PIT-2015 (thesis, 3.2.1): scores are the raters' votes, 0 to 5.
+
+    Training labels read `(3, 2)`, three of five raters for a paraphrase; the test set has one
+    digit, an expert's. `test.label` says which pairs of the test set count.
+    """
+
+    NAME = "twitter"
+
+    def features(self) -> datasets.Features:
+        return scored_pair(topic=TEXT)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        path = folder.find(f"{'dev' if split == 'validation' else split}.data")
+        gold = list(text_lines(folder.find("test.label"))) if split == "test" else []
+        table = list(table_rows(path, 5))
+        if gold and len(gold) != len(table):
+            raise DataError(
+                f"{path} has {len(table)} rows and test.label {len(gold)}; expected as many"
+            )
+        for place, (number, row) in enumerate(table):
+            label = gold[place][1].split("\t")[-1] if gold else row[4]
+            votes = re.fullmatch(r"\(?\s*(\d)\s*(?:,\s*\d\s*\))?", label.strip())
+            if votes is None:
+                score = number_in(label, f"{path}:{number}", low=0, high=1, what="a label") * 5
+            else:
+                score = float(votes.group(1))
+            yield {"sentence1": row[2], "sentence2": row[3], "score": score, "topic": row[1]}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.data.pairs import open_lines
+from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
 
 

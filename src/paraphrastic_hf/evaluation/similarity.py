@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from paraphrastic_hf.data.similarity import ScoredPairs
+from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.encoding.encoder import pairwise_cosine
 from paraphrastic_hf.errors import ModelError
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import paraphrastic_hf
-from paraphrastic_hf.data.similarity import (
+from paraphrastic_hf.data.sts_files import (
     STS_DATASETS,
     STSB_SPLITS,
     ScoredPairs,

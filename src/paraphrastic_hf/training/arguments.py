@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
@@ -17,14 +18,35 @@ DEVELOPMENT_SETS = ("none", "sts17-en-en", "stsb-dev")
 
 
 @dataclass(frozen=True)
+class DatasetArguments:
+    """A corpus that `paraphrastic_hf.load_dataset` knows."""
+
+    name: str = argument(help="corpus; `paraphrastic data list` shows all")
+    config: str | None = argument(None, help="configuration; the corpus's first if absent")
+    split: str = argument("train", help="split")
+    data_dir: str | None = argument(
+        None,
+        help="folder of its official files; looked for under the data root if absent, else "
+        "downloaded",
+    )
+    options: dict[str, Any] = argument({}, help="options of the corpus, such as min_score")
+
+
+@dataclass(frozen=True)
 class SourceArguments:
     """One source of sentence pairs."""
 
-    path: str = argument(
-        help="TSV, text file or saved dataset; relative to the data root; .gz and .xz are read"
+    path: str | None = argument(
+        None,
+        help="TSV, text file or saved dataset; relative to the data root; .gz and .xz are read",
+    )
+    dataset: DatasetArguments | None = argument(
+        None, help="instead of a path, a corpus: {name: multi30k, config: en-fr}"
     )
     second: str | None = argument(None, help="text file aligned line by line with `path`")
-    languages: list[str] = argument(["en", "en"], help="language of each side")
+    languages: list[str] | None = argument(
+        None, help="language of each side; a bitext corpus's own if absent, else en, en"
+    )
     columns: list[str] | None = argument(
         None, help="the two columns of a dataset; its first two of text if absent"
     )
@@ -40,6 +62,13 @@ class SourceArguments:
     def from_shorthand(value: Any) -> dict[str, Any]:
         """A source given as its path alone."""
         return {"path": str(value)}
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        if self.dataset is not None:
+            return " ".join(filter(None, (self.dataset.name, self.dataset.config)))
+        return str(self.path)
 
 
 @dataclass(frozen=True)
@@ -256,8 +285,8 @@ class Recipe:
         ]
         checks += [
             (
-                len(source.languages) == 2,
-                f"languages of {source.path}",
+                source.languages is None or len(source.languages) == 2,
+                f"languages of {source.name}",
                 source.languages,
                 "two names",
             )
@@ -266,14 +295,23 @@ class Recipe:
         checks += [
             (
                 source.columns is None or len(source.columns) == 2,
-                f"columns of {source.path}",
+                f"columns of {source.name}",
                 source.columns,
                 "two names",
             )
             for source in self.data.sources
         ]
         checks += [
-            (source.weight >= 0, f"weight of {source.path}", source.weight, "0 or more")
+            (source.weight >= 0, f"weight of {source.name}", source.weight, "0 or more")
+            for source in self.data.sources
+        ]
+        checks += [
+            (
+                (source.path is None) != (source.dataset is None),
+                "data.sources",
+                source.path,
+                "each a path or a dataset, not both",
+            )
             for source in self.data.sources
         ]
         for is_good, name, value, wanted in checks:
@@ -293,3 +331,18 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
     raise RecipeError(
         f"{path} is not in {searched}; name its folder with --data-root or {DATA_ROOT_VARIABLE}"
     )
+
+
+def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
+    """Where a corpus's files are: the recipe's folder, else the data root's or its `eval` folder
+    if the corpus lies there, else None: to be downloaded."""
+    if dataset.data_dir is not None:
+        return resolve_path(dataset.data_dir, data_root)
+    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
+    if root is None:
+        return None
+    folders = find_source(dataset.name).folders
+    for place in (Path(root), Path(root) / "eval"):
+        if any((place / name).exists() for name in folders):
+            return place
+    return None

@@ -9,13 +9,14 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from paraphrastic_hf.data.load import find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
@@ -29,6 +30,7 @@ from paraphrastic_hf.training.arguments import (
     Recipe,
     SourceArguments,
     TokenizerArguments,
+    dataset_folder,
     resolve_path,
 )
 
@@ -119,20 +121,19 @@ def read_sources(
     """
     rows: list[tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]] = []
     for source in recipe.data.sources:
-        second = resolve_path(source.second, data_root) if source.second else None
-        path = resolve_path(source.path, data_root)
-        rows.append((source, iterate_rows(path, second=second, columns=source.columns)))
+        rows.append(_open_source(source, data_root))
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
         dataset, source = item if isinstance(item, tuple) else (item, default)
-        rows.append((source, rows_of_dataset(dataset, name=source.path, columns=source.columns)))
+        lines = rows_of_dataset(dataset, name=source.name, columns=source.columns)
+        rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
     if not rows:
         raise DataError("there is nothing to train on: name files with --sources, or give datasets")
     found = []
     for source, lines in tqdm(rows, desc="reading", unit=" sources", disable=not progress):
         pairs = clean_pairs(
             lines,
-            name=source.path,
+            name=source.name,
             max_pairs=source.max_pairs,
             min_words=recipe.data.min_words,
             max_words=recipe.data.max_words,
@@ -143,11 +144,36 @@ def read_sources(
     return found
 
 
+def _open_source(
+    source: SourceArguments, data_root: str | Path | None
+) -> tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]:
+    """A recipe's source with its languages settled, and its rows."""
+    languages = source.languages or ["en", "en"]
+    if source.dataset is None:
+        second = resolve_path(source.second, data_root) if source.second else None
+        path = resolve_path(str(source.path), data_root)
+        rows = iterate_rows(path, second=second, columns=source.columns)
+        return replace(source, languages=languages), rows
+    chosen = source.dataset
+    corpus = load_dataset(
+        chosen.name,
+        chosen.config,
+        chosen.split,
+        data_dir=dataset_folder(chosen, data_root),
+        streaming=True,
+        **chosen.options,
+    )
+    if source.languages is None and find_source(chosen.name).row_type == "bitext":
+        languages = list(corpus.features)[:2]
+    rows = rows_of_dataset(corpus, name=source.name, columns=source.columns)
+    return replace(source, languages=languages), rows
+
+
 def _marked(
     pairs: list[Pair], source: SourceArguments, tokenizer: TokenizerArguments
 ) -> list[Pair]:
     apart, lowercase = tokenizer.apart, tokenizer.lowercase
-    moved = [language in apart for language in source.languages]
+    moved = [language in apart for language in source.languages or ()]
     if not any(moved):
         return pairs
     return [
@@ -215,14 +241,14 @@ def build_corpus(
     Raises:
         DataError: If no pair is left.
     """
-    languages = sorted({language for item in sources for language in item.source.languages})
+    languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of = [], [], []
     total = sum(len(item.pairs) for item in sources)
     with tqdm(
         total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress
     ) as bar:
         for number, item in enumerate(sources):
-            sides = [languages.index(name) for name in item.source.languages]
+            sides = [languages.index(name) for name in item.source.languages or ()]
             for pairs in _chunks(item.pairs):
                 ids = tokenizer.encode_batch([side for pair in pairs for side in pair])
                 lengths = np.diff(ids.offsets).reshape(-1, 2)
@@ -245,7 +271,7 @@ def build_corpus(
         "source": np.concatenate(number_of),
     }
     meta = {
-        "names": [item.source.path for item in sources],
+        "names": [item.source.name for item in sources],
         "weights": [item.source.weight for item in sources],
         "swaps": [item.source.swap for item in sources],
     }

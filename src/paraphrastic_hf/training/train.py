@@ -23,7 +23,7 @@ from accelerate.utils import InitProcessGroupKwargs
 from safetensors import SafetensorError
 
 import paraphrastic_hf
-from paraphrastic_hf.data.similarity import ScoredPairs, read_sts17, read_stsb
+from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.data.words import read_vectors
 from paraphrastic_hf.encoding.directory import save_directory
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
@@ -34,7 +34,12 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
-from paraphrastic_hf.training.arguments import DATA_ROOT_VARIABLE, Recipe, resolve_path
+from paraphrastic_hf.training.arguments import (
+    DATA_ROOT_VARIABLE,
+    Recipe,
+    dataset_folder,
+    resolve_path,
+)
 from paraphrastic_hf.training.contrastive import ContrastiveTask
 from paraphrastic_hf.training.corpus import (
     PairCorpus,
@@ -101,6 +106,9 @@ def train(
     named = [path for source in recipe.data.sources for path in (source.path, source.second)]
     for path in filter(None, [*named, recipe.model.vectors]):
         resolve_path(path, data_root)  # a wrong one is found before --overwrite removes anything
+    for source in recipe.data.sources:
+        if source.dataset is not None:
+            dataset_folder(source.dataset, data_root)
     if is_main:
         _claim(output, recipe, overwrite)
     accelerator.wait_for_everyone()

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from paraphrastic_hf.data.similarity import (
+from paraphrastic_hf.data.sts_files import (
     STS17_TRACKS,
     STS_DATASETS,
     ScoredPairs,
     read_sts,
     read_sts17,
+    read_sts_train,
     read_stsb,
 )
 from paraphrastic_hf.errors import DataError
@@ -79,7 +80,7 @@ def test_only_smt_of_2013_may_be_missing(data_dir: Path) -> None:
     assert len(found) == 24
     assert "SMT" not in [pairs.name for pairs in found]
     (data_dir / "sts13" / "STS.gs.FNWN.txt").unlink()
-    with pytest.raises(DataError, match=r"STS\.gs\.FNWN\.txt is not in .*--data-dir"):
+    with pytest.raises(DataError, match=r"STS\.gs\.FNWN\.txt is not in .*sts13.*official files"):
         read_sts(data_dir)
 
 
@@ -132,28 +133,37 @@ def test_only_a_line_end_ends_a_line(mark: str, data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "gold", ["1\n", "1\n2\n3\n", "1\n2\n\n"], ids=["fewer", "more", "one empty line more"]
+    ("gold", "count"),
+    [("1\n", 1), ("1\n2\n3\n", 3), ("1\n2\n\n", 3)],
+    ids=["fewer", "more", "one empty line more"],
 )
-def test_files_that_do_not_align_are_a_data_error(gold: str, data_dir: Path) -> None:
+def test_files_that_do_not_align_are_a_data_error(gold: str, count: int, data_dir: Path) -> None:
     write(data_dir, "a\tb\nc\td\n", gold)
-    with pytest.raises(DataError, match=r"belief has 2 inputs and \d gold lines"):
+    message = (
+        rf"belief: .*STS\.input\.belief\.txt has 2 lines and .*STS\.gs\.belief\.txt has {count};"
+    )
+    with pytest.raises(DataError, match=message):
         read_sts(data_dir)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "gold"),
-    [("a\tb\nno tab\n", "1\n2\n"), ("a\tb\nc\td\n", "1\nhigh\n"), ("a\tb\nc\td\n", "1\nnan\n")],
-    ids=["one column", "no number", "not finite"],
-)
-def test_a_line_that_is_no_scored_pair_is_named(inputs: str, gold: str, data_dir: Path) -> None:
-    write(data_dir, inputs, gold)
-    with pytest.raises(DataError, match="2015 belief line 2"):
+@pytest.mark.parametrize("score", ["high", "nan", "inf", "5.1", "-0.1", "2,5"])
+def test_a_score_that_is_no_number_from_0_to_5_is_named(score: str, data_dir: Path) -> None:
+    write(data_dir, "a\tb\nc\td\n", f"1\n{score}\n")
+    message = rf"STS\.gs\.belief\.txt:2 has '{score}' where a score from 0 to 5 was expected"
+    with pytest.raises(DataError, match=message):
+        read_sts(data_dir)
+
+
+@pytest.mark.parametrize("gold", ["1\n2\n", "\n2\n"], ids=["all scored", "after an unscored pair"])
+def test_a_line_without_a_tab_is_named(gold: str, data_dir: Path) -> None:
+    write(data_dir, "a\tb\nno tab\n", gold)
+    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 is no pair of sentences"):
         read_sts(data_dir)
 
 
 def test_a_file_in_another_encoding_is_a_data_error(data_dir: Path) -> None:
     write(data_dir, b"caf\xe9\tb\n", "1\n")
-    with pytest.raises(DataError, match=r"cannot read .*belief"):
+    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:1 is not utf-8 text"):
         read_sts(data_dir)
 
 
@@ -171,8 +181,21 @@ def test_track_6_has_more_inputs_than_scores(data_dir: Path) -> None:
 
 def test_a_track_with_fewer_inputs_than_scores_is_a_data_error(data_dir: Path) -> None:
     (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text("a\tb\n", encoding="utf-8")
-    with pytest.raises(DataError, match="en-en has 1 inputs and 2 gold lines"):
+    message = r"en-en: .*STS\.input\.track5\.en-en\.txt has 1 lines and .*STS\.gs.* has 2;"
+    with pytest.raises(DataError, match=message):
         read_sts17(data_dir, ["en-en"])
+
+
+def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
+    folder = data_dir / "sts12" / "train"
+    folder.mkdir()
+    for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
+        (folder / f"STS.input.{name}.txt").write_text(f"{name}\ttrain\n", encoding="utf-8")
+        (folder / f"STS.gs.{name}.txt").write_text("3\n", encoding="utf-8")
+    found = list(read_sts_train(data_dir / "sts12"))
+    assert [pairs.first for pairs in found] == [["MSRpar"], ["MSRvid"], ["SMTeuroparl"]]
+    assert {pairs.group for pairs in found} == {"2012 train"}
+    assert read_sts(data_dir)[0].first == ["a cat sleeps", "a dog barks"]
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -186,6 +209,15 @@ def test_a_short_row_of_the_benchmark_is_a_data_error(data_dir: Path) -> None:
         "main\ti\t2014\t8\t5\ta\n", encoding="utf-8"
     )
     with pytest.raises(DataError, match="fewer than 7 columns"):
+        read_stsb(data_dir, "dev")
+
+
+def test_a_score_of_the_benchmark_is_named_by_its_line(data_dir: Path) -> None:
+    """Empty lines are passed over, yet counted."""
+    (data_dir / "stsbenchmark" / "sts-dev.csv").write_text(
+        "main\ti\t2014\t8\t5\ta\tb\n\nmain\ti\t2014\t9\thigh\ta\tb\n", encoding="utf-8"
+    )
+    with pytest.raises(DataError, match=r"sts-dev\.csv:3 has 'high'"):
         read_stsb(data_dir, "dev")
 
 

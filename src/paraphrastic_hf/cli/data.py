@@ -1,0 +1,191 @@
+"""`paraphrastic data list | info | build | export | stats | counts`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from paraphrastic_hf.errors import DataError
+
+EXAMPLES = """examples:
+  paraphrastic data list
+  paraphrastic data info sts
+  paraphrastic data build sts sts14 --data-dir DATA/eval
+  paraphrastic data export sts --data-dir DATA/eval --output sts-parquet
+  paraphrastic data stats paranmt --data-dir DATA/paranmt --set min_score=0.5 max_overlap=0.2
+
+--data-dir is the folder of a corpus's official files, or one that holds many such folders.
+Without it files are downloaded and verified, to the cache (PARAPHRASTIC_CACHE)."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's actions and arguments."""
+    parser.epilog = EXAMPLES
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions.add_parser("list", help="every corpus, with its row type and licence")
+    info = actions.add_parser("info", help="what a corpus is, where it comes from, its rows")
+    info.add_argument("name", help="corpus")
+    for action, summary in (
+        ("build", "read a corpus into the datasets cache, and count its rows"),
+        ("export", "write a corpus as parquet with a card, for plain datasets.load_dataset"),
+        ("stats", "rows, lengths, repeats, scores and classes of a corpus"),
+    ):
+        command = actions.add_parser(action, help=summary, description=summary)
+        command.add_argument("name", help="corpus")
+        command.add_argument("config", nargs="?", help="configuration (default: all, or the first)")
+        command.add_argument("--data-dir", help="folder of the official files")
+        command.add_argument(
+            "--set", nargs="+", default=[], metavar="KEY=VALUE", help="options of the corpus"
+        )
+        if action == "export":
+            command.add_argument("--output", required=True, help="folder to write")
+            command.add_argument("--push", metavar="ORG/NAME", help="upload it to the Hub, private")
+            command.add_argument("--public", action="store_true", help="as a public repository")
+        if action == "build":
+            command.add_argument("--output", help="also save it here (datasets.load_from_disk)")
+    counts = actions.add_parser(
+        "counts", help="rows read from a folder of corpora, beside the published counts"
+    )
+    counts.add_argument("--data-dir", required=True, help="folder that holds many corpora")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Do what the action says."""
+    ACTIONS[arguments.action](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.data.sources import all_sources
+
+    rows = [
+        (
+            s.name,
+            s.row_type,
+            str(len(s.configs) or "any"),
+            "by hand" if not s.files else "",
+            s.licence,
+        )
+        for s in all_sources().values()
+    ]
+    head = ("corpus", "rows are", "configs", "download", "licence")
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
+    for row in [head, *rows]:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        print("  ".join(cells) + "  " + row[4])
+
+
+def _info(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.data.card import counts_table
+    from paraphrastic_hf.data.load import find_source
+
+    source = find_source(arguments.name)
+    print(f"{source.name}: {source.summary}\n")
+    for title, text in (
+        ("rows are", source.row_type),
+        ("used in", source.section),
+        ("licence", source.licence),
+        ("homepage", source.homepage),
+        ("cite", source.citation),
+        ("folders", ", ".join(source.folders)),
+        ("by hand", source.by_hand),
+        ("note", source.notes),
+    ):
+        if text:
+            print(f"{title + ':':<10}{text}")
+    for remote in source.files:
+        print(f"{'download:':<10}{remote.url}")
+    print("\nPublished rows:\n" + counts_table(source.configs))
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    from paraphrastic_hf.recipe import parse_overrides
+
+    options: dict[str, Any] = {}
+    for item in arguments.set:
+        if "=" not in item:
+            raise DataError(f"--set takes KEY=VALUE, got {item!r}")
+        options.update(parse_overrides([f"--{item}"]))
+    return options
+
+
+def _configs(arguments: argparse.Namespace) -> list[str | None]:
+    from paraphrastic_hf.data.load import find_source
+
+    source = find_source(arguments.name)
+    return [arguments.config or next(iter(source.configs), None)]
+
+
+def _build(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.data.load import find_source, load_dataset
+
+    source = find_source(arguments.name)
+    for config in _configs(arguments):
+        found = load_dataset(
+            arguments.name, config, data_dir=arguments.data_dir, **_options(arguments)
+        )
+        for split, rows in found.items():
+            published = source.configs.get(str(config), {}).get(str(split))
+            beside = f" (published: {published:,})" if published is not None else ""
+            print(f"{arguments.name} {config} {split}: {len(rows):,} rows{beside}")
+        if arguments.output:
+            found.save_to_disk(arguments.output)
+            print(arguments.output)
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.data.export import export, push
+
+    configs = [arguments.config] if arguments.config else None
+    counts = export(
+        arguments.name,
+        arguments.output,
+        configs=configs,
+        data_dir=arguments.data_dir,
+        progress=True,
+        **_options(arguments),
+    )
+    for config, splits in counts.items():
+        print(f"{config}: " + ", ".join(f"{split} {rows:,}" for split, rows in splits.items()))
+    print(os.path.join(arguments.output, "README.md"))
+    if arguments.push:
+        print(push(arguments.name, arguments.output, arguments.push, public=arguments.public))
+
+
+def _stats(arguments: argparse.Namespace) -> None:
+    import json
+
+    from tqdm.auto import tqdm
+
+    from paraphrastic_hf.data.load import load_dataset
+    from paraphrastic_hf.data.statistics import describe
+
+    for config in _configs(arguments):
+        splits = load_dataset(
+            arguments.name,
+            config,
+            data_dir=arguments.data_dir,
+            streaming=True,
+            **_options(arguments),
+        )
+        for split, rows in splits.items():
+            shown = describe(tqdm(rows, desc=str(split), unit=" rows", leave=False), rows.features)
+            print(f"{arguments.name} {config} {split}")
+            print(json.dumps(shown, indent=2, ensure_ascii=False))
+
+
+def _counts(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.data.counts import count_corpora, markdown
+
+    print(markdown(count_corpora(arguments.data_dir, progress=True)))
+
+
+ACTIONS = {
+    "list": _list,
+    "info": _info,
+    "build": _build,
+    "export": _export,
+    "stats": _stats,
+    "counts": _counts,
+}

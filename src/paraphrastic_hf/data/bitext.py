@@ -1,0 +1,162 @@
+"""Builders of bitext: your own files, the OPUS corpora, CzEng, Gigaword, Multi30k.
+
+A configuration is a pair of languages, and its columns are named by them. `bitext_files.py` reads
+the formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import datasets
+
+from paraphrastic_hf.data.bitext_files import Pairs, find_bitext, moses_pairs, tsv_pairs
+from paraphrastic_hf.data.builder import Corpus, Row
+from paraphrastic_hf.data.filters import PairFilter
+from paraphrastic_hf.data.folder import Folder
+from paraphrastic_hf.data.pairs import good_rows
+from paraphrastic_hf.data.schema import bitext
+from paraphrastic_hf.errors import DataError
+
+
+@dataclass
+class BitextConfig(datasets.BuilderConfig):
+    """Options of bitext: `min_words=5, max_words=100` is the thesis's filter (5.6.2)."""
+
+    min_words: int | None = None
+    max_words: int | None = None
+    max_overlap: float | None = None
+    bad_rows: str = "skip"
+
+
+class BitextCorpus(Corpus):
+    """What bitext corpora share: language columns, the length filter, the count of bad rows."""
+
+    BUILDER_CONFIG_CLASS = BitextConfig
+    DEFAULT_WRITER_BATCH_SIZE = 10_000
+
+    def languages(self) -> tuple[str, str]:
+        """The two languages of the configuration, which must differ to name two columns."""
+        first, _, second = self.config.name.partition("-")
+        if not first or not second:
+            raise DataError(
+                f"{self.NAME} has no configuration {self.config.name!r}; it is two language codes, "
+                "such as en-fr"
+            )
+        return (first, second) if first != second else (f"{first}1", f"{second}2")
+
+    def features(self) -> datasets.Features:
+        return bitext(*self.languages())
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        """Rows of the corpus as `data/pairs.py` reads them."""
+        raise NotImplementedError
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        first, second = self.languages()
+        options = self.config
+        keeps = PairFilter(
+            max_overlap=options.max_overlap,
+            min_words=options.min_words,
+            max_words=options.max_words,
+        ).keeps
+        rows = self.pairs(folder, split)
+        for row in good_rows(rows, name=f"{self.NAME} {options.name}", bad_rows=options.bad_rows):
+            if keeps(row[0], row[1]):
+                yield {first: row[0], second: row[1]}
+
+
+class Bitext(BitextCorpus):
+    """Your own bitext: a TSV, two aligned text files, a TMX or an OPUS zip as `data_dir`."""
+
+    NAME = "bitext"
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        return find_bitext(folder, *self.config.name.split("-", 1))
+
+
+class OpusCorpus(BitextCorpus):
+    """A corpus of OPUS: `Corpus.en-fr.en` beside `Corpus.en-fr.fr`, a TMX, or their zip."""
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        return find_bitext(folder, *self.config.name.split("-", 1))
+
+
+class Opensubtitles2018(OpusCorpus):
+    """OpenSubtitles 2018 (thesis, 5.6.2)."""
+
+    NAME = "opensubtitles2018"
+
+
+class Opensubtitles2016(OpusCorpus):
+    """OpenSubtitles 2016 (thesis, 5.2.3)."""
+
+    NAME = "opensubtitles2016"
+
+
+class Europarl(OpusCorpus):
+    """Europarl (thesis, 5.13.1)."""
+
+    NAME = "europarl"
+
+
+class Tanzil(OpusCorpus):
+    """Tanzil, translations of the Quran (thesis, 5.13.1)."""
+
+    NAME = "tanzil"
+
+
+class Multiun(OpusCorpus):
+    """MultiUN (thesis, 5.13.1)."""
+
+    NAME = "multiun"
+
+
+class Setimes(OpusCorpus):
+    """SETIMES2, news of the Balkans (thesis, 7.4.1)."""
+
+    NAME = "setimes"
+
+
+class NewsCommentary(OpusCorpus):
+    """News Commentary (thesis, 7.4.1)."""
+
+    NAME = "news_commentary"
+
+
+class CzEng(BitextCorpus):
+    """CzEng 1.6, its plain-text export (thesis, 4.3): identifier, score, Czech, English a line."""
+
+    NAME = "czeng"
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        for path in folder.files("**/*train.gz"):
+            yield from tsv_pairs(path, columns=(2, 3))
+
+
+class Gigaword(BitextCorpus):
+    """The French-English 10^9 corpus (thesis, 5.6.2)."""
+
+    NAME = "gigaword"
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        stem = "giga-fren.release2.fixed"
+        english, french = (
+            folder.find(f"{stem}.{side}.gz", f"{stem}.{side}") for side in ("en", "fr")
+        )
+        return moses_pairs(english, french)
+
+
+class Multi30k(BitextCorpus):
+    """Multi30k task 1, raw captions with their translations."""
+
+    NAME = "multi30k"
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        stem = "val" if split == "validation" else split
+        first, second = (
+            folder.find(f"{stem}.{side}.gz", f"{stem}.{side}", f"task1/raw/{stem}.{side}.gz")
+            for side in self.languages()
+        )
+        return moses_pairs(first, second)

@@ -1,0 +1,100 @@
+"""Rows read from a folder of corpora beside the published counts: the table of `docs/data.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.data.load import load_dataset
+from paraphrastic_hf.data.sources import all_sources
+from paraphrastic_hf.errors import DataError
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """Rows of one split: read, and published where a figure is."""
+
+    corpus: str
+    config: str
+    split: str
+    read: int
+    published: int | None
+
+
+def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCount]:
+    """Read every corpus that has a folder of its own in `data_dir`, without caching.
+
+    Raises:
+        DataError: A file is malformed. Absent configurations and splits are passed over.
+    """
+    found: list[RowCount] = []
+    sources = [
+        source
+        for source in all_sources().values()
+        if any((Path(data_dir) / name).exists() for name in source.folders)
+    ]
+    for source in tqdm(sources, desc="corpora", disable=not progress):
+        for config, published in source.configs.items():
+            try:
+                splits = load_dataset(source.name, config, data_dir=data_dir, streaming=True)
+            except DataError:
+                continue
+            for split, rows in splits.items():
+                try:
+                    read = sum(1 for _ in rows)
+                except DataError as error:
+                    if "is not in" not in str(error):
+                        raise
+                    continue
+                found.append(RowCount(source.name, config, split, read, published.get(split)))
+    return found
+
+
+def markdown(counts: Iterable[RowCount]) -> str:
+    """A line a corpus: its configurations and splits whose counts agree, and those that do not."""
+    by_corpus: dict[str, list[RowCount]] = {}
+    for count in counts:
+        by_corpus.setdefault(count.corpus, []).append(count)
+    lines = ["| corpus | rows read | published | equal, or why not |", "|---|---|---|---|"]
+    for corpus, rows in by_corpus.items():
+        equal = all(row.read == row.published for row in rows)
+        why = "equal" if equal else _differences(rows)
+        notes = all_sources()[corpus].notes
+        lines.append(
+            f"| {corpus} | {_summary(rows, 'read')} | {_summary(rows, 'published')} | "
+            f"{why}{'' if equal or not notes else '. ' + notes} |"
+        )
+    return "\n".join(lines)
+
+
+def _summary(rows: list[RowCount], which: str) -> str:
+    configs: dict[str, list[str]] = {}
+    for row in rows:
+        value = getattr(row, which)
+        configs.setdefault(row.config, []).append("?" if value is None else f"{value:,}")
+    if len(configs) > 10:
+        known = [getattr(row, which) for row in rows if getattr(row, which) is not None]
+        missing = len(rows) - len(known)
+        beside = f" and {missing} without a figure" if missing else ""
+        return f"{sum(known):,} in {len(configs)} configurations{beside}"
+    return "; ".join(
+        (f"{config} " if config != "default" else "") + " / ".join(values)
+        for config, values in configs.items()
+    )
+
+
+def _differences(rows: list[RowCount]) -> str:
+    other = [row for row in rows if row.published is not None and row.read != row.published]
+    unknown = sum(row.published is None for row in rows)
+    parts = [
+        f"{row.config} {row.split}: {row.read - row.published:+,}"  # type: ignore[operator]
+        for row in other[:6]
+    ]
+    if len(other) > 6:
+        parts.append(f"and {len(other) - 6} more")
+    if unknown:
+        parts.append(f"{unknown} without a published figure" + ("" if other else ", others equal"))
+    return "; ".join(parts)

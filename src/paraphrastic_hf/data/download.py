@@ -1,0 +1,249 @@
+"""Fetch a file, verify it, unpack it safely: the only module that opens a URL.
+
+A download grows as `.part` beside its place and is renamed when it is whole; a broken one goes on
+where it stopped if the server still has the same file (`Range` with `If-Range`). Archives are read
+member by member, and no member can land outside the folder made for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import stat
+import tarfile
+import time
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from filelock import FileLock
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import DataError
+
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
+CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
+BLOCK = 1 << 20
+TRIES = 4
+TIMEOUT_SECONDS = 60
+DAMAGED = (OSError, EOFError, zlib.error, LZMAError, tarfile.TarError, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file on a server.
+
+    Attributes:
+        path: Its place in the corpus folder; `{config}`, and of a pair of languages `{first}`
+            and `{second}`, stand for the configuration. An archive is unpacked there.
+        url: Its address, with the same places.
+        sha256: Its checksum, where it is known.
+    """
+
+    path: str
+    url: str
+    sha256: str | None = None
+
+    def filled(self, config: str) -> Remote:
+        """The file of one configuration."""
+        first, _, second = config.partition("-")
+        names = {"config": config, "first": first, "second": second}
+        return Remote(self.path.format(**names), self.url.format(**names), self.sha256)
+
+
+def cache_folder() -> Path:
+    """Where downloads and unpacked archives lie: `PARAPHRASTIC_CACHE`, else in the Hub's home."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    return Path(home) / "paraphrastic_hf"
+
+
+def is_archive(path: str | Path) -> bool:
+    """Whether a name is that of an archive this module unpacks."""
+    return str(path).endswith(ARCHIVES)
+
+
+def fetch(remote: Remote, folder: Path) -> Path:
+    """Download a file to its place, or find it there; then, of an archive, unpack it beside.
+
+    Returns:
+        The file, or the folder of an unpacked archive.
+
+    Raises:
+        DataError: The server cannot be reached, has no such file, or sends another one.
+    """
+    target = folder / remote.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(str(target) + ".lock"):
+        if not target.exists():
+            _download(remote, target)
+        if is_archive(target):
+            return unpack(target, target.with_name(target.name + ".unpacked"))
+    return target
+
+
+def _download(remote: Remote, target: Path) -> None:
+    part = target.with_name(target.name + ".part")
+    for attempt in range(1, TRIES + 1):
+        try:
+            _receive(remote.url, part)
+            break
+        except urllib.error.HTTPError as error:
+            if error.code < 500 or attempt == TRIES:
+                raise DataError(
+                    f"{remote.url} cannot be downloaded: {error.code} {error.reason}"
+                ) from error
+        except (
+            urllib.error.URLError,
+            http.client.HTTPException,
+            ConnectionError,
+            TimeoutError,
+        ) as e:
+            if attempt == TRIES:
+                had = f"; {part} holds what came, run it again to go on" if part.exists() else ""
+                reason = getattr(e, "reason", None) or e
+                raise DataError(f"{remote.url} cannot be downloaded: {reason}{had}") from e
+        time.sleep(0.5 * 2**attempt)
+    digest = sha256_of(part)
+    if remote.sha256 is not None and digest != remote.sha256:
+        part.unlink()
+        raise DataError(
+            f"{remote.url} has the checksum {digest}, expected {remote.sha256}: the file on the "
+            "server is another or was changed on the way; it was not kept"
+        )
+    os.replace(part, target)
+    _state(part).unlink(missing_ok=True)
+
+
+def _receive(url: str, part: Path) -> None:
+    """Append to `part` what is missing of it, from the start if the server's file has changed."""
+    request = urllib.request.Request(url, headers={"User-Agent": "paraphrastic_hf"})
+    validator = _validator(part, url)
+    have = part.stat().st_size if part.exists() else 0
+    if have and validator:
+        request.add_header("Range", f"bytes={have}-")
+        request.add_header("If-Range", validator)
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
+    except urllib.error.HTTPError as error:
+        if error.code == 416:  # nothing is missing, or the file is another: start anew
+            part.unlink()
+        raise urllib.error.URLError(error.reason) if error.code == 416 else error from error
+    with response:
+        goes_on = response.status == 206
+        start = have if goes_on else 0
+        length = response.headers.get("Content-Length")
+        total = start + int(length) if length else None
+        mark = response.headers.get("ETag") or response.headers.get("Last-Modified")
+        if mark and not mark.startswith("W/"):
+            _state(part).write_text(json.dumps({"url": url, "validator": mark}), encoding="utf-8")
+        else:
+            _state(part).unlink(missing_ok=True)
+        with (
+            part.open("ab" if goes_on else "wb") as output,
+            tqdm(
+                desc=url.rsplit("/", 1)[-1],
+                initial=start,
+                total=total,
+                unit="B",
+                unit_scale=True,
+                leave=False,
+            ) as bar,
+        ):
+            while block := response.read(BLOCK):
+                output.write(block)
+                bar.update(len(block))
+        if total is not None and part.stat().st_size != total:
+            raise ConnectionError(f"{part.stat().st_size:,} of {total:,} bytes came")
+
+
+def _state(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _validator(part: Path, url: str) -> str | None:
+    """What the server called the file that `part` is the beginning of."""
+    try:
+        state = json.loads(_state(part).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return state.get("validator") if state.get("url") == url else None
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack an archive into a folder of its own, once.
+
+    Raises:
+        DataError: It is damaged, or a member is a link, a device, or would lie outside.
+    """
+    if folder.is_dir():
+        return folder
+    part = folder.with_name(folder.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        for name, content in _members(archive):
+            place = part / _safe(name, archive)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with content, place.open("wb") as output:
+                shutil.copyfileobj(content, output, BLOCK)
+    except DAMAGED as error:
+        shutil.rmtree(part, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno is not None and error.errno != 22:
+            raise  # a full disk is not a damaged archive
+        raise DataError(f"{archive} is a damaged archive: {error}") from error
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    try:
+        os.replace(part, folder)
+    except OSError:  # another process was faster
+        shutil.rmtree(part, ignore_errors=True)
+        if not folder.is_dir():
+            raise
+    return folder
+
+
+def _members(archive: Path) -> Iterator[tuple[str, IO[Any]]]:
+    """Names and contents of an archive's plain files, in order."""
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                mode = info.external_attr >> 16
+                if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise DataError(f"{archive} holds {info.filename!r}, which is no plain file")
+                if not info.is_dir():
+                    yield info.filename, packed.open(info)
+    else:
+        with tarfile.open(archive, "r:*") as packed_tar:
+            for member in packed_tar:
+                if not (member.isfile() or member.isdir()):
+                    raise DataError(f"{archive} holds {member.name!r}, which is no plain file")
+                content = packed_tar.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    yield member.name, content
+
+
+def _safe(name: str, archive: Path) -> PurePosixPath:
+    path = PurePosixPath(name.replace("\\", "/"))
+    drive = path.parts and ":" in path.parts[0]
+    if path.is_absolute() or drive or ".." in path.parts or not path.parts or "\0" in name:
+        raise DataError(f"{archive} holds {name!r}, which would lie outside its folder; refused")
+    return path

@@ -1,0 +1,142 @@
+"""Where a corpus's files are: the user's folder in any of the layouts people have, or the cache."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from paraphrastic_hf.data.download import ARCHIVES, cache_folder, fetch, is_archive, unpack
+from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.errors import DataError
+
+DEPTH = 3
+MOST_FILES = 10_000
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A corpus's files.
+
+    Attributes:
+        name: Of the corpus, for messages.
+        roots: Folders to look in, the first first.
+    """
+
+    name: str
+    roots: tuple[Path, ...]
+
+    def find(self, *names: str) -> Path:
+        """The first of `names` that is there: below a root, or up to three folders deeper.
+
+        Raises:
+            DataError: None is there.
+        """
+        found = self.find_or_none(*names)
+        if found is None:
+            wanted = " or ".join(names)
+            where = " or ".join(str(root) for root in self.roots)
+            raise DataError(
+                f"{self.name}: {wanted} is not in {where}; name the folder of the official files "
+                f"(`paraphrastic data info {self.name}` says where they come from)"
+            )
+        return found
+
+    def find_or_none(self, *names: str) -> Path | None:
+        """As `find`, or None."""
+        for root in self.roots:
+            if root.is_file() and root.name in names:
+                return root
+            for name in names:
+                if (root / name).is_file():
+                    return root / name
+        for root in self.roots:
+            for depth in range(1, DEPTH + 1):
+                for name in names:
+                    matches = sorted(root.glob("/".join(["*"] * depth + [name])))
+                    files = [path for path in matches if path.is_file()]
+                    if files:
+                        return files[0]
+        return None
+
+    def files(self, pattern: str) -> list[Path]:
+        """Files of the first root that has any with that pattern, sorted.
+
+        Raises:
+            DataError: There is none.
+        """
+        for root in self.roots:
+            if root.is_file():
+                return [root]
+            found = sorted(path for path in root.glob(pattern) if path.is_file())
+            if found:
+                return found
+        where = " or ".join(str(root) for root in self.roots)
+        raise DataError(f"{self.name}: no file {pattern} is in {where}")
+
+    def fingerprint(self) -> str:
+        """Changes when a file does: names, sizes and times of the first 10,000 files."""
+        digest = hashlib.sha256()
+        for root in self.roots:
+            inside = [root] if root.is_file() else sorted(islice(root.rglob("*"), MOST_FILES))
+            for path in inside:
+                if path.is_file():
+                    status = path.stat()
+                    digest.update(f"{path}\t{status.st_size}\t{status.st_mtime_ns}\n".encode())
+        return digest.hexdigest()[:16]
+
+
+def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Folder:
+    """The files of a corpus, in the user's folder or downloaded.
+
+    Args:
+        source: The corpus.
+        config: Configuration whose files are needed.
+        data_dir: The corpus's own folder, archive or file, or a folder of many corpora, each
+            under a name its record knows; None to download.
+
+    Raises:
+        DataError: The folder is missing, or the corpus must be fetched by hand.
+    """
+    if data_dir is None:
+        return _downloaded(source, config)
+    base = Path(data_dir)
+    if not base.exists():
+        raise DataError(f"{source.name}: there is no folder {base}")
+    named = [base / name for name in source.folders if (base / name).exists()]
+    roots = [_root(path) for path in named or [base]]
+    inside = [
+        _root(path)
+        for root in roots
+        if root.is_dir() and named
+        for path in sorted(root.iterdir())
+        if path.is_file() and is_archive(path)
+    ]
+    return Folder(source.name, tuple(roots + inside))
+
+
+def _root(path: Path) -> Path:
+    """A folder, file, or the folder of an unpacked archive, which lies in the cache."""
+    if not (path.is_file() and path.name.endswith(ARCHIVES)):
+        return path
+    status = path.stat()
+    key = f"{path.resolve()}\t{status.st_size}\t{status.st_mtime_ns}"
+    name = f"{path.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return unpack(path, cache_folder() / "unpacked" / name)
+
+
+def _downloaded(source: Source, config: str) -> Folder:
+    if not source.files:
+        raise DataError(
+            f"{source.name} cannot be downloaded by a program: {source.by_hand} Then give its "
+            "folder as data_dir (--data-dir)."
+        )
+    folder = cache_folder() / "downloads" / source.name
+    try:
+        roots = [fetch(remote, folder) for remote in source.remotes(config)]
+    except DataError as error:
+        by_hand = f". By hand: {source.by_hand}" if source.by_hand else ""
+        raise DataError(f"{source.name}: {error}{by_hand}") from error
+    folders = dict.fromkeys(path for path in roots if path.is_dir())
+    return Folder(source.name, (folder, *folders))

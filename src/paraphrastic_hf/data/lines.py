@@ -1,0 +1,146 @@
+"""Lines of text files, with their numbers: the one place where bytes become text.
+
+Strict by default: what a line should have been is said with file and line. `data/pairs.py`, which
+skips bad rows of training text, reads the same raw lines.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import math
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from paraphrastic_hf.errors import DataError
+
+BOM = "\ufeff"
+
+
+def open_lines(path: Path) -> BinaryIO:
+    """A file's bytes, unpacked if its name ends in .gz or .xz."""
+    try:
+        if path.suffix == ".gz":
+            return cast(BinaryIO, gzip.open(path, "rb"))
+        is_xz = path.suffix == ".xz"
+        return cast(BinaryIO, lzma.open(path, "rb") if is_xz else path.open("rb"))
+    except OSError as error:
+        raise DataError(f"cannot open {path}: {error.strerror or error}") from error
+
+
+def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Line numbers from 1 with the bytes of each line, its end included.
+
+    Raises:
+        DataError: The file is missing, or damaged after some line.
+    """
+    with open_lines(path) as lines:
+        number = 0
+        while True:
+            try:
+                raw = lines.readline()
+            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+                raise DataError(f"{path} is damaged after line {number}: {error}") from error
+            if not raw:
+                return
+            number += 1
+            yield number, raw
+
+
+def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
+    """Line numbers with their text, without line end; a byte-order mark at the start is dropped.
+
+    Raises:
+        DataError: A line is not in the encoding or holds a NUL character.
+    """
+    for number, raw in raw_lines(path):
+        try:
+            line = raw.decode(encoding).rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path}:{number} is not {encoding} text ({error.reason} at byte {error.start}); "
+                f"expected {encoding}: convert the file, such as with iconv -f latin1 -t utf-8"
+            ) from error
+        if "\0" in line:
+            raise DataError(f"{path}:{number} holds a NUL character; expected {encoding} text")
+        yield number, line.removeprefix(BOM) if number == 1 else line
+
+
+def table_rows(
+    path: Path,
+    columns: int,
+    *,
+    separator: str = "\t",
+    header: str | None = None,
+    encoding: str = "utf-8",
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows of an unquoted table with at least `columns` columns; empty lines are passed over.
+
+    Args:
+        path: The file.
+        columns: Columns a row must have; more are kept.
+        separator: Between columns.
+        header: What the first line starts with; that line is not a row.
+        encoding: Of the text.
+
+    Raises:
+        DataError: The header is another, or a row has fewer columns.
+    """
+    for number, line in text_lines(path, encoding=encoding):
+        if header is not None and number == 1:
+            if not line.startswith(header):
+                raise DataError(f"{path}:1 starts with {line[:40]!r}; expected {header!r}")
+            continue
+        if not line.strip():
+            continue
+        row = line.split(separator)
+        if len(row) < columns:
+            raise DataError(
+                f"{path}:{number} has {len(row)} columns, expected {columns} separated by "
+                f"{separator!r}: {line[:80]!r}"
+            )
+        yield number, row
+
+
+def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
+    """Lines of two files, side by side.
+
+    Raises:
+        DataError: One file ends before the other.
+    """
+    with closing(text_lines(first)) as left, closing(text_lines(second)) as right:
+        number = 0
+        for number, a in left:
+            b = next(right, None)
+            if b is None:
+                raise DataError(
+                    f"{second} ends after line {number - 1}, but {first} goes on; expected as "
+                    "many lines in both"
+                )
+            yield number, a, b[1]
+        if next(right, None) is not None:
+            raise DataError(
+                f"{first} ends after line {number}, but {second} goes on; expected as many lines "
+                "in both"
+            )
+
+
+def number_in(
+    text: str, place: str, *, low: float = -math.inf, high: float = math.inf, what: str = "a score"
+) -> float:
+    """A finite number within [low, high].
+
+    Raises:
+        DataError: It is none; the message starts with `place`.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or not low <= value <= high:
+        within = "" if math.isinf(high) else f" from {low:g} to {high:g}"
+        raise DataError(f"{place} has {text.strip()[:40]!r} where {what}{within} was expected")
+    return value

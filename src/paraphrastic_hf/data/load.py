@@ -1,0 +1,106 @@
+"""A corpus by name: `load_dataset("sts", "sts14", data_dir=...)`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.data.sources import Source, all_sources
+from paraphrastic_hf.errors import DataError
+
+
+def load_dataset(
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    streaming: bool = False,
+    **options: Any,
+) -> Any:
+    """A corpus of the papers as a `datasets` object.
+
+    Args:
+        name: Such as `sts`; `paraphrastic data list` shows all.
+        config: Such as `sts14`; the corpus's first configuration if absent.
+        split: Such as `test`, or any slice `datasets` knows (`train[:1%]`); all splits if absent.
+        data_dir: The folder of the official files, or one that holds many corpora's folders.
+            None downloads them, verified, into the cache.
+        streaming: Read rows as they are asked for, writing nothing.
+        **options: Of the corpus, such as `min_score=0.5` for `paranmt`; `cache_dir` for all.
+
+    Returns:
+        A `Dataset` for a split or a `DatasetDict` for all; iterable ones if streaming.
+
+    Raises:
+        DataError: There is no such corpus, configuration, split or option; a file is missing,
+            damaged or malformed (the message names file and line); or a download failed.
+
+    Example:
+        >>> from paraphrastic_hf import load_dataset
+        >>> pairs = load_dataset("sts", "sts14", split="test", data_dir="DATA/eval")
+        ... # doctest: +SKIP
+    """
+    import datasets
+
+    corpus = builder(name, config, data_dir=data_dir, **options)
+    try:
+        if streaming:
+            return corpus.as_streaming_dataset(split=split)
+        corpus.download_and_prepare()
+        return corpus.as_dataset(split=split)
+    except datasets.exceptions.DatasetGenerationError as error:
+        cause = error.__cause__
+        if isinstance(cause, (DataError, OSError)):
+            raise cause from None
+        raise
+    except ValueError as error:
+        if isinstance(error, DataError) or "split" not in str(error).lower():
+            raise
+        raise DataError(f"{name}: {error}") from error
+
+
+def builder(
+    name: str, config: str | None = None, *, data_dir: str | Path | None = None, **options: Any
+) -> Any:
+    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods.
+
+    Raises:
+        DataError: There is no such corpus, configuration or option, or no such folder.
+    """
+    source = find_source(name)
+    if config is not None and source.configs and config not in source.configs:
+        raise DataError(
+            f"{name} has no configuration {config!r}; {_nearest(config, list(source.configs))}"
+        )
+    if config is None and not source.configs:
+        raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
+    module, _, attribute = source.builder.partition(":")
+    cls = getattr(importlib.import_module(f"paraphrastic_hf.data.{module}"), attribute)
+    known = set(cls.BUILDER_CONFIG_CLASS.__dataclass_fields__) | {"cache_dir"}
+    for option in options:
+        if option not in known:
+            own = sorted(known - {"name", "version", "data_dir", "data_files", "description"})
+            raise DataError(f"{name} has no option {option!r}; {_nearest(option, own)}")
+    if data_dir is not None:
+        options["data_dir"] = str(data_dir)
+    return cls(config_name=config or next(iter(source.configs)), **options)
+
+
+def find_source(name: str) -> Source:
+    """The record of a corpus.
+
+    Raises:
+        DataError: There is none of that name; the nearest is named.
+    """
+    sources = all_sources()
+    if name not in sources:
+        raise DataError(f"there is no corpus {name!r}; {_nearest(name, list(sources))}")
+    return sources[name]
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"

@@ -1,0 +1,196 @@
+"""Builders of English paraphrase corpora: ParaNMT, PPDB, SimpWiki."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+
+from paraphrastic_hf.data.builder import Corpus, Row
+from paraphrastic_hf.data.filters import PairFilter, unique_word_pairs
+from paraphrastic_hf.data.folder import Folder
+from paraphrastic_hf.data.lines import aligned_lines, table_rows, text_lines
+from paraphrastic_hf.data.pairs import good_rows, iterate_rows
+from paraphrastic_hf.data.schema import TEXT, pair, scored_pair
+from paraphrastic_hf.errors import DataError
+
+BARS = " ||| "
+_FEATURE = re.compile(r"(\S+)=(\S+)")
+
+
+@dataclass
+class FilteredConfig(datasets.BuilderConfig):
+    """Options of a corpus whose rows can be filtered; see `PairFilter`."""
+
+    min_score: float | None = None
+    max_score: float | None = None
+    max_overlap: float | None = None
+    min_words: int | None = None
+    max_words: int | None = None
+    bad_rows: str = "skip"
+
+    def row_filter(self) -> PairFilter:
+        """The filter these options ask for."""
+        return PairFilter(
+            self.min_score, self.max_score, self.max_overlap, self.min_words, self.max_words
+        )
+
+
+class ParaNmt(Corpus):
+    """ParaNMT-50M (thesis, 4.3): `sentence1` the reference, `sentence2` the back-translation.
+
+    `score` is the paraphrase score, a cosine. Options filter on the way: `min_score`, `max_score`,
+    `max_overlap` (trigrams), `min_words`, `max_words`. Malformed rows are counted and skipped, or
+    refused with `bad_rows="refuse"`. The 5M release has no scores.
+    """
+
+    NAME = "paranmt"
+    BUILDER_CONFIG_CLASS = FilteredConfig
+    DEFAULT_WRITER_BATCH_SIZE = 10_000
+
+    def features(self) -> datasets.Features:
+        return scored_pair() if self.config.name == "50m" else pair()
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        has_scores = self.config.name == "50m"
+        if has_scores:
+            path = folder.find("para-nmt-50m.txt", "para-nmt-50m.txt.gz", "para-nmt-50m.txt.xz")
+        else:
+            path = folder.find("para-nmt-5m-processed.txt", "para-nmt-5m-processed.txt.gz")
+        keeps = self.config.row_filter().keeps
+        rows = good_rows(
+            iterate_rows(path),
+            name=str(path),
+            columns=3 if has_scores else 2,
+            number=2 if has_scores else None,
+            bad_rows=self.config.bad_rows,
+        )
+        for row in rows:
+            score = float(row[2]) if has_scores else None
+            if keeps(row[0], row[1], score):
+                kept = {"sentence1": row[0], "sentence2": row[1]}
+                yield kept if score is None else {**kept, "score": score}
+
+
+@dataclass
+class PpdbConfig(FilteredConfig):
+    """Options of PPDB: `word_pairs` keeps unique word pairs alone, of `vocabulary` if given."""
+
+    word_pairs: bool = False
+    vocabulary: str | None = None
+
+
+class Ppdb(Corpus):
+    """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, the database's own score, syntax, entailment.
+
+    `score` is the PPDB 2.0 score, or of 1.0 minus the log of p(e|f) summed both ways, larger for
+    better; rows keep the file's order, the best first. `word_pairs=True` gives the training pairs
+    of 3.5.2: no digits, no pair twice in either order, no word outside `vocabulary` (a file whose
+    lines start with a word).
+    """
+
+    NAME = "ppdb"
+    BUILDER_CONFIG_CLASS = PpdbConfig
+    DEFAULT_WRITER_BATCH_SIZE = 10_000
+
+    def features(self) -> datasets.Features:
+        return scored_pair(syntax=TEXT, entailment=TEXT)
+
+    def rows(self, folder: Folder, split: str) -> Iterable[Row]:
+        name = f"ppdb-{self.config.name}"
+        path = folder.find(f"{name}.gz", name, f"{name}.txt")
+        keeps = self.config.row_filter().keeps
+        rows = (row for row in _ppdb_rows(path) if keeps(*_sides(row), row["score"]))
+        if not self.config.word_pairs:
+            return rows
+        return _unique(rows, self.config.vocabulary)
+
+
+def _sides(row: Row) -> tuple[str, str]:
+    return row["sentence1"], row["sentence2"]
+
+
+def _ppdb_rows(path: Path) -> Iterator[Row]:
+    for number, row in table_rows(path, 4, separator=BARS):
+        features = dict(_FEATURE.findall(row[3]))
+        try:
+            if "PPDB2.0Score" in features:
+                score = float(features["PPDB2.0Score"])
+            else:
+                score = -float(features["p(e|f)"]) - float(features["p(f|e)"])
+        except (KeyError, ValueError) as error:
+            raise DataError(
+                f"{path}:{number} has no PPDB2.0Score and no p(e|f) and p(f|e) among its features; "
+                f"expected an official PPDB file: {row[3][:80]!r}"
+            ) from error
+        yield {
+            "sentence1": row[1].strip(),
+            "sentence2": row[2].strip(),
+            "score": score,
+            "syntax": row[0].strip(),
+            "entailment": row[5].strip() if len(row) > 5 else None,
+        }
+
+
+def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
+    words = None
+    if vocabulary is not None:
+        words = frozenset(
+            line.split()[0] for _, line in text_lines(Path(vocabulary)) if line.split()
+        )
+    by_pair: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        by_pair.setdefault(_sides(row), row)
+    for sides in unique_word_pairs(by_pair, words):
+        yield by_pair[sides]
+
+
+class PpdbSynonyms(Corpus):
+    """Unique word pairs of PPDB 1.0 XXXL, as packed for the monolingual word aligner."""
+
+    NAME = "ppdb_synonyms"
+    BUILDER_CONFIG_CLASS = PpdbConfig
+
+    def features(self) -> datasets.Features:
+        return pair()
+
+    def rows(self, folder: Folder, split: str) -> Iterable[Row]:
+        path = folder.find("ppdb-1.0-xxxl-lexical.extended.synonyms.uniquepairs")
+        rows = ({"sentence1": a, "sentence2": b} for _, (a, b, *_) in table_rows(path, 2))
+        return _unique(rows, self.config.vocabulary) if self.config.word_pairs else rows
+
+
+class SimpWiki(Corpus):
+    """Simple and standard Wikipedia (2017 paper, section 4): `sentence1` is the standard side.
+
+    `v2` is the larger release (article title, paragraph, sentence a line); `v1` has splits.
+    """
+
+    NAME = "simpwiki"
+    BUILDER_CONFIG_CLASS = FilteredConfig
+
+    def features(self) -> datasets.Features:
+        return pair(article=TEXT) if self.config.name == "v2" else pair()
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        keeps = self.config.row_filter().keeps
+        if self.config.name == "v1":
+            stem = {"train": "training", "validation": "tuning", "test": "testing"}[split]
+            files = (folder.find(f"normal.{stem}.txt"), folder.find(f"simple.{stem}.txt"))
+            for _, normal, simple in aligned_lines(*files):
+                if keeps(normal, simple):
+                    yield {"sentence1": normal, "sentence2": simple}
+            return
+        files = (folder.find("normal.aligned"), folder.find("simple.aligned"))
+        for number, normal, simple in aligned_lines(*files):
+            sides = normal.split("\t"), simple.split("\t")
+            if min(map(len, sides)) < 3:
+                raise DataError(
+                    f"{files[0]}:{number} or its partner has fewer than 3 columns; expected "
+                    "article, paragraph and sentence, separated by tabs"
+                )
+            if keeps(sides[0][2], sides[1][2]):
+                yield {"sentence1": sides[0][2], "sentence2": sides[1][2], "article": sides[0][0]}

@@ -1,0 +1,222 @@
+"""Builders of probing tasks: Conneau's, and the thesis's own made from any text (5.7.2)."""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+
+from paraphrastic_hf.data.builder import Corpus, Row
+from paraphrastic_hf.data.folder import Folder
+from paraphrastic_hf.data.lines import table_rows
+from paraphrastic_hf.data.pairs import iterate_lines
+from paraphrastic_hf.data.schema import labelled
+from paraphrastic_hf.errors import DataError
+
+logger = logging.getLogger(__name__)
+
+SPLITS = {"train": "tr", "validation": "va", "test": "te"}
+# The set of footnote 21 of chapter 5.
+PUNCTUATION = "!\"#$%&\\'()*+,-./:;<=>?@[]_`{|}~"
+MOST_MARKS = 11
+ARTICLES = {
+    "fr": {"le": "la", "la": "le", "un": "une", "une": "un"},
+    "es": {"el": "la", "la": "el", "los": "las", "las": "los"},
+}
+Example = tuple[str, str]
+
+
+class Probing(Corpus):
+    """Probing tasks (thesis, 5.7.2): a configuration a task; labels are the files' own.
+
+    SentEval's `task.txt` (split, label, sentence) is read, and X-Probe's `task/va.txt` and
+    `task/te.txt` (sentence, label), which have no training split.
+    """
+
+    NAME = "probing"
+
+    def features(self) -> datasets.Features:
+        return labelled(None)
+
+    def splits(self, folder: Folder) -> Iterable[str]:
+        if folder.find_or_none(f"{self.config.name}.txt") is not None:
+            return tuple(SPLITS)
+        return ("validation", "test")
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        task, part = self.config.name, SPLITS[split]
+        original = folder.find_or_none(f"{task}.txt")
+        if original is not None:
+            for _, row in table_rows(original, 3):
+                if row[0] == part:
+                    yield {"text": row[2], "label": row[1]}
+            return
+        for _, row in table_rows(folder.find(f"{task}/{part}.txt"), 2):
+            yield {"text": row[0], "label": row[1]}
+
+
+@dataclass
+class MadeConfig(datasets.BuilderConfig):
+    """Options of a task made from text.
+
+    `column` of a TSV; `train_rows`, `test_rows` (validation has as many); `label_cap`, most
+    examples of one label over all splits, 0 for no cap; `seed` of the sample.
+    """
+
+    column: int = 0
+    train_rows: int = 100_000
+    test_rows: int = 10_000
+    label_cap: int = -1
+    seed: int = 1
+
+
+class MadeFromText(Corpus):
+    """A task whose examples are made from sentences of a text: a file, or a folder's text files.
+
+    The same text, options and seed always give the same splits. Where the text is too small for
+    the sizes asked for, all splits shrink alike, with a warning.
+    """
+
+    BUILDER_CONFIG_CLASS = MadeConfig
+    LABEL_CAP = 0
+
+    def label_of(self, text: str) -> str | None:
+        """The class a sentence counts for under the cap; None for sentences of no use."""
+        raise NotImplementedError
+
+    def examples(self, sample: list[Example]) -> list[Example]:
+        """Examples of a sample of sentences, with their labels."""
+        return sample
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        options = self.config
+        wanted = options.train_rows + 2 * options.test_rows
+        cap = self.LABEL_CAP if options.label_cap < 0 else options.label_cap
+        sentences = (text for path in _texts(folder) for text in _column(path, options.column))
+        labelled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
+        sample = _sample(labelled_texts, cap or wanted, wanted, options.seed, per_label=cap > 0)
+        made = self.examples(sample)
+        if not made:
+            raise DataError(f"{self.NAME}: no sentence of {folder.roots[0]} serves for this task")
+        train, test = options.train_rows, options.test_rows
+        if len(made) < wanted:
+            test = len(made) * options.test_rows // wanted
+            train = len(made) - 2 * test
+            logger.warning(
+                "%s: %s examples, not %s; the splits shrink to %s and %s",
+                self.NAME, f"{len(made):,}", f"{wanted:,}", f"{train:,}", f"{test:,}",
+            )  # fmt: skip
+        start = {"train": 0, "validation": train, "test": train + test}[split]
+        for text, label in made[start : start + (train if split == "train" else test)]:
+            yield {"text": text, "label": label}
+
+
+class Punctuation(MadeFromText):
+    """Punctuation number and punctuation first (thesis, 5.7.2).
+
+    `number` has the labels 1 to 10 and 11 for more, each with at most 20,000 examples over all
+    splits; `first` is the first mark itself.
+    """
+
+    NAME = "punctuation"
+
+    def features(self) -> datasets.Features:
+        if self.config.name == "number":
+            return labelled([str(count) for count in range(1, MOST_MARKS + 1)])
+        return labelled(list(PUNCTUATION))
+
+    @property
+    def LABEL_CAP(self) -> int:  # type: ignore[override]
+        """20,000 of a number of marks; the thesis caps no first mark."""
+        return 20_000 if self.config.name == "number" else 0
+
+    def label_of(self, text: str) -> str | None:
+        marks = [character for character in text if character in PUNCTUATION]
+        if not marks:
+            return None
+        return str(min(len(marks), MOST_MARKS)) if self.config.name == "number" else marks[0]
+
+
+class ArticleGender(MadeFromText):
+    """Gender of articles (thesis, 5.7.2): half of the sentences have every article switched.
+
+    French *le, la, un, une* and Spanish *el, la, los, las* change gender and keep number and
+    definiteness.
+    """
+
+    NAME = "article_gender"
+
+    def features(self) -> datasets.Features:
+        return labelled(("wrong", "right"))
+
+    def label_of(self, text: str) -> str | None:
+        return "any" if _articles(self.config.name).search(text) else None
+
+    def examples(self, sample: list[Example]) -> list[Example]:
+        return [
+            (switch_articles(text, self.config.name), "wrong") if number % 2 else (text, "right")
+            for number, (text, _) in enumerate(sample)
+        ]
+
+
+def switch_articles(text: str, language: str) -> str:
+    """The text with the gender of every article changed.
+
+    Example:
+        >>> switch_articles("La fille mange une pomme.", "fr")
+        'Le fille mange un pomme.'
+    """
+    table = ARTICLES[language]
+
+    def switched(match: re.Match[str]) -> str:
+        found = match.group()
+        other = table[found.lower()]
+        if found.isupper() and len(found) > 1:
+            return other.upper()
+        return other.capitalize() if found[0].isupper() else other
+
+    return _articles(language).sub(switched, text)
+
+
+def _articles(language: str) -> re.Pattern[str]:
+    words = "|".join(ARTICLES[language])
+    return re.compile(rf"(?<![\w'’-])(?:{words})(?![\w'’-])", re.IGNORECASE)
+
+
+def _texts(folder: Folder) -> list[Path]:
+    root = folder.roots[0]
+    if root.is_file():
+        return [root]
+    return [path for path in folder.files("**/*") if {".txt", ".tsv"} & set(path.suffixes)]
+
+
+def _column(path: Path, column: int) -> Iterator[str]:
+    """A column of a TSV, or a text's lines; lines that are no text are passed over."""
+    for _, line in iterate_lines(path):
+        row = line.split("\t")
+        if len(row) > column and row[column].strip():
+            yield row[column].strip()
+
+
+def _sample(
+    rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool
+) -> list[Example]:
+    """A random sample without repeated texts, at most `most` of a label and `total` in all."""
+    choice = random.Random(seed)
+    kept: dict[str, list[Example]] = {}
+    seen: dict[str, int] = {}
+    for text, label in rows:
+        pool = kept.setdefault(label if per_label else "", [])
+        count = seen[label if per_label else ""] = seen.get(label if per_label else "", 0) + 1
+        if len(pool) < most:
+            pool.append((text, label))
+        elif (slot := choice.randrange(count)) < most:
+            pool[slot] = (text, label)
+    unique = list({text: (text, label) for pool in kept.values() for text, label in pool}.values())
+    choice.shuffle(unique)
+    return unique[:total]

@@ -1,0 +1,92 @@
+"""One frozen record a corpus: what it is, where it comes from, its licence, how many rows it has.
+
+No parsing here: the builder of the same name reads the files. The records themselves stand in
+`sources_training.py`, `sources_similarity.py` and `sources_tasks.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+
+from paraphrastic_hf.data.download import Remote
+
+Splits = Mapping[str, "int | None"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A corpus.
+
+    Attributes:
+        name: What `load_dataset` calls it.
+        summary: One sentence.
+        configs: Its configurations, the default first; each a split and the number of rows
+            published for it, None where no figure is published. Empty if any pair of languages
+            is one.
+        row_type: One of the five of `schema.py`.
+        homepage: Where its authors present it.
+        licence: As they state it.
+        citation: The paper to cite.
+        section: Where the source papers use it.
+        builder: `module:Class` in `paraphrastic_hf.data`.
+        folders: Names its folder may have in a folder of many corpora.
+        files: Official files, for `data_dir=None`.
+        by_hand: How to get it where a program cannot.
+        may_share: Whether the licence lets an export be published.
+        only: For configurations that need some of the files: their numbers.
+        notes: Why rows of the files at hand may differ from the published counts.
+    """
+
+    name: str
+    summary: str
+    configs: Mapping[str, Splits]
+    row_type: str
+    homepage: str
+    licence: str
+    citation: str
+    section: str
+    builder: str
+    folders: tuple[str, ...] = ()
+    files: tuple[Remote, ...] = ()
+    by_hand: str = ""
+    may_share: bool = True
+    only: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    notes: str = ""
+
+    def remotes(self, config: str) -> list[Remote]:
+        """The official files one configuration needs, with their checksums where known."""
+        chosen = self.only.get(config, range(len(self.files)))
+        filled = [self.files[number].filled(config) for number in chosen]
+        known = checksums().get(self.name, {})
+        return [replace(remote, sha256=known.get(remote.path)) for remote in filled]
+
+
+def github(repository: str, commit: str, path: str) -> str:
+    """The address of a file at a commit, which can never change."""
+    return f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names separated by spaces, as a tuple."""
+    return tuple(text.split())
+
+
+@cache
+def checksums() -> dict[str, dict[str, str]]:
+    """SHA-256 of official files, by corpus and place; only of those that never change."""
+    text = files("paraphrastic_hf.data").joinpath("checksums.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+@cache
+def all_sources() -> dict[str, Source]:
+    """Every record, by name."""
+    from paraphrastic_hf.data.sources_similarity import SIMILARITY
+    from paraphrastic_hf.data.sources_tasks import TASKS
+    from paraphrastic_hf.data.sources_training import TRAINING
+
+    return {source.name: source for source in (*TRAINING, *SIMILARITY, *TASKS)}

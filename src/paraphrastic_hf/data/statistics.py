@@ -1,0 +1,86 @@
+"""What a corpus looks like: rows, lengths, repeats, scores, classes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+BINS = 10
+
+
+def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics of the rows of one split, in one pass.
+
+    Args:
+        rows: Rows, streamed or not.
+        features: Their `datasets.Features`.
+
+    Returns:
+        `rows`; `words` by text column (mean, shortest, longest; white space); `repeated_rows`
+        with the same texts as one before; of a scored corpus `score` (mean, low, high and a
+        histogram of ten equal bins); of a classified one `labels`.
+    """
+    texts = [name for name in features if _is_text(name, features)]
+    lengths = {name: _Running() for name in texts}
+    scores: list[float] = []
+    labels: Counter[str] = Counter()
+    seen: set[int] = set()
+    count = repeated = 0
+    for row in rows:
+        count += 1
+        for name in texts:
+            lengths[name].add(len((row[name] or "").split()))
+        key = hash(tuple(row[name] for name in texts))
+        repeated += key in seen
+        seen.add(key)
+        if row.get("score") is not None:
+            scores.append(row["score"])
+        if "label" in row:
+            label = row["label"]
+            named = getattr(features["label"], "names", None)
+            labels[named[label] if named and isinstance(label, int) else str(label)] += 1
+    result: dict[str, Any] = {
+        "rows": count,
+        "repeated_rows": repeated,
+        "words": {name: running.summary() for name, running in lengths.items()},
+    }
+    if scores:
+        result["score"] = _histogram(scores)
+    if labels:
+        result["labels"] = dict(labels.most_common())
+    return result
+
+
+def _is_text(name: str, features: Mapping[str, Any]) -> bool:
+    is_string = getattr(features[name], "dtype", None) == "string"
+    about = {"label", "dataset", "year", "genre", "syntax", "entailment", "topic", "document", "id"}
+    return is_string and name not in about | {"tree", "article"}
+
+
+def _histogram(scores: list[float]) -> dict[str, Any]:
+    low, high = min(scores), max(scores)
+    width = (high - low) / BINS or 1.0
+    counts = [0] * BINS
+    for score in scores:
+        counts[min(int((score - low) / width), BINS - 1)] += 1
+    mean = math.fsum(scores) / len(scores)
+    return {"mean": round(mean, 4), "low": low, "high": high, "histogram": counts}
+
+
+class _Running:
+    """Mean, least and most of numbers seen one by one."""
+
+    def __init__(self) -> None:
+        self.count, self.total, self.least, self.most = 0, 0, 0, 0
+
+    def add(self, value: int) -> None:
+        self.least = value if not self.count else min(self.least, value)
+        self.most = max(self.most, value)
+        self.count += 1
+        self.total += value
+
+    def summary(self) -> dict[str, float]:
+        mean = self.total / self.count if self.count else 0.0
+        return {"mean": round(mean, 2), "shortest": self.least, "longest": self.most}
