@@ -4,9 +4,9 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
-.PHONY: help install demo test check format
+.PHONY: help install demo test check format test-datasets3
 help:           ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
 install: .venv/installed  ## the virtual environment .venv with everything in it
 
@@ -26,6 +26,11 @@ demo: install   ## train the small recipe, then similarities and nearest neighbo
 
 test: install   ## the tests
 	$(BIN)/python -m pytest
+
+test-datasets3:  ## the loading scripts, in an environment of their own with datasets 3.x
+	$(PYTHON) -m venv .venv-datasets3
+	.venv-datasets3/bin/python -m pip install --quiet "datasets>=3.6,<4" numpy pyyaml tqdm filelock sacremoses rapidfuzz
+	PYTHONPATH=src:. .venv-datasets3/bin/python -m tests.check_datasets3
 
 check: install  ## what CI runs: format, lint, types, tests, and the built wheel on its own
 	$(BIN)/ruff format --check .

@@ -192,7 +192,7 @@ def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
     for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
         (folder / f"STS.input.{name}.txt").write_text(f"{name}\ttrain\n", encoding="utf-8")
         (folder / f"STS.gs.{name}.txt").write_text("3\n", encoding="utf-8")
-    found = list(read_sts_train(data_dir / "sts12"))
+    found = list(read_sts_train([data_dir / "sts12"]))
     assert [pairs.first for pairs in found] == [["MSRpar"], ["MSRvid"], ["SMTeuroparl"]]
     assert {pairs.group for pairs in found} == {"2012 train"}
     assert read_sts(data_dir)[0].first == ["a cat sleeps", "a dog barks"]
@@ -208,7 +208,7 @@ def test_a_short_row_of_the_benchmark_is_a_data_error(data_dir: Path) -> None:
     (data_dir / "stsbenchmark" / "sts-dev.csv").write_text(
         "main\ti\t2014\t8\t5\ta\n", encoding="utf-8"
     )
-    with pytest.raises(DataError, match="fewer than 7 columns"):
+    with pytest.raises(DataError, match=r"sts-dev.csv:1 has 6 columns, expected 7"):
         read_stsb(data_dir, "dev")
 
 

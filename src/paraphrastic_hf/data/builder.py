@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import datasets
+from datasets.iterable_dataset import ExamplesIterable
 
 import paraphrastic_hf
 from paraphrastic_hf.data.folder import Folder, open_folder
@@ -49,7 +50,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
             folder = open_folder(self.source, config, data_dir)
             stamp += f"-{folder.fingerprint()}"
         kwargs.setdefault("dataset_name", self.NAME)
-        kwargs.setdefault("hash", stamp)
+        kwargs["hash"] = "-".join(filter(None, (kwargs.get("hash"), stamp)))
         super().__init__(*args, **kwargs)
 
     def features(self) -> datasets.Features:
@@ -86,3 +87,25 @@ class Corpus(datasets.GeneratorBasedBuilder):
             yield number, row
         if number < 0:
             raise DataError(f"{self.NAME} {self.config.name}: the split {split} holds no row")
+
+    def _get_examples_iterable_for_split(self, split_generator: datasets.SplitGenerator) -> Any:
+        """Rows are of the right types as they are read; only the names of classes need work."""
+        if any(isinstance(f, datasets.ClassLabel) for f in self.info.features.values()):
+            return super()._get_examples_iterable_for_split(split_generator)
+        rows = TypedRows(self._generate_examples, split_generator.gen_kwargs)
+        rows.types = self.info.features
+        return rows
+
+
+class TypedRows(ExamplesIterable):
+    """Streamed rows that need no conversion, which would cost several times the reading."""
+
+    types: datasets.Features
+
+    @property
+    def is_typed(self) -> bool:
+        return True
+
+    @property
+    def features(self) -> datasets.Features:
+        return self.types

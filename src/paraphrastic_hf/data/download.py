@@ -7,11 +7,13 @@ member by member, and no member can land outside the folder made for it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import json
 import os
 import shutil
+import ssl
 import stat
 import tarfile
 import time
@@ -35,7 +37,17 @@ CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 BLOCK = 1 << 20
 TRIES = 4
 TIMEOUT_SECONDS = 60
-DAMAGED = (OSError, EOFError, zlib.error, LZMAError, tarfile.TarError, zipfile.BadZipFile)
+DAMAGED = (
+    OSError,
+    EOFError,
+    zlib.error,
+    LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    RuntimeError,  # encrypted, or packed in an unknown way
+)
+# A file where a folder should be, or the other way round; and what a broken tar seeks to.
+NOT_THE_DISK = (None, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,7 @@ def _download(remote: Remote, target: Path) -> None:
             _receive(remote.url, part)
             break
         except urllib.error.HTTPError as error:
+            error.close()
             if error.code < 500 or attempt == TRIES:
                 raise DataError(
                     f"{remote.url} cannot be downloaded: {error.code} {error.reason}"
@@ -109,6 +122,7 @@ def _download(remote: Remote, target: Path) -> None:
             http.client.HTTPException,
             ConnectionError,
             TimeoutError,
+            ssl.SSLError,
         ) as e:
             if attempt == TRIES:
                 had = f"; {part} holds what came, run it again to go on" if part.exists() else ""
@@ -118,6 +132,7 @@ def _download(remote: Remote, target: Path) -> None:
     digest = sha256_of(part)
     if remote.sha256 is not None and digest != remote.sha256:
         part.unlink()
+        _state(part).unlink(missing_ok=True)
         raise DataError(
             f"{remote.url} has the checksum {digest}, expected {remote.sha256}: the file on the "
             "server is another or was changed on the way; it was not kept"
@@ -137,21 +152,33 @@ def _receive(url: str, part: Path) -> None:
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing is missing, or the file is another: start anew
-            part.unlink()
-        raise urllib.error.URLError(error.reason) if error.code == 416 else error from error
+        if error.code != 416:
+            raise
+        is_whole = error.headers.get("Content-Range") == f"bytes */{have}"
+        error.close()
+        if have and is_whole:  # only the renaming was missing
+            return
+        part.unlink(missing_ok=True)
+        raise urllib.error.URLError(error.reason) from error
     with response:
         goes_on = response.status == 206
+        mark = response.headers.get("ETag") or response.headers.get("Last-Modified")
+        if goes_on:
+            begins = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+            if not begins or mark not in (None, validator):
+                part.unlink(missing_ok=True)
+                raise ConnectionError("the server sent a part of another file")
+        else:
+            part.write_bytes(b"")
+            _state(part).unlink(missing_ok=True)
+            if mark and not mark.startswith("W/"):
+                state = {"url": url, "validator": mark}
+                _state(part).write_text(json.dumps(state), encoding="utf-8")
         start = have if goes_on else 0
         length = response.headers.get("Content-Length")
         total = start + int(length) if length else None
-        mark = response.headers.get("ETag") or response.headers.get("Last-Modified")
-        if mark and not mark.startswith("W/"):
-            _state(part).write_text(json.dumps({"url": url, "validator": mark}), encoding="utf-8")
-        else:
-            _state(part).unlink(missing_ok=True)
         with (
-            part.open("ab" if goes_on else "wb") as output,
+            part.open("ab") as output,
             tqdm(
                 desc=url.rsplit("/", 1)[-1],
                 initial=start,
@@ -178,7 +205,7 @@ def _validator(part: Path, url: str) -> str | None:
         state = json.loads(_state(part).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return state.get("validator") if state.get("url") == url else None
+    return state.get("validator") if isinstance(state, dict) and state.get("url") == url else None
 
 
 def sha256_of(path: Path) -> str:
@@ -195,18 +222,25 @@ def unpack(archive: Path, folder: Path) -> Path:
     """
     if folder.is_dir():
         return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(str(folder) + ".lock"):
+        return folder if folder.is_dir() else _unpack(archive, folder)
+
+
+def _unpack(archive: Path, folder: Path) -> Path:
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
         for name, content in _members(archive):
-            place = part / _safe(name, archive)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with content, place.open("wb") as output:
-                shutil.copyfileobj(content, output, BLOCK)
+            with content:
+                place = part / _safe(name, archive)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with place.open("wb") as output:
+                    shutil.copyfileobj(content, output, BLOCK)
     except DAMAGED as error:
         shutil.rmtree(part, ignore_errors=True)
-        if isinstance(error, OSError) and error.errno is not None and error.errno != 22:
+        if isinstance(error, OSError) and error.errno not in NOT_THE_DISK:
             raise  # a full disk is not a damaged archive
         raise DataError(f"{archive} is a damaged archive: {error}") from error
     except BaseException:
@@ -239,6 +273,8 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[Any]]]:
                 content = packed_tar.extractfile(member) if member.isfile() else None
                 if content is not None:
                     yield member.name, content
+            while packed_tar.fileobj.read(BLOCK):  # to the checksum at the end
+                pass
 
 
 def _safe(name: str, archive: Path) -> PurePosixPath:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from paraphrastic_hf.data.download import ARCHIVES, cache_folder, fetch, is_archive, unpack
-from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.data.sources import Source, all_sources
 from paraphrastic_hf.errors import DataError
 
 DEPTH = 3
@@ -105,15 +105,28 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     if not base.exists():
         raise DataError(f"{source.name}: there is no folder {base}")
     named = [base / name for name in source.folders if (base / name).exists()]
+    if not named and source.folders and _holds_corpora(base):
+        raise DataError(
+            f"{source.name}: {base} holds other corpora but no folder "
+            f"{' or '.join(source.folders)}; name the folder of the official files"
+        )
     roots = [_root(path) for path in named or [base]]
+    official = {Path(remote.path).name for remote in source.remotes(config)}
     inside = [
         _root(path)
         for root in roots
-        if root.is_dir() and named
+        if root.is_dir()
         for path in sorted(root.iterdir())
-        if path.is_file() and is_archive(path)
+        if path.is_file() and is_archive(path) and (named or path.name in official)
     ]
     return Folder(source.name, tuple(roots + inside))
+
+
+def _holds_corpora(base: Path) -> bool:
+    """Whether a folder has folders of corpora that records know."""
+    return base.is_dir() and any(
+        (base / name).exists() for source in all_sources().values() for name in source.folders
+    )
 
 
 def _root(path: Path) -> Path:

@@ -8,6 +8,7 @@ names). The rows of Table 49 count each pair with its score once.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,8 @@ from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.schema import NUMBER, TEXT, scored_pair
 from paraphrastic_hf.data.similarity import sts_datasets
+
+logger = logging.getLogger(__name__)
 
 NEGATIONS = frozenset(("not", "'t"))
 
@@ -46,6 +49,12 @@ class HardSts(Corpus):
             for item in sts_datasets(folder, "all")
             for a, b, score in zip(item.first, item.second, item.scores, strict=True)
         ]
+        if not any(row["dataset"] == "SMT" for row in rows):
+            logger.warning(
+                "STS13 SMT is not at hand: of %s pairs, not all 13,294, the splits are others than "
+                "the published ones",
+                f"{len(rows):,}",
+            )
         tokens = moses_tokens()
         rates = [
             symmetric_word_error_rate(

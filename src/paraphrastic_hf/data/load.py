@@ -79,11 +79,11 @@ def builder(
         raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
     module, _, attribute = source.builder.partition(":")
     cls = getattr(importlib.import_module(f"paraphrastic_hf.data.{module}"), attribute)
-    known = set(cls.BUILDER_CONFIG_CLASS.__dataclass_fields__) | {"cache_dir"}
+    stock = {"name", "version", "data_dir", "data_files", "description"}
+    known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - stock
     for option in options:
         if option not in known:
-            own = sorted(known - {"name", "version", "data_dir", "data_files", "description"})
-            raise DataError(f"{name} has no option {option!r}; {_nearest(option, own)}")
+            raise DataError(f"{name} has no option {option!r}; {_nearest(option, sorted(known))}")
     if data_dir is not None:
         options["data_dir"] = str(data_dir)
     return cls(config_name=config or next(iter(source.configs)), **options)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import datasets
 
 from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.folder import Folder
-from paraphrastic_hf.data.lines import number_in, table_rows, text_lines
+from paraphrastic_hf.data.lines import number_in, table_rows
 from paraphrastic_hf.data.schema import TEXT, WHOLE, labelled, scored_pair
 from paraphrastic_hf.data.sts_files import (
     STS17_TRACKS,
@@ -68,12 +69,12 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
                 f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
                 "sts12 to sts16"
             )
-        roots = roots or list(folder.roots[:1])
+        roots = roots or list(folder.roots)
         if train:
-            yield from read_sts_train(roots[-1])
+            yield from read_sts_train(roots)
             continue
         for name in names:
-            pairs = read_sts_dataset(roots[0], year, name)
+            pairs = read_sts_dataset(roots, year, name)
             if pairs is not None:
                 yield pairs
 
@@ -165,8 +166,8 @@ def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[st
 class Twitter(Corpus):
     """PIT-2015 (thesis, 3.2.1): scores are the raters' votes, 0 to 5.
 
-    Training labels read `(3, 2)`, three of five raters for a paraphrase; the test set has one
-    digit, an expert's. `test.label` says which pairs of the test set count.
+    Training labels read `(3, 2)`, three of five raters for a paraphrase; an expert's digit stands
+    alone. The test set's are in `test.label`, from 0 to 1, times 5 here.
     """
 
     NAME = "twitter"
@@ -176,17 +177,26 @@ class Twitter(Corpus):
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"{'dev' if split == 'validation' else split}.data")
-        gold = list(text_lines(folder.find("test.label"))) if split == "test" else []
-        table = list(table_rows(path, 5))
-        if gold and len(gold) != len(table):
-            raise DataError(
-                f"{path} has {len(table)} rows and test.label {len(gold)}; expected as many"
-            )
-        for place, (number, row) in enumerate(table):
-            label = gold[place][1].split("\t")[-1] if gold else row[4]
-            votes = re.fullmatch(r"\(?\s*(\d)\s*(?:,\s*\d\s*\))?", label.strip())
-            if votes is None:
-                score = number_in(label, f"{path}:{number}", low=0, high=1, what="a label") * 5
-            else:
-                score = float(votes.group(1))
+        labels = _test_labels(folder, path) if split == "test" else None
+        for place, (number, row) in enumerate(table_rows(path, 5)):
+            score = labels[place] if labels else _votes(row[4], f"{path}:{number}")
             yield {"sentence1": row[2], "sentence2": row[3], "score": score, "topic": row[1]}
+
+
+def _votes(label: str, place: str) -> float:
+    votes = re.fullmatch(r"\(?\s*(\d)\s*(?:,\s*\d\s*\))?", label.strip())
+    return number_in(votes.group(1) if votes else label, place, low=0, high=5, what="votes")
+
+
+def _test_labels(folder: Folder, data: Path) -> list[float]:
+    gold = folder.find("test.label")
+    labels = [
+        5 * number_in(row[-1], f"{gold}:{number}", low=0, high=1, what="a label")
+        for number, row in table_rows(gold, 1)
+    ]
+    rows = sum(1 for _ in table_rows(data, 5))
+    if len(labels) != rows:
+        raise DataError(
+            f"{gold} has {len(labels)} labels, expected {rows}, as many as {data} has rows"
+        )
+    return labels

@@ -6,11 +6,12 @@ packed it. Unscored pairs (an empty line in a gold file) are skipped, keeping th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
-from paraphrastic_hf.data.lines import number_in, text_lines
+from paraphrastic_hf.data.lines import number_in, table_rows, text_lines
 from paraphrastic_hf.errors import DataError
 
 STS_DATASETS: dict[str, tuple[str, ...]] = {
@@ -64,7 +65,7 @@ def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
     found = []
     for year, names in STS_DATASETS.items():
         for name in names:
-            pairs = read_sts_dataset(Path(data_dir) / f"sts{year[2:]}", year, name)
+            pairs = read_sts_dataset([Path(data_dir) / f"sts{year[2:]}"], year, name)
             if pairs is not None:
                 found.append(pairs)
     return found
@@ -78,10 +79,10 @@ def read_sts17(
     Raises:
         DataError: A file is missing, or a track has fewer inputs than scores.
     """
-    root = Path(data_dir) / "sts17"
+    roots = [Path(data_dir) / "sts17"]
     stems = {track: f"{STS17_TRACKS[track]}.txt" for track in tracks}
     return [
-        read_track(track, _find(root, f"STS.input.{stem}"), _find(root, f"STS.gs.{stem}"))
+        read_track(track, _find(roots, f"STS.input.{stem}"), _find(roots, f"STS.gs.{stem}"))
         for track, stem in stems.items()
     ]
 
@@ -104,21 +105,20 @@ def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
     Raises:
         DataError: The file is missing or a row is short.
     """
-    path = _find(Path(data_dir) / "stsbenchmark", f"sts-{split}.csv")
-    rows = [line.split("\t") for line in _lines(path) if line]
-    if any(len(row) < 7 for row in rows):
-        raise DataError(
-            f"{path} has a row of fewer than 7 columns; take the official Stsbenchmark.tar.gz"
-        )
-    pairs, gold = ["\t".join(row[5:7]) for row in rows], [row[4] for row in rows]
-    return _align(split, "STS-B", (path, pairs), (path, gold))
+    path = _find([Path(data_dir) / "stsbenchmark"], f"sts-{split}.csv")
+    pairs = ScoredPairs(split, "STS-B", [], [], [])
+    for number, row in table_rows(path, 7):
+        pairs.first.append(row[5])
+        pairs.second.append(row[6])
+        pairs.scores.append(number_in(row[4], f"{path}:{number}", low=0, high=5))
+    return pairs
 
 
-def read_sts_dataset(root: Path, year: str, name: str) -> ScoredPairs | None:
+def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs | None:
     """One dataset of a year; None for STS13 SMT where it is not at hand.
 
     Args:
-        root: The year's folder.
+        roots: The year's folders, the first first.
         year: Such as `2012`.
         name: Such as `MSRpar`.
 
@@ -127,8 +127,8 @@ def read_sts_dataset(root: Path, year: str, name: str) -> ScoredPairs | None:
     """
     prefixes = ("STS2016", "STS") if year == "2016" else ("STS",)
     try:
-        inputs = _find(root, *(f"{prefix}.input.{name}.txt" for prefix in prefixes))
-        gold = _find(root, *(f"{prefix}.gs.{name}.txt" for prefix in prefixes))
+        inputs = _find(roots, *(f"{prefix}.input.{name}.txt" for prefix in prefixes))
+        gold = _find(roots, *(f"{prefix}.gs.{name}.txt" for prefix in prefixes))
     except DataError:
         if (year, name) in OPTIONAL:
             return None
@@ -136,30 +136,30 @@ def read_sts_dataset(root: Path, year: str, name: str) -> ScoredPairs | None:
     return _align(name, year, (inputs, _lines(inputs)), (gold, _lines(gold)))
 
 
-def read_sts_train(root: Path) -> Iterator[ScoredPairs]:
+def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
     """The training sets of STS 2012: MSRpar, MSRvid and SMTeuroparl.
 
     Raises:
         DataError: A file is missing, or the two do not align.
     """
     for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
-        inputs = _find(root, f"STS.input.{name}.txt", train=True)
-        gold = _find(root, f"STS.gs.{name}.txt", train=True)
+        inputs = _find(roots, f"STS.input.{name}.txt", train=True)
+        gold = _find(roots, f"STS.gs.{name}.txt", train=True)
         yield _align(name, "2012 train", (inputs, _lines(inputs)), (gold, _lines(gold)))
 
 
-def _find(root: Path, *names: str, train: bool = False) -> Path:
-    """A file in `root`, in its folder of untokenised originals, or up to three folders deeper;
+def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
+    """A file in a root, in its folder of untokenised originals, or up to three folders deeper;
     of the training set or not."""
-    for name in names:
+    for root, name in product(roots, names):
         deeper = [path for depth in range(1, 4) for path in sorted(root.glob("*/" * depth + name))]
         for path in [root / name, root / "original" / name, *deeper]:
-            inner = path.relative_to(root).parts[:-1]
+            inner = (root.name, *path.relative_to(root).parts[:-1])
             if path.is_file() and train == any("train" in part for part in inner):
                 return path
     raise DataError(
-        f"{' or '.join(names)} is not in {root} or a folder of it; the data folder must hold the "
-        "official files"
+        f"{' or '.join(names)} is not in {' or '.join(map(str, roots))} or a folder of it; the "
+        "data folder must hold the official files"
     )
 
 

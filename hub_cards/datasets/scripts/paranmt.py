@@ -1,0 +1,11 @@
+"""ParaNMT-50M for `datasets` 3.x, the last that runs scripts; it needs paraphrastic_hf installed.
+
+    datasets.load_dataset("hub_cards/datasets/scripts/paranmt.py", "50m", data_dir="DATA",
+                          trust_remote_code=True)
+
+With `datasets` 4 and later, use `paraphrastic_hf.load_dataset("paranmt", "50m", data_dir="DATA")`.
+"""
+
+from paraphrastic_hf.data.paraphrase import ParaNmt
+
+__all__ = ["ParaNmt"]

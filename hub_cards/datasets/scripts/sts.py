@@ -1,0 +1,11 @@
+"""STS 2012-2016 for `datasets` 3.x, the last that runs scripts; it needs paraphrastic_hf installed.
+
+    datasets.load_dataset("hub_cards/datasets/scripts/sts.py", "sts14", data_dir="DATA",
+                          trust_remote_code=True)
+
+With `datasets` 4 and later, use `paraphrastic_hf.load_dataset("sts", "sts14", data_dir="DATA")`.
+"""
+
+from paraphrastic_hf.data.similarity import Sts
+
+__all__ = ["Sts"]

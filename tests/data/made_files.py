@@ -1,0 +1,54 @@
+"""Small official files written for a test, and the rows a corpus reads from them."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import tarfile
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf import load_dataset
+
+Row = dict[str, Any]
+
+
+def put(folder: Path, files: dict[str, str | bytes]) -> Path:
+    """Write files by their path below `folder`; .gz and .xz are packed. Line ends stay as given."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = content.encode("utf-8") if isinstance(content, str) else content
+        path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
+    return folder
+
+
+def put_archive(path: Path, files: dict[str, str]) -> Path:
+    """Write a .zip or a .tar.gz that holds files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as packed:
+            for name, content in files.items():
+                packed.writestr(name, content)
+        return path
+    with tarfile.open(path, "w:gz") as packed_tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content.encode("utf-8"))
+            packed_tar.addfile(info, BytesIO(content.encode("utf-8")))
+    return path
+
+
+def rows(
+    name: str, config: str | None, data_dir: Path, split: str = "train", **options: Any
+) -> list[Row]:
+    """The rows of one split, streamed."""
+    streamed = load_dataset(name, config, split=split, data_dir=data_dir, streaming=True, **options)
+    return list(streamed)
+
+
+def sides(name: str, config: str | None, data_dir: Path, **options: Any) -> list[tuple[str, str]]:
+    """The two sentences of each training row, streamed."""
+    return [tuple(row.values())[:2] for row in rows(name, config, data_dir, **options)]

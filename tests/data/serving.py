@@ -1,0 +1,107 @@
+"""A small file server on this machine that can break off, fail, and forget what it promised."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Served:
+    """A file and how it is answered.
+
+    Attributes:
+        content: Its bytes.
+        validators: Headers that name this version of it.
+        has_ranges: Whether a part can be asked for.
+        statuses: Answered one after another before the file is.
+        cuts: Bytes sent of one answer after another before the connection breaks.
+        requests: The headers of what was asked, in order.
+        sent: Bytes of content sent in each answer with content.
+    """
+
+    content: bytes
+    validators: dict[str, str] = field(default_factory=lambda: {"ETag": '"one"'})
+    has_ranges: bool = True
+    statuses: list[int] = field(default_factory=list)
+    cuts: list[int] = field(default_factory=list)
+    requests: list[dict[str, str]] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
+
+    def ranges(self) -> list[str | None]:
+        """The `Range` of each request."""
+        return [request.get("Range") for request in self.requests]
+
+
+@dataclass
+class Server:
+    """Files by their path, such as `/a.txt`."""
+
+    address: str
+    files: dict[str, Served] = field(default_factory=dict)
+
+    def serve(self, name: str, content: bytes, **how: object) -> Served:
+        self.files[f"/{name}"] = Served(content, **how)  # type: ignore[arg-type]
+        return self.files[f"/{name}"]
+
+    def url(self, name: str) -> str:
+        return f"{self.address}/{name}"
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """A server that runs in a thread."""
+    place = Server("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            file = place.files.get(self.path)
+            if file is None:
+                return self.refuse(404)
+            file.requests.append(dict(self.headers.items()))
+            if file.statuses:
+                return self.refuse(file.statuses.pop(0))
+            start = self.start_of(file)
+            if start >= len(file.content) and start:
+                return self.refuse(416)
+            self.send_response(206 if start else 200)
+            for name, value in file.validators.items():
+                self.send_header(name, value)
+            if start:
+                last = len(file.content) - 1
+                self.send_header("Content-Range", f"bytes {start}-{last}/{last + 1}")
+            self.send_header("Content-Length", str(len(file.content) - start))
+            self.end_headers()
+            cut = file.cuts.pop(0) if file.cuts else len(file.content)
+            body = file.content[start:][:cut]
+            file.sent.append(len(body))
+            self.wfile.write(body)
+
+        def start_of(self, file: Served) -> int:
+            asked = self.headers.get("Range")
+            condition = self.headers.get("If-Range")
+            if not file.has_ranges or asked is None:
+                return 0
+            if condition is not None and condition not in file.validators.values():
+                return 0
+            return int(asked.removeprefix("bytes=").removesuffix("-"))
+
+        def refuse(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    place.address = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield place
+    finally:
+        server.shutdown()
+        server.server_close()

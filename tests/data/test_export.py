@@ -1,0 +1,158 @@
+"""An export is read by plain `datasets`, from disk and from the Hub, with nothing of ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import datasets
+import pytest
+import yaml
+
+from paraphrastic_hf.data.export import export, push
+from paraphrastic_hf.data.load import load_dataset
+from paraphrastic_hf.errors import DataError
+from tests.evaluation.sts_files import write_lines, write_sts
+from tests.hub import environment, serve
+
+READ = """
+import json, sys
+import datasets
+assert "paraphrastic_hf" not in sys.modules
+years = datasets.load_dataset("me/sts", "sts14", split="test")
+streamed = datasets.load_dataset("me/sts", "sts14", split="test", streaming=True)
+print(json.dumps({"rows": list(years), "streamed": list(streamed)}))
+"""
+PUSH = """
+import sys
+from paraphrastic_hf.data.export import push
+print(push("sts", sys.argv[1], "me/sts"))
+"""
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    return write_sts(tmp_path / "official")
+
+
+@pytest.fixture
+def exported(official: Path, tmp_path: Path) -> Path:
+    export("sts", tmp_path / "sts", data_dir=official)
+    return tmp_path / "sts"
+
+
+def plain(folder: Path, config: str, tmp_path: Path, **options: object) -> list[dict]:
+    rows = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path / "cache"), **options)
+    return list(rows)
+
+
+def test_plain_datasets_reads_the_rows_of_the_builder(
+    official: Path, exported: Path, tmp_path: Path
+) -> None:
+    own = load_dataset("sts", "sts14", "test", data_dir=official, streaming=True)
+    assert plain(exported, "sts14", tmp_path, split="test") == list(own)
+    assert plain(exported, "sts14", tmp_path, split="test", streaming=True) == list(own)
+
+
+def test_class_names_survive(tmp_path: Path) -> None:
+    write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
+    write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
+    assert export("mr", tmp_path / "mr", data_dir=tmp_path / "MR") == {"default": {"train": 3}}
+    rows = datasets.load_dataset(
+        str(tmp_path / "mr"), split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert rows.features["label"].names == ["negative", "positive"]
+    assert rows["label"] == [0, 1, 1]
+
+
+def test_the_card_names_every_configuration_and_its_counts(exported: Path) -> None:
+    card = (exported / "README.md").read_text(encoding="utf-8")
+    head = yaml.safe_load(card.split("---")[1])
+    assert [entry["config_name"] for entry in head["configs"]] == [
+        "sts12",
+        "sts13",
+        "sts14",
+        "sts15",
+        "sts16",
+        "all",
+    ]
+    assert head["configs"][0]["default"] is True
+    assert "| all | 300 |" in card
+    assert "must stay private" in card
+
+
+def test_configurations_without_files_are_left_out(tmp_path: Path) -> None:
+    write_lines(tmp_path / "t" / "tatoeba.fra-eng.fra", ["le chat"])
+    write_lines(tmp_path / "t" / "tatoeba.fra-eng.eng", ["the cat"])
+    assert export("tatoeba", tmp_path / "out", data_dir=tmp_path / "t") == {"fra": {"test": 1}}
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "fra"]
+
+
+def test_a_folder_without_any_file_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"tatoeba.afr-eng.afr is not in .*empty"):
+        export("tatoeba", tmp_path / "out", data_dir=tmp_path / "empty")
+    assert not any((tmp_path / "out").glob("*"))
+
+
+def test_a_named_configuration_without_files_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"tatoeba.fra-eng.fra"):
+        export("tatoeba", tmp_path / "out", configs=["fra"], data_dir=tmp_path / "empty")
+
+
+def test_an_export_again_replaces_the_first(official: Path, exported: Path, tmp_path: Path) -> None:
+    path = official / "sts14" / "STS.gs.images.txt"
+    path.write_text(path.read_text().replace("0.0", "1.0"), encoding="utf-8")
+    export("sts", exported, configs=["sts14"], data_dir=official)
+    rows = plain(exported, "sts14", tmp_path, split="test")
+    assert {row["score"] for row in rows if row["dataset"] == "images"} == {1.0, 5.0}
+
+
+def test_large_splits_become_several_files(
+    official: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paraphrastic_hf.data.export.ROWS_AT_A_TIME", 10)
+    monkeypatch.setattr("paraphrastic_hf.data.export.ROWS_PER_FILE", 20)
+    export("sts", tmp_path / "sts", configs=["sts14"], data_dir=official)
+    assert len(list((tmp_path / "sts" / "sts14").glob("test-*.parquet"))) == 4
+    own = load_dataset("sts", "sts14", "test", data_dir=official, streaming=True)
+    assert plain(tmp_path / "sts", "sts14", tmp_path, split="test") == list(own)
+
+
+def test_what_may_not_be_shared_is_not_pushed_in_public(exported: Path) -> None:
+    with pytest.raises(DataError, match="does not allow publishing"):
+        push("sts", exported, "me/sts", public=True)
+
+
+def test_a_folder_that_is_no_export_is_not_pushed(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no export"):
+        push("sts17", tmp_path, "me/sts17")
+
+
+def test_a_pushed_export_loads_from_the_hub_without_this_package(
+    official: Path, exported: Path, tmp_path: Path
+) -> None:
+    repositories: dict[str, dict[str, bytes]] = {}
+    with serve(repositories) as endpoint:
+        variables = environment(endpoint, tmp_path / "home")
+
+        def run(*command: str) -> str:
+            done = subprocess.run(
+                [sys.executable, "-c", *command],
+                env=variables,
+                capture_output=True,
+                text=True,
+                timeout=180,
+            )
+            assert done.returncode == 0, done.stderr[-3000:]
+            return done.stdout.splitlines()[-1]
+
+        assert run(PUSH, str(exported)).endswith("/datasets/me/sts")
+        assert "sts14/test-00000.parquet" in repositories["datasets/me/sts"]
+        loaded = json.loads(run(READ))
+    own = list(load_dataset("sts", "sts14", "test", data_dir=official, streaming=True))
+    assert loaded["rows"] == own
+    assert loaded["streamed"] == own

@@ -1,0 +1,228 @@
+"""Pairs are kept by score, overlap and length, as the thesis says, and languages are fed alike."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paraphrastic_hf.data.filters import (
+    PairFilter,
+    first_side_probabilities,
+    pairing_constraints,
+    trigram_overlap,
+    unique_word_pairs,
+    word_trigrams,
+)
+
+# Few words, so that sides share trigrams; marks stand alone, and letters beyond ASCII are letters.
+WORDS = st.sampled_from(["a", "b", "A", "été", "it's", "7", ",", "。", "猫_1"])
+TEXTS = st.lists(WORDS, max_size=9).map(" ".join)
+PAIRS = st.lists(st.tuples(*[st.sampled_from(["cat", "dog", "cats", "x2", "²", "ox"])] * 2))
+
+
+def slow_tokens(text: str) -> list[str]:
+    """Character by character: runs of letters, digits and `_`, and single marks."""
+    tokens: list[str] = []
+    is_open = False
+    for character in text.lower():
+        is_word = character.isalnum() or character == "_"
+        if is_word and is_open:
+            tokens[-1] += character
+        elif not character.isspace():
+            tokens.append(character)
+        is_open = is_word
+    return tokens
+
+
+def slow_trigrams(text: str) -> list[list[str]]:
+    tokens = slow_tokens(text)
+    return [tokens[start : start + 3] for start in range(len(tokens) - 2)]
+
+
+def slow_overlap(first: str, second: str) -> float:
+    few, many = slow_trigrams(first), slow_trigrams(second)
+    if len(many) < len(few):
+        few, many = many, few
+    shared = 0
+    for one in few:
+        for other in many:
+            if one == other:
+                shared += 1
+                break
+    return shared / len(few) if few else 0.0
+
+
+@given(TEXTS | st.text(), TEXTS | st.text())
+def test_overlap_is_that_of_the_slow_loop(first: str, second: str) -> None:
+    assert trigram_overlap(first, second) == slow_overlap(first, second)
+
+
+@given(TEXTS | st.text())
+def test_trigrams_are_those_of_the_slow_loop(text: str) -> None:
+    assert [list(trigram) for trigram in word_trigrams(text)] == slow_trigrams(text)
+
+
+@given(TEXTS, TEXTS)
+def test_overlap_is_the_same_either_way_round_unless_equal_sides_repeat(
+    first: str, second: str
+) -> None:
+    sides = slow_trigrams(first), slow_trigrams(second)
+    repeats = any(side.count(trigram) > 1 for side in sides for trigram in side)
+    if len(sides[0]) != len(sides[1]) or not repeats:
+        assert trigram_overlap(first, second) == trigram_overlap(second, first)
+
+
+@given(st.text(), st.text())
+def test_overlap_lies_between_0_and_1(first: str, second: str) -> None:
+    assert 0 <= trigram_overlap(first, second) <= 1
+
+
+@pytest.mark.parametrize("short", ["", " ", "one", "one two", "one,"])
+def test_a_side_of_fewer_than_three_tokens_shares_nothing(short: str) -> None:
+    assert trigram_overlap(short, "one two three") == 0
+    assert trigram_overlap("one two three", short) == 0
+    assert trigram_overlap(short, short) == 0
+
+
+def test_a_contained_side_is_shared_whole() -> None:
+    assert trigram_overlap("the cat sat", "yesterday the cat sat down") == 1
+    assert trigram_overlap("The CAT sat!", "the cat  sat !") == 1
+
+
+def test_a_changed_word_costs_every_trigram_that_holds_it() -> None:
+    """Of `a b c d e`, only `a b c` is without the last two words."""
+    assert trigram_overlap("a b c d e", "a b c x e") == pytest.approx(1 / 3)
+
+
+SIX_WORDS = "one two three four five six"
+
+
+@pytest.mark.parametrize(
+    ("option", "limit", "beyond"),
+    [("min_score", 0.5, 0.5000001), ("max_score", 0.5, 0.4999999)],
+)
+def test_a_score_at_the_limit_is_kept(option: str, limit: float, beyond: float) -> None:
+    assert PairFilter(**{option: limit}).keeps("a", "b", 0.5)
+    assert not PairFilter(**{option: beyond}).keeps("a", "b", 0.5)
+
+
+@pytest.mark.parametrize(("option", "kept", "dropped"), [("min_words", 4, 5), ("max_words", 6, 5)])
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_length_at_the_limit_is_kept(
+    option: str, kept: int, dropped: int, is_swapped: bool
+) -> None:
+    """One side has 4 words and the other 6: the limit is for both."""
+    sides = ("four words are here", SIX_WORDS)
+    sides = sides[::-1] if is_swapped else sides
+    assert PairFilter(**{option: kept}).keeps(*sides)
+    assert not PairFilter(**{option: dropped}).keeps(*sides)
+
+
+def test_an_overlap_at_the_limit_is_kept() -> None:
+    sides = ("the cat sat down", "a cat sat down")  # 1 of 2 trigrams
+    assert PairFilter(max_overlap=0.5).keeps(*sides)
+    assert not PairFilter(max_overlap=0.49).keeps(*sides)
+
+
+def test_no_filter_keeps_everything() -> None:
+    assert PairFilter().keeps("", "", None)
+    assert PairFilter().keeps("a", "a", -7.0)
+
+
+def test_a_score_limit_asks_nothing_of_a_pair_without_score() -> None:
+    assert PairFilter(min_score=0.5, max_score=0.9).keeps("a", "b")
+
+
+def test_limits_of_zero_are_limits() -> None:
+    assert not PairFilter(min_score=0.0).keeps("a", "b", -0.1)
+    assert not PairFilter(max_words=0).keeps("a", "b")
+    assert not PairFilter(max_overlap=0.0).keeps(SIX_WORDS, SIX_WORDS)
+    assert PairFilter(max_overlap=0.0).keeps(SIX_WORDS, "nothing in common here")
+
+
+@given(PAIRS, st.none() | st.frozensets(st.sampled_from(["cat", "dog", "cats", "ox"])))
+def test_word_pairs_are_those_of_the_slow_loop(
+    pairs: list[tuple[str, str]], vocabulary: frozenset[str] | None
+) -> None:
+    kept: list[tuple[str, str]] = []
+    for first, second in pairs:
+        if first == second or (first, second) in kept or (second, first) in kept:
+            continue
+        if {"x2", "²"} & {first, second}:
+            continue
+        if vocabulary is None or (first in vocabulary and second in vocabulary):
+            kept.append((first, second))
+    assert list(unique_word_pairs(pairs, vocabulary)) == kept
+
+
+def test_the_first_order_of_a_repeated_word_pair_is_kept() -> None:
+    pairs = [("ox", "cow"), ("cow", "ox"), ("ox", "ox"), ("mp3", "song"), ("ox", "bull")]
+    assert list(unique_word_pairs(pairs)) == [("ox", "cow"), ("ox", "bull")]
+
+
+def test_a_pair_left_out_for_its_words_does_not_hide_a_later_one() -> None:
+    pairs = [("ox", "cow"), ("cow", "ox")]
+    assert list(unique_word_pairs(pairs, frozenset({"ox"}))) == []
+    assert list(unique_word_pairs(iter(pairs), frozenset({"ox", "cow"}))) == [("ox", "cow")]
+
+
+LEMMAS = {"cats": "cat", "felines": "feline", "dogs": "dog"}
+
+
+def lemma(word: str) -> str:
+    return LEMMAS.get(word, word)
+
+
+def test_a_word_is_kept_from_itself_its_pairs_and_their_lemmas() -> None:
+    """`felines - cats, cats - dogs`: two pairs, so the ends are free of each other."""
+    assert pairing_constraints([("felines", "cats"), ("cats", "dogs")], lemma) == {
+        "felines": {"felines", "feline", "cats", "cat"},
+        "cats": {"cats", "cat", "felines", "feline", "dogs", "dog"},
+        "dogs": {"dogs", "dog", "cats", "cat"},
+    }
+
+
+@given(PAIRS)
+def test_constraints_bind_both_words_of_every_pair(pairs: list[tuple[str, str]]) -> None:
+    known = pairing_constraints(pairs, lemma)
+    assert set(known) == {word for pair in pairs for word in pair}
+    for word, forbidden in known.items():
+        others = {other for pair in pairs if word in pair for other in pair} | {word}
+        assert forbidden == others | {lemma(other) for other in others}
+
+
+LANGUAGES = ["fr", "de", "es", "cs", "zh", "ar"]
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+@pytest.mark.parametrize("is_english_first", [True, False])
+def test_bitexts_that_share_english_feed_every_language_alike(
+    count: int, is_english_first: bool
+) -> None:
+    pairs = [("en", other) for other in LANGUAGES[:count]]
+    pairs = pairs if is_english_first else [pair[::-1] for pair in pairs]
+    fed: defaultdict[str, float] = defaultdict(float)
+    for (first, second), probability in first_side_probabilities(pairs).items():
+        fed[first] += probability
+        fed[second] += 1 - probability
+    assert fed == pytest.approx(dict.fromkeys(["en", *LANGUAGES[:count]], count / (count + 1)))
+
+
+@given(st.lists(st.sampled_from(list(itertools.permutations(LANGUAGES, 2))), unique=True))
+def test_the_language_of_more_bitexts_is_chosen_less(pairs: list[tuple[str, str]]) -> None:
+    count = Counter(language for pair in pairs for language in pair)
+    chosen = first_side_probabilities(pairs)
+    assert list(chosen) == pairs
+    for (first, second), probability in chosen.items():
+        assert 0 < probability < 1
+        assert (probability < 0.5) == (count[first] > count[second])
+        turned = [pair[::-1] for pair in pairs]
+        assert first_side_probabilities(turned)[(second, first)] == pytest.approx(1 - probability)
+
+
+def test_one_bitext_is_chosen_from_evenly() -> None:
+    assert first_side_probabilities([("cs", "en")]) == {("cs", "en"): 0.5}

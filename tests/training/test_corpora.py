@@ -1,0 +1,82 @@
+"""A recipe's sources may be corpora that builders read."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.recipe import build
+from paraphrastic_hf.training.arguments import Recipe, dataset_folder
+from paraphrastic_hf.training.corpus import read_sources
+
+EN = ["a cat sleeps", "a dog barks", "no"]
+FR = ["un chat dort", "un chien aboie", "non"]
+
+
+def recipe(**source: object) -> Recipe:
+    return build(Recipe, {"data": {"sources": [source]}})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "eval" / "multi30k"
+    folder.mkdir(parents=True)
+    for stem in ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco"):
+        (folder / f"{stem}.en").write_text("\n".join(EN) + "\n", encoding="utf-8")
+        (folder / f"{stem}.fr").write_text("\n".join(FR) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_corpus_is_found_under_the_data_root_and_brings_its_languages(root: Path) -> None:
+    (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
+    assert found.pairs == list(zip(EN, FR, strict=True))
+    assert found.source.languages == ["en", "fr"]
+    assert found.source.name == "multi30k en-fr"
+
+
+def test_options_reach_the_corpus(root: Path) -> None:
+    chosen = {"name": "multi30k", "config": "en-fr", "options": {"min_words": 2}}
+    (found,) = read_sources(recipe(dataset=chosen), root)
+    assert len(found.pairs) == 2
+
+
+def test_languages_of_a_recipe_win_over_the_corpus(root: Path) -> None:
+    chosen = {"name": "multi30k", "config": "en-fr"}
+    (found,) = read_sources(recipe(dataset=chosen, languages=["x", "y"]), root)
+    assert found.source.languages == ["x", "y"]
+
+
+def test_a_corpus_outside_the_data_root_is_named_by_its_folder(root: Path) -> None:
+    chosen = {"name": "multi30k", "config": "en-fr", "data_dir": "eval/multi30k"}
+    (found,) = read_sources(recipe(dataset=chosen), root)
+    assert len(found.pairs) == 3
+
+
+def test_a_corpus_that_is_nowhere_is_to_be_downloaded(tmp_path: Path) -> None:
+    source = recipe(dataset={"name": "multi30k"}).data.sources[0]
+    assert source.dataset is not None
+    assert dataset_folder(source.dataset, tmp_path) is None
+
+
+@pytest.mark.parametrize("source", [{}, {"path": "a.tsv", "dataset": {"name": "sts"}}])
+def test_a_source_is_a_path_or_a_corpus(source: dict[str, object]) -> None:
+    with pytest.raises(RecipeError, match="a path or a dataset, not both"):
+        recipe(**source)
+
+
+def test_an_unknown_corpus_or_key_is_named(root: Path) -> None:
+    with pytest.raises(DataError, match="did you mean 'multi30k'"):
+        read_sources(recipe(dataset={"name": "multi3k"}), root)
+    with pytest.raises(RecipeError, match="did you mean 'config'"):
+        recipe(dataset={"name": "sts", "confg": "sts14"})
+
+
+def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (root / "eval" / "multi30k" / "train.fr").write_text("un chat dort\n\nnon\n", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
+    assert len(found.pairs) == 2
+    assert "1 with an empty side" in caplog.text
