@@ -1,4 +1,4 @@
-"""Run by `make test-datasets3` in an environment with `datasets` 3.x: the loading scripts work there.
+"""Run by `make test-datasets3`, with `datasets` 3.x: the loading scripts work there.
 
 A script of its own, since one environment has one version of `datasets`; it needs no torch.
 """

@@ -17,6 +17,10 @@ class DataError(ParaphrasticError, ValueError):
     """A data file is missing, empty or malformed."""
 
 
+class MissingFileError(DataError):
+    """A file that a corpus needs is not in the folder."""
+
+
 class ModelError(ParaphrasticError, ValueError):
     """A model directory is missing a file or does not hold what it says."""
 

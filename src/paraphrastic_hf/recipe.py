@@ -152,7 +152,7 @@ def build(cls: type[T], mapping: Any, where: str = "") -> T:
     for name, field in fields.items():
         place = _join(where, name)
         if name in mapping:
-            values[name] = _convert(hints[name], mapping[name], place)
+            values[name] = convert(hints[name], mapping[name], place)
             choices = field.metadata.get("choices", ())
             if choices and values[name] not in choices:
                 raise RecipeError(
@@ -165,19 +165,22 @@ def build(cls: type[T], mapping: Any, where: str = "") -> T:
     return cls(**values)
 
 
-def _convert(hint: Any, value: Any, where: str) -> Any:
+def convert(hint: Any, value: Any, where: str) -> Any:
+    """A value of the type `hint`, from plain YAML.
+
+    Raises:
+        RecipeError: It is of another type.
+    """
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), value, where)
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in options:
             return None
-        return _convert(
-            next(option for option in options if option is not type(None)), value, where
-        )
+        return convert(next(option for option in options if option is not type(None)), value, where)
     if origin is list:
         items = value if isinstance(value, list) else [value]
-        return [_convert(options[0], item, f"{where}[{i}]") for i, item in enumerate(items)]
+        return [convert(options[0], item, f"{where}[{i}]") for i, item in enumerate(items)]
     if origin is dict:
         if not isinstance(value, dict):
             raise RecipeError(f"{where} must be a mapping, got {value!r}")

@@ -77,18 +77,16 @@ def test_of_several_tsvs_the_one_named_by_the_languages_is_read(tmp_path: Path) 
 
 @pytest.mark.parametrize("names", [("a.tsv", "b.tsv"), ("a.tmx", "b.tsv")])
 def test_a_choice_of_files_is_left_to_the_user(names: tuple[str, str], tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"mine holds several files, a\.\w+ and b.tsv; name one"):
+    with pytest.raises(DataError, match=r"there are several files, .*a\.\w+ and .*b.tsv; name one"):
         bitext(tmp_path, dict.fromkeys(names, TSV))
 
 
-@pytest.mark.xfail(reason="the first pair is read without a word", strict=True)
 def test_a_choice_of_aligned_texts_is_left_to_the_user(tmp_path: Path) -> None:
     files = {f"{name}.en-fr.{side}": ENGLISH for name in "ab" for side in ("en", "fr")}
-    with pytest.raises(DataError, match="holds several files"):
+    with pytest.raises(DataError, match="there are several files"):
         bitext(tmp_path, files)
 
 
-@pytest.mark.xfail(reason="the first column is taken for the first language", strict=True)
 def test_columns_of_a_tsv_follow_the_languages_of_its_name(tmp_path: Path) -> None:
     assert bitext(tmp_path, {"a.en-fr.tsv": TSV}, "fr-en") == ROWS
 
@@ -99,7 +97,6 @@ def test_paraphrases_of_one_language_have_numbered_columns(tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.xfail(reason="the file is taken for its own partner", strict=True)
 @pytest.mark.parametrize("name", ["a.en", "a.en-en.en", "a.tmx"])
 def test_a_text_is_not_its_own_translation(name: str, tmp_path: Path) -> None:
     text = "<tmx><body><tu><tuv lang='en'><seg>a</seg></tuv></tu></body></tmx>"
@@ -140,12 +137,14 @@ def test_copies_can_be_filtered_by_overlap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("config", ["enfr", "en-", "-fr", "-"])
 def test_a_configuration_is_two_languages(config: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="it is two language codes, such as en-fr"):
+    with pytest.raises(
+        DataError, match="needs two language codes as its configuration, such as en-fr"
+    ):
         bitext(tmp_path, {"a.tsv": TSV}, config)
 
 
 def test_bitext_without_a_configuration_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="bitext needs a configuration: two language codes"):
+    with pytest.raises(DataError, match="needs two language codes"):
         load_dataset("bitext", data_dir=tmp_path)
 
 
@@ -241,7 +240,6 @@ def test_a_packed_tmx_cut_short_is_a_data_error(ending: str, tmp_path: Path) -> 
         rows("bitext", "en-fr", path)
 
 
-@pytest.mark.xfail(reason="zlib.error and LZMAError are not caught", strict=True)
 @pytest.mark.parametrize("ending", [".gz", ".xz"])
 def test_a_packed_tmx_with_changed_bytes_is_a_data_error(ending: str, tmp_path: Path) -> None:
     path = put(tmp_path, {f"a.tmx{ending}": MANY}) / f"a.tmx{ending}"

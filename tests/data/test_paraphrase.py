@@ -151,7 +151,6 @@ def test_a_score_that_is_no_finite_number_is_no_score(score: str, tmp_path: Path
         scores(folder, bad_rows="refuse")
 
 
-@pytest.mark.xfail(reason="any other word means skip", strict=True)
 def test_bad_rows_are_skipped_or_refused_and_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="bad_rows"):
         scores(paranmt(tmp_path), bad_rows="refused")
@@ -279,7 +278,6 @@ def test_a_row_without_its_features_is_named(bad: str, tmp_path: Path) -> None:
         rows("ppdb", "2.0-s-lexical", folder)
 
 
-@pytest.mark.xfail(reason="a NaN of PPDB is read as a score", strict=True)
 def test_a_score_of_ppdb_that_is_no_finite_number_is_refused(tmp_path: Path) -> None:
     folder = ppdb(tmp_path, "2.0-s-lexical", ppdb_line("a", "b", score="nan"))
     with pytest.raises(DataError, match=r"ppdb-2\.0-s-lexical\.gz:1"):

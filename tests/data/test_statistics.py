@@ -107,13 +107,11 @@ def test_every_score_falls_into_its_bin() -> None:
     assert describe(rows, scored_pair())["score"]["histogram"] == [bins[n] for n in range(10)]
 
 
-@pytest.mark.xfail(reason="ValueError from the histogram", strict=True)
 def test_a_score_that_is_no_number_does_not_stop_the_count() -> None:
     rows = [*SCORED, {"sentence1": "a", "sentence2": "b", "score": float("nan")}]
     assert describe(rows, scored_pair())["rows"] == 5
 
 
-@pytest.mark.xfail(reason="-1 counts from the end of the names", strict=True)
 def test_an_absent_class_is_not_the_last_one() -> None:
     assert "yes" not in describe([{"text": "a", "label": -1}], labelled(("no", "yes")))["labels"]
 

@@ -3,7 +3,8 @@
     datasets.load_dataset("hub_cards/datasets/scripts/hard_sts.py", "hard_plus", data_dir="DATA",
                           trust_remote_code=True)
 
-With `datasets` 4 and later, use `paraphrastic_hf.load_dataset("hard_sts", "hard_plus", data_dir="DATA")`.
+With `datasets` 4 and later:
+`paraphrastic_hf.load_dataset("hard_sts", "hard_plus", data_dir="DATA")`
 """
 
 from paraphrastic_hf.data.hard_sts import HardSts

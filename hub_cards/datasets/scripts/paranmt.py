@@ -3,7 +3,8 @@
     datasets.load_dataset("hub_cards/datasets/scripts/paranmt.py", "50m", data_dir="DATA",
                           trust_remote_code=True)
 
-With `datasets` 4 and later, use `paraphrastic_hf.load_dataset("paranmt", "50m", data_dir="DATA")`.
+With `datasets` 4 and later:
+`paraphrastic_hf.load_dataset("paranmt", "50m", data_dir="DATA")`
 """
 
 from paraphrastic_hf.data.paraphrase import ParaNmt

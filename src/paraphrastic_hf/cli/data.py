@@ -11,7 +11,7 @@ from paraphrastic_hf.errors import DataError
 EXAMPLES = """examples:
   paraphrastic data list
   paraphrastic data info sts
-  paraphrastic data build sts sts14 --data-dir DATA/eval
+  paraphrastic data build sts --config sts14 --data-dir DATA/eval
   paraphrastic data export sts --data-dir DATA/eval --output sts-parquet
   paraphrastic data stats paranmt --data-dir DATA/paranmt --set min_score=0.5 max_overlap=0.2
 
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         command = actions.add_parser(action, help=summary, description=summary)
         command.add_argument("name", help="corpus")
-        command.add_argument("config", nargs="?", help="configuration (default: all, or the first)")
+        command.add_argument("--config", help="configuration (default: the first; export: all)")
         command.add_argument("--data-dir", help="folder of the official files")
         command.add_argument(
             "--set", nargs="+", default=[], metavar="KEY=VALUE", help="options of the corpus"

@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sources import all_sources
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import MissingFileError
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,12 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
         for config, published in source.configs.items():
             try:
                 splits = load_dataset(source.name, config, data_dir=data_dir, streaming=True)
-            except DataError:
+            except MissingFileError:
                 continue
             for split, rows in splits.items():
                 try:
                     read = sum(1 for _ in rows)
-                except DataError as error:
-                    if "is not in" not in str(error):
-                        raise
+                except MissingFileError:
                     continue
                 found.append(RowCount(source.name, config, split, read, published.get(split)))
     return found

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.card import dataset_card
 from paraphrastic_hf.data.load import find_source, load_dataset
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, MissingFileError
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -56,7 +56,7 @@ def export(
         raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
     output = Path(output)
     counts: dict[str, dict[str, int]] = {}
-    absent: list[DataError] = []
+    absent: list[MissingFileError] = []
     for config in tqdm(wanted, desc=name, unit=" configurations", disable=not progress):
         folder, part = output / config, output / f"{config}.part"
         shutil.rmtree(part, ignore_errors=True)
@@ -65,7 +65,7 @@ def export(
             counts[config] = {
                 split: _write(rows, part, str(split)) for split, rows in splits.items()
             }
-        except DataError as error:
+        except MissingFileError as error:
             shutil.rmtree(part, ignore_errors=True)
             if configs or data_dir is None:
                 raise

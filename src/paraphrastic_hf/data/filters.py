@@ -19,8 +19,9 @@ def word_trigrams(text: str) -> list[tuple[str, str, str]]:
 def trigram_overlap(first: str, second: str) -> float:
     """Shared trigrams over those of the side that has fewer (thesis, 4.5.4); 0 if it has none.
 
-    The released code counts the trigrams of the shorter side that occur in the longer, as here,
-    over NLTK tokens; here a token is a run of letters and digits, or a mark.
+    A trigram is shared as often as both sides have it. The released code counts each trigram of
+    the shorter side that the longer has at all, over NLTK tokens; here a token is a run of letters
+    and digits, or a mark.
 
     Returns:
         0 (nothing shared) to 1 (the shorter side is contained).
@@ -29,9 +30,9 @@ def trigram_overlap(first: str, second: str) -> float:
         >>> trigram_overlap("the cat sat down", "a cat sat down")
         0.5
     """
-    few, many = sorted((word_trigrams(first), word_trigrams(second)), key=len)
-    known = set(many)
-    return sum(trigram in known for trigram in few) / len(few) if few else 0.0
+    left, right = word_trigrams(first), word_trigrams(second)
+    fewest = min(len(left), len(right))
+    return (Counter(left) & Counter(right)).total() / fewest if fewest else 0.0
 
 
 @dataclass(frozen=True)

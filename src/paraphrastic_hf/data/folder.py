@@ -9,7 +9,7 @@ from pathlib import Path
 
 from paraphrastic_hf.data.download import ARCHIVES, cache_folder, fetch, is_archive, unpack
 from paraphrastic_hf.data.sources import Source, all_sources
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, MissingFileError
 
 DEPTH = 3
 MOST_FILES = 10_000
@@ -37,7 +37,7 @@ class Folder:
         if found is None:
             wanted = " or ".join(names)
             where = " or ".join(str(root) for root in self.roots)
-            raise DataError(
+            raise MissingFileError(
                 f"{self.name}: {wanted} is not in {where}; name the folder of the official files "
                 f"(`paraphrastic data info {self.name}` says where they come from)"
             )
@@ -73,7 +73,7 @@ class Folder:
             if found:
                 return found
         where = " or ".join(str(root) for root in self.roots)
-        raise DataError(f"{self.name}: no file {pattern} is in {where}")
+        raise MissingFileError(f"{self.name}: no file {pattern} is in {where}")
 
     def fingerprint(self) -> str:
         """Changes when a file does: names, sizes and times of the first 10,000 files."""
@@ -106,7 +106,7 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
         raise DataError(f"{source.name}: there is no folder {base}")
     named = [base / name for name in source.folders if (base / name).exists()]
     if not named and source.folders and _holds_corpora(base):
-        raise DataError(
+        raise MissingFileError(
             f"{source.name}: {base} holds other corpora but no folder "
             f"{' or '.join(source.folders)}; name the folder of the official files"
         )
@@ -117,7 +117,7 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
         for root in roots
         if root.is_dir()
         for path in sorted(root.iterdir())
-        if path.is_file() and is_archive(path) and (named or path.name in official)
+        if path.is_file() and is_archive(path) and (source.folders or path.name in official)
     ]
     return Folder(source.name, tuple(roots + inside))
 

@@ -18,6 +18,7 @@ from typing import BinaryIO, cast
 from paraphrastic_hf.errors import DataError
 
 BOM = "\ufeff"
+READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
 def open_lines(path: Path) -> BinaryIO:
@@ -42,7 +43,7 @@ def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         while True:
             try:
                 raw = lines.readline()
-            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            except READ_ERRORS as error:
                 raise DataError(f"{path} is damaged after line {number}: {error}") from error
             if not raw:
                 return

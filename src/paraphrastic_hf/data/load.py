@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from paraphrastic_hf.data.sources import Source, all_sources
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.recipe import convert
 
 
 def load_dataset(
@@ -75,8 +77,10 @@ def builder(
         raise DataError(
             f"{name} has no configuration {config!r}; {_nearest(config, list(source.configs))}"
         )
-    if config is None and not source.configs:
-        raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
+    if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
+        raise DataError(
+            f"{name} needs two language codes as its configuration, such as en-fr; got {config!r}"
+        )
     module, _, attribute = source.builder.partition(":")
     cls = getattr(importlib.import_module(f"paraphrastic_hf.data.{module}"), attribute)
     stock = {"name", "version", "data_dir", "data_files", "description"}
@@ -84,6 +88,11 @@ def builder(
     for option in options:
         if option not in known:
             raise DataError(f"{name} has no option {option!r}; {_nearest(option, sorted(known))}")
+    hints = get_type_hints(cls.BUILDER_CONFIG_CLASS)
+    try:
+        options = {k: convert(hints[k], v, k) if k in hints else v for k, v in options.items()}
+    except RecipeError as error:
+        raise DataError(f"{name}: {error}") from error
     if data_dir is not None:
         options["data_dir"] = str(data_dir)
     return cls(config_name=config or next(iter(source.configs)), **options)

@@ -245,13 +245,16 @@ def good_rows(
     Raises:
         DataError: A row is bad and `bad_rows` is `refuse`.
     """
+    if bad_rows not in BAD_ROWS:
+        raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
     report = report or RowReport()
+    as_first = "" if columns else " as in the first row"
     for place, sides in rows:
         wrong = sides if isinstance(sides, str) else None
         if wrong is None and len(sides) < 2:
             wrong = "without two columns"
         elif wrong is None and columns and len(sides) != columns:
-            wrong = f"without {columns} columns as in the first row"
+            wrong = f"without {columns} columns{as_first}"
         elif wrong is None and not (sides[0].strip() and sides[1].strip()):
             wrong = "with an empty side"
         elif wrong is None and number is not None and not _is_number(sides[number]):

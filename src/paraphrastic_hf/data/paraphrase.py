@@ -12,7 +12,7 @@ import datasets
 from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.filters import PairFilter, unique_word_pairs
 from paraphrastic_hf.data.folder import Folder
-from paraphrastic_hf.data.lines import aligned_lines, table_rows, text_lines
+from paraphrastic_hf.data.lines import aligned_lines, number_in, table_rows, text_lines
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows
 from paraphrastic_hf.data.schema import TEXT, pair, scored_pair
 from paraphrastic_hf.errors import DataError
@@ -116,16 +116,16 @@ def _sides(row: Row) -> tuple[str, str]:
 def _ppdb_rows(path: Path) -> Iterator[Row]:
     for number, row in table_rows(path, 4, separator=BARS):
         features = dict(_FEATURE.findall(row[3]))
-        try:
-            if "PPDB2.0Score" in features:
-                score = float(features["PPDB2.0Score"])
-            else:
-                score = -float(features["p(e|f)"]) - float(features["p(f|e)"])
-        except (KeyError, ValueError) as error:
+        place = f"{path}:{number}"
+        if "PPDB2.0Score" in features:
+            score = number_in(features["PPDB2.0Score"], place)
+        elif "p(e|f)" in features and "p(f|e)" in features:
+            score = -sum(number_in(features[name], place) for name in ("p(e|f)", "p(f|e)"))
+        else:
             raise DataError(
-                f"{path}:{number} has no PPDB2.0Score and no p(e|f) and p(f|e) among its features; "
+                f"{place} has no PPDB2.0Score and no p(e|f) and p(f|e) among its features; "
                 f"expected an official PPDB file: {row[3][:80]!r}"
-            ) from error
+            )
         yield {
             "sentence1": row[1].strip(),
             "sentence2": row[2].strip(),

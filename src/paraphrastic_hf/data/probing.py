@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,11 @@ class MadeFromText(Corpus):
         if len(made) < wanted:
             test = len(made) * options.test_rows // wanted
             train = len(made) - 2 * test
+            if not test:
+                raise DataError(
+                    f"{self.NAME}: {len(made)} sentences of {folder.roots[0]} are too few; set "
+                    "train_rows and test_rows, or give more text"
+                )
             logger.warning(
                 "%s: %s examples, not %s; the splits shrink to %s and %s",
                 self.NAME, f"{len(made):,}", f"{wanted:,}", f"{train:,}", f"{test:,}",
@@ -171,21 +177,18 @@ def switch_articles(text: str, language: str) -> str:
         >>> switch_articles("La fille mange une pomme.", "fr")
         'Le fille mange un pomme.'
     """
-    table = ARTICLES[language]
-
-    def switched(match: re.Match[str]) -> str:
-        found = match.group()
-        other = table[found.lower()]
-        if found.isupper() and len(found) > 1:
-            return other.upper()
-        return other.capitalize() if found[0].isupper() else other
-
-    return _articles(language).sub(switched, text)
+    table = {
+        case(article): case(other)
+        for article, other in ARTICLES[language].items()
+        for case in (str.lower, str.capitalize, str.upper)
+    }
+    return _articles(language).sub(lambda match: table[match.group()], text)
 
 
 def _articles(language: str) -> re.Pattern[str]:
-    words = "|".join(ARTICLES[language])
-    return re.compile(rf"(?<![\w'’-])(?:{words})(?![\w'’-])", re.IGNORECASE)
+    cases = (str.lower, str.capitalize, str.upper)
+    words = "|".join(case(word) for word in ARTICLES[language] for case in cases)
+    return re.compile(rf"(?<![\w'’-])(?:{words})(?![\w'’-])")
 
 
 def _texts(folder: Folder) -> list[Path]:
@@ -209,14 +212,19 @@ def _sample(
     """A random sample without repeated texts, at most `most` of a label and `total` in all."""
     choice = random.Random(seed)
     kept: dict[str, list[Example]] = {}
-    seen: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    seen: set[int] = set()
     for text, label in rows:
-        pool = kept.setdefault(label if per_label else "", [])
-        count = seen[label if per_label else ""] = seen.get(label if per_label else "", 0) + 1
+        if hash(text) in seen:
+            continue
+        seen.add(hash(text))
+        group = label if per_label else ""
+        pool = kept.setdefault(group, [])
+        counts[group] += 1
         if len(pool) < most:
             pool.append((text, label))
-        elif (slot := choice.randrange(count)) < most:
+        elif (slot := choice.randrange(counts[group])) < most:
             pool[slot] = (text, label)
-    unique = list({text: (text, label) for pool in kept.values() for text, label in pool}.values())
-    choice.shuffle(unique)
-    return unique[:total]
+    sample = [example for pool in kept.values() for example in pool]
+    choice.shuffle(sample)
+    return sample[:total]

@@ -9,7 +9,7 @@ import datasets
 
 from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.folder import Folder
-from paraphrastic_hf.data.lines import aligned_lines, number_in, open_lines, table_rows
+from paraphrastic_hf.data.lines import READ_ERRORS, aligned_lines, number_in, open_lines, table_rows
 from paraphrastic_hf.data.schema import TEXT, bitext, scored_pair
 from paraphrastic_hf.errors import DataError
 
@@ -90,15 +90,16 @@ class WmtScores(Corpus):
         path = folder.find(name, f"{name}.gz")
         with open_lines(path) as file:
             try:
-                segments = json.load(file)
-                for segment in segments.values():
+                for name, segment in json.load(file).items():
                     output = segment["system"][f"wmt{year}"]
                     yield {
                         "sentence1": segment["references_sentences"].strip(),
                         "sentence2": output["generated_sentence"].strip(),
-                        "score": float(output["scores"]["human"]),
+                        "score": number_in(str(output["scores"]["human"]), f"{path}: {name}"),
                     }
-            except (ValueError, KeyError, AttributeError, OSError, EOFError) as error:
+            except DataError:
+                raise
+            except (ValueError, KeyError, AttributeError, TypeError, *READ_ERRORS) as error:
                 raise DataError(
                     f"{path} is not the expected JSON of segments: {error!r}"
                 ) from error

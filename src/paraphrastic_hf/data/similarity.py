@@ -23,7 +23,7 @@ from paraphrastic_hf.data.sts_files import (
     read_sts_train,
     read_track,
 )
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, MissingFileError
 
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 
@@ -65,7 +65,7 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
         marks = (f"sts{year[2:]}", f"sts{year}")
         roots = [root for root in folder.roots if any(m in root.name.lower() for m in marks)]
         if not roots and config == "all":
-            raise DataError(
+            raise MissingFileError(
                 f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
                 "sts12 to sts16"
             )

@@ -35,12 +35,14 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
         key = hash(tuple(row[name] for name in texts))
         repeated += key in seen
         seen.add(key)
-        if row.get("score") is not None:
+        if row.get("score") is not None and math.isfinite(row["score"]):
             scores.append(row["score"])
         if "label" in row:
             label = row["label"]
             named = getattr(features["label"], "names", None)
-            labels[named[label] if named and isinstance(label, int) else str(label)] += 1
+            if named and isinstance(label, int) and 0 <= label < len(named):
+                label = named[label]
+            labels[str(label)] += 1
     result: dict[str, Any] = {
         "rows": count,
         "repeated_rows": repeated,

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from paraphrastic_hf.data.lines import number_in, table_rows, text_lines
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, MissingFileError
 
 STS_DATASETS: dict[str, tuple[str, ...]] = {
     "2012": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
@@ -157,7 +157,7 @@ def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
             inner = (root.name, *path.relative_to(root).parts[:-1])
             if path.is_file() and train == any("train" in part for part in inner):
                 return path
-    raise DataError(
+    raise MissingFileError(
         f"{' or '.join(names)} is not in {' or '.join(map(str, roots))} or a folder of it; the "
         "data folder must hold the official files"
     )

@@ -76,8 +76,9 @@ class Ewt(Corpus):
                     )
                 if columns[0].isdigit():  # not the range of a contraction, nor an empty node
                     words.append(columns)
-            elif not line and words:
-                yield _tagged(text, words)
+            elif not line:
+                if words:
+                    yield _tagged(text, words)
                 words, text = [], ""
         if words:
             yield _tagged(text, words)
@@ -126,5 +127,5 @@ def tree_leaves(tree: str) -> list[Leaf]:
     return [
         (pieces[i + 1], pieces[i + 2])
         for i in range(len(pieces) - 3)
-        if pieces[i] == "(" and pieces[i + 3] == ")"
+        if pieces[i] == "(" and pieces[i + 3] == ")" and pieces[i + 2] != ")"
     ]

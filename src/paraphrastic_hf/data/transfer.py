@@ -92,7 +92,7 @@ class Sst(Corpus):
 
 
 def _star_row(text: str, label: str, place: str, classes: int) -> Row:
-    if not (label.strip().isdigit() and int(label) < classes and text.strip()):
+    if label.strip() not in map(str, range(classes)) or not text.strip():
         raise DataError(
             f"{place} has the label {label[:20]!r}; expected 0 to {classes - 1} and a text"
         )
