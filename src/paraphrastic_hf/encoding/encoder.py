@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.encoding.batches import embed_rows
-from paraphrastic_hf.encoding.directory import load_model, save_directory
+from paraphrastic_hf.encoding.static import StaticEncoder, read_table, serves
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 class SentenceEncoder:
@@ -31,32 +33,57 @@ class SentenceEncoder:
     """
 
     def __init__(self, model: SentenceEncoderModel, tokenizer: TextTokenizer) -> None:
-        rows = model.get_input_embeddings().weight.shape[0]
-        if rows != tokenizer.vocab_size:
-            raise ModelError(
-                f"the model has {rows} rows but its tokenizer {tokenizer.vocab_size} entries; "
-                "they belong to different models"
-            )
-        self.model = model
+        _check_rows(model.get_input_embeddings().weight.shape[0], tokenizer)
+        self._model: SentenceEncoderModel | None = model
+        self._directory: Path | None = None
+        self._table: np.ndarray | None = None
         self.tokenizer = tokenizer
+        is_mean = type(model).__name__ == "AveragingModel"
+        self._static = StaticEncoder(tokenizer) if is_mean and serves(tokenizer) else None
 
     @classmethod
     def from_pretrained(cls, name: str | os.PathLike[str]) -> SentenceEncoder:
         """Load a model directory, or a Hub repository, written by this package.
 
+        An averaging model is ready without torch, which is imported when `model` is asked for.
+
         Raises:
             ModelError: It is not there, or not one of ours, or damaged.
         """
         directory = _local_directory(name)
-        return cls(load_model(directory), load_tokenizer(directory))
+        tokenizer = load_tokenizer(directory)
+        table = read_table(directory) if serves(tokenizer) else None
+        if table is None:
+            from paraphrastic_hf.encoding.directory import load_model
+
+            return cls(load_model(directory), tokenizer)
+        _check_rows(len(table), tokenizer)
+        encoder = cls.__new__(cls)
+        encoder._model, encoder._directory, encoder._table = None, directory, table
+        encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
+        return encoder
+
+    @property
+    def model(self) -> SentenceEncoderModel:
+        """The encoder itself."""
+        if self._model is None:
+            from paraphrastic_hf.encoding.directory import load_model
+
+            assert self._directory is not None
+            self._model, self._table = load_model(self._directory), None
+        return self._model
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that every loader of the README reads."""
+        from paraphrastic_hf.encoding.directory import save_directory
+
         save_directory(self.model, self.tokenizer, Path(directory))
 
     @property
     def dimension(self) -> int:
         """Numbers in an embedding."""
+        if self._table is not None:
+            return int(self._table.shape[1])
         return int(self.model.config.hidden_size)
 
     def encode(
@@ -86,11 +113,15 @@ class SentenceEncoder:
         if isinstance(texts, str):
             options = {"normalize": normalize, "progress": progress, "apart": apart}
             return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
+        if self._static is not None and not apart and (table := self._rows()) is not None:
+            return self._static.encode(texts, table, normalize=normalize, progress=progress)
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
         if apart:
             texts = [keep_apart(normalize_text(text, self.tokenizer.lowercase)) for text in texts]
+        from paraphrastic_hf.encoding.batches import embed_rows
+
         ids = self.tokenizer.encode_batch(texts)
         rows = np.arange(len(ids))
         vectors = (
@@ -99,6 +130,14 @@ class SentenceEncoder:
             .numpy()
         )
         return unit_length(vectors) if normalize else vectors
+
+    def _rows(self) -> np.ndarray | None:
+        """The model's table where the fast path can read it; it is the model's own memory."""
+        if self._model is None:
+            return self._table
+        weight = self._model.get_input_embeddings().weight.detach()
+        is_plain = weight.device.type == "cpu" and str(weight.dtype) == "torch.float32"
+        return weight.numpy() if is_plain and weight.is_contiguous() else None
 
     def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         """Cosine of each pair, (pairs,), from -1 to 1; 0 where a side has no known token.
@@ -112,6 +151,14 @@ class SentenceEncoder:
                 f"the two sides must be equally many, got {len(first)} and {len(second)}"
             )
         return pairwise_cosine(self.encode(first), self.encode(second))
+
+
+def _check_rows(rows: int, tokenizer: TextTokenizer) -> None:
+    if rows != tokenizer.vocab_size:
+        raise ModelError(
+            f"the model has {rows} rows but its tokenizer {tokenizer.vocab_size} entries; "
+            "they belong to different models"
+        )
 
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:

@@ -40,6 +40,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     vocab_files_names = {"vocab_file": "ngrams.json"}
     model_input_names = ["input_ids", "attention_mask"]
     file = "ngrams.json"
+    keeps_to_words = False
 
     def __init__(
         self,

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
+CHAR_NGRAMS = "ngrams.json"
 TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer]] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
@@ -23,6 +23,7 @@ class TextTokenizer(Protocol):
     """What training and encoding need of a tokenizer."""
 
     lowercase: bool
+    keeps_to_words: bool  # no token crosses white space
 
     @property
     def vocab_size(self) -> int: ...
@@ -38,7 +39,9 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         ModelError: The directory holds no tokenizer of ours.
     """
     directory = Path(directory)
-    if (directory / CharNgramTokenizer.file).exists():
+    if (directory / CHAR_NGRAMS).exists():
+        from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
+
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
         return tokenizer
     path = directory / "paraphrastic_tokenizer.json"

@@ -45,6 +45,7 @@ class SubwordTokenizer:
     """
 
     file = "spiece.model"
+    keeps_to_words = True
 
     def __init__(
         self,

@@ -32,6 +32,7 @@ class WordTokenizer:
     """
 
     file = "tokenizer.json"
+    keeps_to_words = True
 
     def __init__(
         self, words: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False

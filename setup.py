@@ -1,0 +1,18 @@
+"""The compiled part, which is optional: without a compiler everything works, encoding more slowly."""
+
+import os
+
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "paraphrastic_hf.encoding._words",
+            ["src/paraphrastic_hf/encoding/_words.c"],
+            extra_compile_args=[] if os.name == "nt" else ["-O3"],
+            optional=True,
+            py_limited_api=True,  # one wheel for Python 3.11 and all later ones
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

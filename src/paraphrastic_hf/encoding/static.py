@@ -1,0 +1,216 @@
+"""The fast path of averaging models: strings to vectors with no padding and no work a token in
+Python.
+
+No piece or word crosses white space, so a text's tokens are those of its words, one after the
+other. A table in C (`_words.c`) remembers the ids of the words it has met; the tokenizer is asked
+for new ones alone, in one call a block. A second call in C averages the rows of the ids. Both run
+without the interpreter's lock, on several threads, and the vectors are those of the slow path up
+to rounding. Without the compiled module (`pip install` had no wheel and no compiler) the slow path
+serves, through `encoding/batches.py`. Character n-grams do cross white space and stay there too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.normalize import valid_unicode
+from paraphrastic_hf.text.ragged import Ragged
+
+try:
+    from paraphrastic_hf.encoding._words import WordTable
+except ImportError:  # no wheel for this platform and no compiler
+    WordTable = None
+
+TEXTS_AT_A_TIME = 4096
+FEW_TEXTS = 256  # not worth a second thread
+LONGEST_WORD = 48  # characters; longer ones are mostly links, or sentences of Chinese
+MOST_WORDS = 1_000_000
+
+Block = tuple[bytes, bytes, "Ragged"]
+
+
+def serves(tokenizer: object) -> bool:
+    """Whether the fast path can use a tokenizer: compiled, and no token crosses white space."""
+    return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
+
+
+def read_table(directory: Path) -> np.ndarray | None:
+    """The table of an averaging model's directory, (vocab, dim) float32, without torch.
+
+    Returns:
+        None where the directory holds another kind of model, or needs torch's loader to say more.
+
+    Raises:
+        ModelError: The table is damaged or holds what is no finite number.
+    """
+    try:
+        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        if config.get("model_type") != "paraphrastic-averaging":
+            return None
+        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
+            table = tensors.get_tensor("embedding.weight")
+    except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
+        return None  # load_model says what is wrong
+    if table.shape != (config.get("vocab_size"), config.get("hidden_size")):
+        return None
+    table = np.ascontiguousarray(table, np.float32)
+    check_finite(table, directory)
+    return table
+
+
+def check_finite(table: np.ndarray, name: object) -> None:
+    """Refuse a table with NaN or infinity.
+
+    Raises:
+        ModelError: It has; the first such row is named.
+    """
+    if not np.isfinite(table.sum(dtype=np.float64)):
+        bad = np.flatnonzero(~np.isfinite(table).all(1))
+        if len(bad):
+            raise ModelError(
+                f"row {bad[0]} of the table of {name} holds what is no finite number "
+                f"({len(bad)} rows in all); the training has diverged, or the file is damaged"
+            )
+
+
+class WordTokenizer(Protocol):
+    """A tokenizer whose tokens never cross white space."""
+
+    lowercase: bool
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
+
+
+class StaticEncoder:
+    """Texts to means of table rows.
+
+    Threads may share one; calls take turns, each on as many threads as it was given.
+
+    Args:
+        tokenizer: Its tokens must not cross white space.
+        num_threads: Threads of `encode`; -1 for one a core.
+    """
+
+    def __init__(self, tokenizer: WordTokenizer, *, num_threads: int = -1) -> None:
+        self._tokenizer = tokenizer
+        self._words = WordTable(lowercase=tokenizer.lowercase)
+        self._threads = num_threads if num_threads > 0 else (os.cpu_count() or 1)
+        self._pool: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        """A copy in another process starts without remembered words."""
+        return {"tokenizer": self._tokenizer, "num_threads": self._threads}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        table: np.ndarray,
+        *,
+        normalize: bool = False,
+        progress: bool = False,
+    ) -> np.ndarray:
+        """Means of the rows of each text's tokens.
+
+        Args:
+            texts: Texts; the empty text, and one without a known token, gives zeros.
+            table: Rows, (vocab, dim), float32 and contiguous.
+            normalize: Scale to unit length (zeros stay zeros).
+            progress: Show a progress bar.
+
+        Returns:
+            (texts, dim) float32.
+
+        Raises:
+            TypeError: If `texts` holds anything but strings.
+        """
+        output = np.empty((len(texts), table.shape[1]), np.float32)
+        with self._lock:
+            step = TEXTS_AT_A_TIME * self._threads
+            starts: Iterable[int] = range(0, len(texts), step)
+            if progress:
+                from tqdm.auto import tqdm
+
+                starts = tqdm(starts, unit=" blocks")
+            for start in starts:
+                self._encode_block(
+                    texts, start, min(start + step, len(texts)), table, output, normalize
+                )
+        return output
+
+    def learn(self, words: Sequence[str]) -> None:
+        """Remember words beforehand, the most frequent first; encoding learns by itself too."""
+        with self._lock:
+            words = list(words[: max(0, MOST_WORDS - len(self._words))])
+            self._remember(words, self._tokenizer.encode_batch(words))
+
+    def _encode_block(
+        self,
+        texts: Sequence[str],
+        start: int,
+        stop: int,
+        table: np.ndarray,
+        output: np.ndarray,
+        normalize: bool,
+    ) -> None:
+        threads = self._threads if stop - start > FEW_TEXTS else 1
+        cuts = np.linspace(start, stop, threads + 1).astype(int).tolist()
+        parts = list(pairwise(cuts))
+        scans = self._map(lambda part: self._scan(texts, *part), parts)
+        blocks: list[Block] = [self._resolve(scan) for scan in scans]
+
+        def average(number: int) -> None:
+            words, ends, missing = blocks[number]
+            rows = output[parts[number][0] : parts[number][1]]
+            self._words.mean(words, ends, missing.offsets[1:], missing.ids, table, rows, normalize)
+
+        self._map(average, range(threads))
+        for (_, _, missing), (_, _, words) in zip(blocks, scans, strict=True):
+            if words:
+                self._remember(words, missing)
+
+    def _map(self, function, items):  # type: ignore[no-untyped-def]
+        if len(items) == 1:
+            return [function(items[0])]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
+        return list(self._pool.map(function, items))
+
+    def _scan(self, texts: Sequence[str], start: int, stop: int) -> tuple[bytes, bytes, list[str]]:
+        try:
+            return self._words.scan(texts, start, stop)
+        except UnicodeEncodeError:  # lone surrogates
+            cleaned = [valid_unicode(text) for text in texts[start:stop]]
+            return self._words.scan(cleaned, 0, stop - start)
+
+    def _resolve(self, scan: tuple[bytes, bytes, list[str]]) -> Block:
+        words, ends, missing = scan
+        return words, ends, self._tokenizer.encode_batch(missing) if missing else NOTHING
+
+    def _remember(self, words: list[str], ids: Ragged) -> None:
+        if len(self._words) + len(words) > MOST_WORDS:
+            return
+        counts = np.diff(ids.offsets).astype(np.int32)
+        short = np.fromiter((len(word) <= LONGEST_WORD for word in words), bool, len(words))
+        if not short.all():
+            kept = np.repeat(short, counts)
+            words = [word for word, is_short in zip(words, short, strict=True) if is_short]
+            counts, ids = counts[short], Ragged(ids.ids[kept], ids.offsets)
+        self._words.add(words, counts, np.ascontiguousarray(ids.ids))
+
+
+NOTHING = Ragged(np.empty(0, np.int32), np.zeros(1, np.int64))
