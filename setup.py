@@ -1,4 +1,4 @@
-"""The compiled part, which is optional: without a compiler everything works, encoding more slowly."""
+"""The compiled part, which is optional: without a compiler all works, encoding more slowly."""
 
 import os
 

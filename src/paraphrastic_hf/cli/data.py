@@ -79,6 +79,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _info(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.card import counts_table
     from paraphrastic_hf.data.load import find_source
+    from paraphrastic_hf.data.sources import checksums
 
     source = find_source(arguments.name)
     print(f"{source.name}: {source.summary}\n")
@@ -96,6 +97,10 @@ def _info(arguments: argparse.Namespace) -> None:
             print(f"{title + ':':<10}{text}")
     for remote in source.files:
         print(f"{'download:':<10}{remote.url}")
+    known = checksums().get(source.name, {})
+    if known:
+        total = sum(size for _, size in known.values())
+        print(f"{'checked:':<10}{len(known)} files by SHA-256, {total:,} bytes in all")
     print("\nPublished rows:\n" + counts_table(source.configs))
 
 

@@ -22,7 +22,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -59,17 +59,19 @@ class Remote:
             and `{second}`, stand for the configuration. An archive is unpacked there.
         url: Its address, with the same places.
         sha256: Its checksum, where it is known.
+        size: Its bytes, where they are known.
     """
 
     path: str
     url: str
     sha256: str | None = None
+    size: int | None = None
 
     def filled(self, config: str) -> Remote:
         """The file of one configuration."""
         first, _, second = config.partition("-")
         names = {"config": config, "first": first, "second": second}
-        return Remote(self.path.format(**names), self.url.format(**names), self.sha256)
+        return replace(self, path=self.path.format(**names), url=self.url.format(**names))
 
 
 def cache_folder() -> Path:

@@ -62,7 +62,12 @@ class Source:
         chosen = self.only.get(config, range(len(self.files)))
         filled = [self.files[number].filled(config) for number in chosen]
         known = checksums().get(self.name, {})
-        return [replace(remote, sha256=known.get(remote.path)) for remote in filled]
+        unknown = (None, None)
+        return [
+            replace(remote, sha256=digest, size=size)
+            for remote in filled
+            for digest, size in [known.get(remote.path, unknown)]
+        ]
 
 
 def github(repository: str, commit: str, path: str) -> str:
@@ -76,8 +81,8 @@ def names(text: str) -> tuple[str, ...]:
 
 
 @cache
-def checksums() -> dict[str, dict[str, str]]:
-    """SHA-256 of official files, by corpus and place; only of those that never change."""
+def checksums() -> dict[str, dict[str, tuple[str, int]]]:
+    """SHA-256 and bytes of official files, by corpus and place; of those that never change."""
     text = files("paraphrastic_hf.data").joinpath("checksums.json").read_text(encoding="utf-8")
     return json.loads(text)
 
