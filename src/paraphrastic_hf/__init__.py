@@ -13,7 +13,7 @@ from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 
 __version__ = "0.1.0"
@@ -21,10 +21,18 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
+    "packaged_model": "paraphrastic_hf.encoding.encoder",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
     "AveragingModel": "paraphrastic_hf.models.averaging",
 }
-__all__ = ["AveragingConfig", "AveragingModel", "SentenceEncoder", "__version__", "load_dataset"]
+__all__ = [
+    "AveragingConfig",
+    "AveragingModel",
+    "SentenceEncoder",
+    "__version__",
+    "load_dataset",
+    "packaged_model",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -63,7 +63,7 @@ def test_a_corpus_that_is_nowhere_is_to_be_downloaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", [{}, {"path": "a.tsv", "dataset": {"name": "sts"}}])
 def test_a_source_is_a_path_or_a_corpus(source: dict[str, object]) -> None:
-    with pytest.raises(RecipeError, match="a path or a dataset, not both"):
+    with pytest.raises(RecipeError, match="either a path or a dataset"):
         recipe(**source)
 
 

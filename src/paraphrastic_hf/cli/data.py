@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 from typing import Any
 
@@ -78,7 +79,7 @@ def _list(arguments: argparse.Namespace) -> None:
 
 def _info(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.card import counts_table
-    from paraphrastic_hf.data.load import find_source
+    from paraphrastic_hf.data.load import STOCK_FIELDS, builder_class, find_source
     from paraphrastic_hf.data.sources import checksums
 
     source = find_source(arguments.name)
@@ -101,6 +102,9 @@ def _info(arguments: argparse.Namespace) -> None:
     if known:
         total = sum(size for _, size in known.values())
         print(f"{'checked:':<10}{len(known)} files by SHA-256, {total:,} bytes in all")
+    for field in dataclasses.fields(builder_class(source).BUILDER_CONFIG_CLASS):
+        if field.name not in STOCK_FIELDS:
+            print(f"{'option:':<10}{field.name} ({field.type}; default {field.default})")
     print("\nPublished rows:\n" + counts_table(source.configs))
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
+    "card": "write the model card of a trained model",
     "data": "list, read, export and describe the corpora of the papers",
     "neighbours": "the lines of a corpus nearest to a query",
 }

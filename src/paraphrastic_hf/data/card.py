@@ -74,7 +74,10 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
         has_files: Whether parquet files lie beside it, so that `configs:` names them.
     """
     config = next(iter(counts), "en-fr")
-    downloads = "Without `data_dir` the official files are downloaded and verified."
+    downloads = (
+        "Without `data_dir` the official files are downloaded, and verified where a checksum is "
+        "known."
+    )
     by_hand = f"A program cannot fetch them: {source.by_hand}"
     origin = [source.homepage, *_addresses(source), source.citation and f"Cite: {source.citation}"]
     return TEMPLATE.format(
@@ -115,8 +118,8 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
 
 def _licence(source: Source) -> dict[str, str]:
     """The Hub's name for a Creative Commons licence; anything else is told on the card."""
-    if re.fullmatch(r"CC BY[A-Z-]* \d\.\d", source.licence):
-        return {"license": source.licence.lower().replace(" ", "-")}
+    if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.licence):
+        return {"license": source.licence.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}
 
 

@@ -3,6 +3,7 @@ Hub."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from paraphrastic_hf.errors import DataError, MissingFileError
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
+RECORD = "export.json"
 
 
 def export(
@@ -35,7 +37,7 @@ def export(
 
     Args:
         name: Of the corpus.
-        output: Folder; made, or added to.
+        output: Folder; made, or an export of this corpus that configurations are added to.
         configs: Configurations to write; all whose files are at hand if None.
         data_dir: As `load_dataset` takes it.
         progress: Show a progress bar.
@@ -45,7 +47,8 @@ def export(
         Rows written, by configuration and split.
 
     Raises:
-        DataError: As `load_dataset`; or no configuration's files are at hand.
+        DataError: As `load_dataset`; no configuration's files are at hand; or the folder holds
+            anything else.
 
     Example:
         >>> export("sts", "sts-parquet", data_dir="DATA/eval")  # doctest: +SKIP
@@ -54,16 +57,17 @@ def export(
     wanted = list(configs or source.configs)
     if not wanted:
         raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
-    output = Path(output)
+    folder = _claim(name, output, data_dir)
     counts: dict[str, dict[str, int]] = {}
     absent: list[MissingFileError] = []
-    for config in tqdm(wanted, desc=name, unit=" configurations", disable=not progress):
-        folder, part = output / config, output / f"{config}.part"
+    for config in wanted:
+        part = folder / f"{config}.part"
         shutil.rmtree(part, ignore_errors=True)
         try:
             splits = load_dataset(name, config, data_dir=data_dir, streaming=True, **options)
             counts[config] = {
-                split: _write(rows, part, str(split)) for split, rows in splits.items()
+                str(split): _write(rows, part, str(split), f"{config} {split}", progress)
+                for split, rows in splits.items()
             }
         except MissingFileError as error:
             shutil.rmtree(part, ignore_errors=True)
@@ -74,14 +78,61 @@ def export(
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(part, folder)
+        shutil.rmtree(folder / config, ignore_errors=True)
+        os.replace(part, folder / config)
     if not counts:
         raise absent[0]
-    card = output / "README.md.part"
-    card.write_text(dataset_card(source, counts, has_files=True), encoding="utf-8")
-    os.replace(card, output / "README.md")
+    everything = {**_exported(folder).get(name, {}), **counts}
+    ordered = {key: everything[key] for key in [*source.configs, *wanted] if key in everything}
+    _replace(folder / RECORD, json.dumps({name: ordered}, indent=2) + "\n")
+    _replace(folder / "README.md", dataset_card(source, ordered, has_files=True))
     return counts
+
+
+def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
+    """The output folder, if nothing of anyone else's can be lost in it.
+
+    Raises:
+        DataError: It holds the official files, another corpus, or folders that are no export.
+    """
+    if not str(output):
+        raise DataError("say which folder to write")
+    folder = Path(output)
+    if data_dir is not None:
+        ours, theirs = folder.resolve(), Path(data_dir).resolve()
+        if ours == theirs or ours in theirs.parents or theirs in ours.parents:
+            raise DataError(
+                f"{folder} and the official files in {data_dir} lie in one another; export to a "
+                "folder of its own"
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot write to {folder}: {error}") from error
+    exported = _exported(folder)
+    if exported and name not in exported:
+        raise DataError(f"{folder} holds an export of {next(iter(exported))}; choose another")
+    known = {RECORD, "README.md", *exported.get(name, {})}
+    strange = [
+        path.name for path in folder.iterdir() if path.name.removesuffix(".part") not in known
+    ]
+    if strange and not exported:
+        raise DataError(f"{folder} is not empty and no export ({strange[0]}); choose another")
+    return folder
+
+
+def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
+    """What an earlier export wrote here: rows, by corpus, configuration and split."""
+    try:
+        return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
 
 
 def push(name: str, folder: str | Path, repository: str, *, public: bool = False) -> str:
@@ -97,21 +148,32 @@ def push(name: str, folder: str | Path, repository: str, *, public: bool = False
         The repository's address.
 
     Raises:
-        DataError: The corpus's licence does not allow a public copy, or it is no export.
+        DataError: The corpus's licence does not allow a public copy, or there would be one; or
+            the folder is no export.
     """
     from huggingface_hub import HfApi
 
-    if public and not find_source(name).may_share:
+    source, folder = find_source(name), Path(folder)
+    if public and not source.may_share:
         raise DataError(f"the licence of {name} does not allow publishing it; push it as private")
-    if not (Path(folder) / "README.md").is_file():
-        raise DataError(f"{folder} is no export; write it with `paraphrastic data export {name}`")
+    if name not in _exported(folder):
+        raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
     api = HfApi()
     address = api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
-    api.upload_folder(repo_id=repository, folder_path=str(folder), repo_type="dataset")
+    is_private = api.repo_info(repository, repo_type="dataset").private
+    if not is_private and not source.may_share:
+        raise DataError(
+            f"{repository} is public already, and the licence of {name} does not allow publishing "
+            "it; nothing was uploaded"
+        )
+    mine = ["README.md", *(f"{config}/*.parquet" for config in _exported(folder)[name])]
+    api.upload_folder(
+        repo_id=repository, folder_path=str(folder), repo_type="dataset", allow_patterns=mine
+    )
     return str(address)
 
 
-def _write(rows: Any, folder: Path, split: str) -> int:
+def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> int:
     """Rows of one split in numbered parquet files; how many there were."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -120,7 +182,7 @@ def _write(rows: Any, folder: Path, split: str) -> int:
     schema = rows.features.arrow_schema
     count, number, writer = 0, 0, None
     try:
-        for batch in _batches(rows):
+        for batch in _batches(tqdm(rows, desc=name, unit=" rows", disable=not progress)):
             if writer is None:
                 writer = pq.ParquetWriter(folder / f"{split}-{number:05d}.parquet", schema)
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from paraphrastic_hf.errors import DataError
+
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -52,6 +54,21 @@ class PairFilter:
     max_overlap: float | None = None
     min_words: int | None = None
     max_words: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing can pass.
+
+        Raises:
+            DataError: A bound is negative, or a lower one is above its upper one.
+        """
+        for name in ("max_overlap", "min_words", "max_words"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise DataError(f"{name} must be 0 or more, got {value}")
+        for name in ("score", "words"):
+            low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            if low is not None and high is not None and low > high:
+                raise DataError(f"min_{name} {low} is above max_{name} {high}: nothing passes")
 
     def keeps(self, first: str, second: str, score: float | None = None) -> bool:
         """Whether a pair passes; the cheap questions first."""

@@ -73,7 +73,9 @@ class Folder:
             if found:
                 return found
         where = " or ".join(str(root) for root in self.roots)
-        raise MissingFileError(f"{self.name}: no file {pattern} is in {where}")
+        raise MissingFileError(
+            f"{self.name}: no file {pattern} is in {where}; name the folder of the official files"
+        )
 
     def fingerprint(self) -> str:
         """Changes when a file does: names, sizes and times of the first 10,000 files."""
@@ -101,7 +103,7 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     """
     if data_dir is None:
         return _downloaded(source, config)
-    base = Path(data_dir)
+    base = Path(data_dir).expanduser()
     if not base.exists():
         raise DataError(f"{source.name}: there is no folder {base}")
     named = [base / name for name in source.folders if (base / name).exists()]
@@ -140,14 +142,15 @@ def _root(path: Path) -> Path:
 
 
 def _downloaded(source: Source, config: str) -> Folder:
-    if not source.files:
+    remotes = source.remotes(config)
+    if not remotes:
         raise DataError(
             f"{source.name} cannot be downloaded by a program: {source.by_hand} Then give its "
             "folder as data_dir (--data-dir)."
         )
     folder = cache_folder() / "downloads" / source.name
     try:
-        roots = [fetch(remote, folder) for remote in source.remotes(config)]
+        roots = [fetch(remote, folder) for remote in remotes]
     except DataError as error:
         by_hand = f". By hand: {source.by_hand}" if source.by_hand else ""
         raise DataError(f"{source.name}: {error}{by_hand}") from error

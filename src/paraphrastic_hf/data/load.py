@@ -12,6 +12,9 @@ from paraphrastic_hf.data.sources import Source, all_sources
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import convert
 
+# What every configuration of `datasets` has.
+STOCK_FIELDS = frozenset(("name", "version", "data_dir", "data_files", "description"))
+
 
 def load_dataset(
     name: str,
@@ -27,7 +30,7 @@ def load_dataset(
     Args:
         name: Such as `sts`; `paraphrastic data list` shows all.
         config: Such as `sts14`; the corpus's first configuration if absent.
-        split: Such as `test`, or any slice `datasets` knows (`train[:1%]`); all splits if absent.
+        split: Such as `test`; unless streaming, any slice too (`train[:1%]`); all if absent.
         data_dir: The folder of the official files, or one that holds many corpora's folders.
             None downloads them, verified, into the cache.
         streaming: Read rows as they are asked for, writing nothing.
@@ -81,10 +84,8 @@ def builder(
         raise DataError(
             f"{name} needs two language codes as its configuration, such as en-fr; got {config!r}"
         )
-    module, _, attribute = source.builder.partition(":")
-    cls = getattr(importlib.import_module(f"paraphrastic_hf.data.{module}"), attribute)
-    stock = {"name", "version", "data_dir", "data_files", "description"}
-    known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - stock
+    cls = builder_class(source)
+    known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - STOCK_FIELDS
     for option in options:
         if option not in known:
             raise DataError(f"{name} has no option {option!r}; {_nearest(option, sorted(known))}")
@@ -96,6 +97,12 @@ def builder(
     if data_dir is not None:
         options["data_dir"] = str(data_dir)
     return cls(config_name=config or next(iter(source.configs)), **options)
+
+
+def builder_class(source: Source) -> Any:
+    """The class that reads a corpus."""
+    module, _, attribute = source.builder.partition(":")
+    return getattr(importlib.import_module(f"paraphrastic_hf.data.{module}"), attribute)
 
 
 def find_source(name: str) -> Source:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import datasets
@@ -22,21 +22,36 @@ _FEATURE = re.compile(r"(\S+)=(\S+)")
 
 
 @dataclass
-class FilteredConfig(datasets.BuilderConfig):
-    """Options of a corpus whose rows can be filtered; see `PairFilter`."""
+class TextFilterConfig(datasets.BuilderConfig):
+    """Options of a corpus whose rows can be filtered by their texts; see `PairFilter`."""
 
-    min_score: float | None = None
-    max_score: float | None = None
     max_overlap: float | None = None
     min_words: int | None = None
     max_words: int | None = None
-    bad_rows: str = "skip"
 
     def row_filter(self) -> PairFilter:
         """The filter these options ask for."""
         return PairFilter(
-            self.min_score, self.max_score, self.max_overlap, self.min_words, self.max_words
+            max_overlap=self.max_overlap, min_words=self.min_words, max_words=self.max_words
         )
+
+
+@dataclass
+class ScoreFilterConfig(TextFilterConfig):
+    """Options of a corpus whose rows can be filtered by a score too."""
+
+    min_score: float | None = None
+    max_score: float | None = None
+
+    def row_filter(self) -> PairFilter:
+        return replace(super().row_filter(), min_score=self.min_score, max_score=self.max_score)
+
+
+@dataclass
+class ParaNmtConfig(ScoreFilterConfig):
+    """Options of ParaNMT; `bad_rows` is `skip` or `refuse`."""
+
+    bad_rows: str = "skip"
 
 
 class ParaNmt(Corpus):
@@ -48,7 +63,7 @@ class ParaNmt(Corpus):
     """
 
     NAME = "paranmt"
-    BUILDER_CONFIG_CLASS = FilteredConfig
+    BUILDER_CONFIG_CLASS = ParaNmtConfig
     DEFAULT_WRITER_BATCH_SIZE = 10_000
 
     def features(self) -> datasets.Features:
@@ -60,7 +75,10 @@ class ParaNmt(Corpus):
             path = folder.find("para-nmt-50m.txt", "para-nmt-50m.txt.gz", "para-nmt-50m.txt.xz")
         else:
             path = folder.find("para-nmt-5m-processed.txt", "para-nmt-5m-processed.txt.gz")
-        keeps = self.config.row_filter().keeps
+        wanted = self.config.row_filter()
+        if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
+            raise DataError("paranmt 5m has no scores to filter by; take 50m")
+        keeps = wanted.keeps
         rows = good_rows(
             iterate_rows(path),
             name=str(path),
@@ -76,8 +94,16 @@ class ParaNmt(Corpus):
 
 
 @dataclass
-class PpdbConfig(FilteredConfig):
+class PpdbConfig(ScoreFilterConfig):
     """Options of PPDB: `word_pairs` keeps unique word pairs alone, of `vocabulary` if given."""
+
+    word_pairs: bool = False
+    vocabulary: str | None = None
+
+
+@dataclass
+class WordPairsConfig(datasets.BuilderConfig):
+    """The same without a score to filter by."""
 
     word_pairs: bool = False
     vocabulary: str | None = None
@@ -104,9 +130,7 @@ class Ppdb(Corpus):
         path = folder.find(f"{name}.gz", name, f"{name}.txt")
         keeps = self.config.row_filter().keeps
         rows = (row for row in _ppdb_rows(path) if keeps(*_sides(row), row["score"]))
-        if not self.config.word_pairs:
-            return rows
-        return _unique(rows, self.config.vocabulary)
+        return _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
 
 
 def _sides(row: Row) -> tuple[str, str]:
@@ -135,6 +159,12 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
         }
 
 
+def _word_pairs(rows: Iterable[Row], wanted: bool, vocabulary: str | None) -> Iterable[Row]:
+    if vocabulary is not None and not wanted:
+        raise DataError("vocabulary says which word pairs to keep: set word_pairs too")
+    return _unique(rows, vocabulary) if wanted else rows
+
+
 def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
     words = None
     if vocabulary is not None:
@@ -152,7 +182,7 @@ class PpdbSynonyms(Corpus):
     """Unique word pairs of PPDB 1.0 XXXL, as packed for the monolingual word aligner."""
 
     NAME = "ppdb_synonyms"
-    BUILDER_CONFIG_CLASS = PpdbConfig
+    BUILDER_CONFIG_CLASS = WordPairsConfig
 
     def features(self) -> datasets.Features:
         return pair()
@@ -160,7 +190,7 @@ class PpdbSynonyms(Corpus):
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         path = folder.find("ppdb-1.0-xxxl-lexical.extended.synonyms.uniquepairs")
         rows = ({"sentence1": a, "sentence2": b} for _, (a, b, *_) in table_rows(path, 2))
-        return _unique(rows, self.config.vocabulary) if self.config.word_pairs else rows
+        return _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
 
 
 class SimpWiki(Corpus):
@@ -170,7 +200,7 @@ class SimpWiki(Corpus):
     """
 
     NAME = "simpwiki"
-    BUILDER_CONFIG_CLASS = FilteredConfig
+    BUILDER_CONFIG_CLASS = TextFilterConfig
 
     def features(self) -> datasets.Features:
         return pair(article=TEXT) if self.config.name == "v2" else pair()

@@ -57,7 +57,7 @@ class Probing(Corpus):
                 if row[0] == part:
                     yield {"text": row[2], "label": row[1]}
             return
-        for _, row in table_rows(folder.find(f"{task}/{part}.txt"), 2):
+        for _, row in table_rows(folder.find(f"{task}/{part}.txt", f"{task}.txt"), 2):
             yield {"text": row[0], "label": row[1]}
 
 

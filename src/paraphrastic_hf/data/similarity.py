@@ -62,9 +62,8 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
     for year, names in STS_DATASETS.items():
         if config not in ("all", f"sts{year[2:]}"):
             continue
-        marks = (f"sts{year[2:]}", f"sts{year}")
-        roots = [root for root in folder.roots if any(m in root.name.lower() for m in marks)]
-        if not roots and config == "all":
+        roots = _year_folders(folder, year)
+        if not roots and (config == "all" or any(_year_folders(folder, y) for y in STS_DATASETS)):
             raise MissingFileError(
                 f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
                 "sts12 to sts16"
@@ -77,6 +76,13 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
             pairs = read_sts_dataset(roots, year, name)
             if pairs is not None:
                 yield pairs
+
+
+def _year_folders(folder: Folder, year: str) -> list[Path]:
+    """Folders of a year, by their names (`sts14`, `STS2014-en-test`, `2014`), to two levels."""
+    name = re.compile(rf"(?i)^{year}$|sts[-_]?(20)?{year[2:]}(?!\d)")
+    places = [path for root in folder.roots for path in (root, *root.glob("*"), *root.glob("*/*"))]
+    return [path for path in places if path.is_dir() and name.search(path.name)]
 
 
 class Sts17(Corpus):

@@ -7,12 +7,16 @@ No parsing here: the builder of the same name reads the files. The records thems
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 
 from paraphrastic_hf.data.download import Remote
+
+# Such as `CC BY-SA 3.0 (Wikipedia)`; with a country or a remark in brackets.
+CREATIVE_COMMONS = re.compile(r"CC BY[A-Z-]* \d\.\d( [A-Z]{2})?( \([^)]*\))?")
 
 Splits = Mapping[str, "int | None"]
 
@@ -36,7 +40,6 @@ class Source:
         folders: Names its folder may have in a folder of many corpora.
         files: Official files, for `data_dir=None`.
         by_hand: How to get it where a program cannot.
-        may_share: Whether the licence lets an export be published.
         only: For configurations that need some of the files: their numbers.
         notes: Why rows of the files at hand may differ from the published counts.
     """
@@ -53,9 +56,13 @@ class Source:
     folders: tuple[str, ...] = ()
     files: tuple[Remote, ...] = ()
     by_hand: str = ""
-    may_share: bool = True
     only: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     notes: str = ""
+
+    @property
+    def may_share(self) -> bool:
+        """Whether an export may be published: the whole licence is a Creative Commons one."""
+        return CREATIVE_COMMONS.fullmatch(self.licence) is not None
 
     def remotes(self, config: str) -> list[Remote]:
         """The official files one configuration needs, with their checksums where known."""

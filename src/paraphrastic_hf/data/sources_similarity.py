@@ -86,7 +86,6 @@ SIMILARITY = (
             "all": (0, 1, 2, 3, 4),
         },
         by_hand="ask the task's organisers; STS13 SMT is LDC text and is never in the download.",
-        may_share=False,
     ),
     Source(
         name="hard_sts",
@@ -110,7 +109,6 @@ SIMILARITY = (
         notes="Both released lists agree pair for pair, with their error rates and percentiles. "
         "Of the two easy rows Table 49 says WER and its caption SWER; no rate that was tried gives "
         "both published counts, so SWER is used.",
-        may_share=False,
     ),
     Source(
         name="stsb",
@@ -188,7 +186,6 @@ SIMILARITY = (
         folders=("twitter", "pit2015", "SemEval-PIT2015"),
         by_hand="ask its authors as the homepage says; it needs train.data, dev.data, test.data "
         "and test.label.",
-        may_share=False,
     ),
     Source(
         name="annotated_ppdb",

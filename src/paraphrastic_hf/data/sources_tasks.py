@@ -175,7 +175,6 @@ TASKS = (
             Remote(f"MRPC/{name}", github(*_MRPC, f"SentEval/data/downstream/MRPC/{name}"))
             for name in ("msr_paraphrase_train.txt", "msr_paraphrase_test.txt")
         ),
-        may_share=False,
     ),
     Source(
         name="probing",
@@ -195,7 +194,10 @@ TASKS = (
         builder="probing:Probing",
         folders=("probing", "probing_xprobe"),
         files=tuple(remote for task in PROBES for remote in _probe_files(task)),
-        only={task: (2 * n, 2 * n + 1) for n, task in enumerate(PROBES)},
+        only={
+            **{task: (2 * n, 2 * n + 1) for n, task in enumerate(PROBES)},
+            "top_constituents": (),
+        },
         by_hand="SentEval's data/probing holds the originals; top_constituents is only there.",
         notes="The published counts are SentEval's; X-Probe has no training split, and 4,998 rows "
         "in each split of sentence_length.",
@@ -216,7 +218,6 @@ TASKS = (
         section="thesis 5.7.2",
         builder="probing:Punctuation",
         by_hand="it is made from your text, a sentence a line or the first column of a TSV.",
-        may_share=False,
     ),
     Source(
         name="article_gender",
@@ -233,7 +234,6 @@ TASKS = (
         section="thesis 5.7.2",
         builder="probing:ArticleGender",
         by_hand="it is made from your text, a sentence a line or a column of a TSV.",
-        may_share=False,
     ),
     Source(
         name="tatoeba",
@@ -300,7 +300,7 @@ TASKS = (
         builder="transfer:Xnli",
         folders=("xnli", "XNLI-1.0"),
         files=(Remote("XNLI-1.0.zip", "https://dl.fbaipublicfiles.com/XNLI/XNLI-1.0.zip"),),
-        notes="XTREME's folder has no test labels.",
+        notes="XTREME's files of the test split have no labels and are not read.",
     ),
     Source(
         name="wmt_da",
@@ -327,6 +327,7 @@ TASKS = (
             for year in ("15", "16")
             for pair in DA_PAIRS
         ),
+        notes="2016 had Romanian and Turkish too; they are not in this collection.",
         only={
             f"newstest20{year}.{pair}": (row * len(DA_PAIRS) + column,)
             for row, year in enumerate(("15", "16"))
@@ -346,7 +347,6 @@ TASKS = (
         builder="syntax:Treebank",
         folders=("nltk/corpora/treebank.zip", "nltk/corpora/treebank", "treebank"),
         files=(Remote("treebank.zip", github(*_NLTK, "packages/corpora/treebank.zip")),),
-        may_share=False,
     ),
     Source(
         name="gum",
@@ -366,7 +366,6 @@ TASKS = (
                 "72ce5ac14978a324c2fd18d49484e65292cbe316.zip",
             ),
         ),
-        may_share=False,
     ),
     Source(
         name="ewt",

@@ -60,7 +60,6 @@ TRAINING = (
         only={"50m": (0,), "5m": (1,)},
         by_hand="the author's page links para-nmt-50m.zip (para-nmt-50m.txt inside) on Google "
         "Drive.",
-        may_share=False,
     ),
     Source(
         name="ppdb",
@@ -113,7 +112,7 @@ TRAINING = (
         summary="Simple English Wikipedia sentences aligned with English Wikipedia.",
         configs={
             "v2": {"train": 167_689},
-            "v1": {"train": 124_000, "validation": 12_000, "test": 1_300},
+            "v1": {"train": None, "validation": None, "test": None},
         },
         row_type="pair",
         homepage="https://cs.pomona.edu/~dkauchak/simplification/",
@@ -122,6 +121,7 @@ TRAINING = (
         "Task. ACL.",
         section="Revisiting Recurrent Networks 2017, section 4",
         builder="paraphrase:SimpWiki",
+        notes="Of v1 the authors give rounded figures: 124,000, 12,000 and 1,300.",
         folders=("simpwiki", "sentence-aligned.v2", "data.v1.split"),
         files=(
             Remote(
@@ -147,7 +147,6 @@ TRAINING = (
         section="thesis 5.6.2 (5 to 100 tokens a side)",
         builder="bitext:Bitext",
         by_hand="it is your own text.",
-        may_share=False,
     ),
     _opus(
         "opensubtitles2018",
@@ -169,7 +168,14 @@ TRAINING = (
     _opus("tanzil", "Tanzil", "v1", "non-commercial (Tanzil terms)", "thesis 5.13.1", _OPUS),
     _opus("multiun", "MultiUN", "v1", "none stated", "thesis 5.13.1", _OPUS),
     _opus("setimes", "SETIMES", "v2", "CC BY-SA", "thesis 7.4.1", _OPUS),
-    _opus("news_commentary", "News-Commentary", "v16", "none stated", "thesis 7.4.1", _OPUS),
+    _opus(
+        "news_commentary",
+        "News-Commentary",
+        "v16",
+        "none stated",
+        "thesis 7.4.1 (v13 of WMT 2018; OPUS has later versions)",
+        _OPUS,
+    ),
     Source(
         name="czeng",
         summary="CzEng 1.6, the Czech-English corpus that ParaNMT back-translates.",
@@ -183,7 +189,6 @@ TRAINING = (
         builder="bitext:CzEng",
         folders=("czeng", "czeng16", "data-plaintext-format"),
         by_hand="register at ufal.mff.cuni.cz/czeng and unpack data-plaintext-format.*.tar.",
-        may_share=False,
     ),
     Source(
         name="gigaword",
@@ -199,7 +204,6 @@ TRAINING = (
         files=(
             Remote("training-giga-fren.tar", "https://www.statmt.org/wmt10/training-giga-fren.tar"),
         ),
-        may_share=False,
     ),
     Source(
         name="multi30k",
@@ -251,6 +255,5 @@ TRAINING = (
             "en-fr": tuple(range(10)),
             "en-cs": (*range(6), 10, 11),
         },
-        may_share=False,
     ),
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 BINS = 10
+REMEMBERED = 2_000_000
 
 
 def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,11 +22,13 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
     Returns:
         `rows`; `words` by text column (mean, shortest, longest; white space); `repeated_rows`
         with the same texts as one before; of a scored corpus `score` (mean, low, high and a
-        histogram of ten equal bins); of a classified one `labels`.
+        histogram of ten equal bins); of a classified one `labels`. Repeats and the histogram are
+        those of the first 2,000,000 rows, so that memory stays bounded.
     """
     texts = [name for name in features if _is_text(name, features)]
     lengths = {name: _Running() for name in texts}
-    scores: list[float] = []
+    scores = array("d")
+    running = _Running()
     labels: Counter[str] = Counter()
     seen: set[int] = set()
     count = repeated = 0
@@ -34,9 +38,12 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
             lengths[name].add(len((row[name] or "").split()))
         key = hash(tuple(row[name] for name in texts))
         repeated += key in seen
-        seen.add(key)
+        if len(seen) < REMEMBERED:
+            seen.add(key)
         if row.get("score") is not None and math.isfinite(row["score"]):
-            scores.append(row["score"])
+            running.add(row["score"])
+            if len(scores) < REMEMBERED:
+                scores.append(row["score"])
         if "label" in row:
             label = row["label"]
             named = getattr(features["label"], "names", None)
@@ -49,7 +56,7 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
         "words": {name: running.summary() for name, running in lengths.items()},
     }
     if scores:
-        result["score"] = _histogram(scores)
+        result["score"] = {**running.bounds(), "histogram": _histogram(scores)}
     if labels:
         result["labels"] = dict(labels.most_common())
     return result
@@ -61,28 +68,36 @@ def _is_text(name: str, features: Mapping[str, Any]) -> bool:
     return is_string and name not in about | {"tree", "article"}
 
 
-def _histogram(scores: list[float]) -> dict[str, Any]:
+def _histogram(scores: array[float]) -> list[int]:
     low, high = min(scores), max(scores)
     width = (high - low) / BINS or 1.0
     counts = [0] * BINS
     for score in scores:
         counts[min(int((score - low) / width), BINS - 1)] += 1
-    mean = math.fsum(scores) / len(scores)
-    return {"mean": round(mean, 4), "low": low, "high": high, "histogram": counts}
+    return counts
 
 
 class _Running:
     """Mean, least and most of numbers seen one by one."""
 
     def __init__(self) -> None:
-        self.count, self.total, self.least, self.most = 0, 0, 0, 0
+        self.count, self.total = 0, 0.0
+        self.least = self.most = 0.0
 
-    def add(self, value: int) -> None:
-        self.least = value if not self.count else min(self.least, value)
-        self.most = max(self.most, value)
+    def add(self, value: float) -> None:
+        self.least = min(self.least, value) if self.count else value
+        self.most = max(self.most, value) if self.count else value
         self.count += 1
         self.total += value
 
-    def summary(self) -> dict[str, float]:
+    def bounds(self) -> dict[str, float]:
         mean = self.total / self.count if self.count else 0.0
-        return {"mean": round(mean, 2), "shortest": self.least, "longest": self.most}
+        return {"mean": round(mean, 4), "low": self.least, "high": self.most}
+
+    def summary(self) -> dict[str, float]:
+        known = self.bounds()
+        return {
+            "mean": round(known["mean"], 2),
+            "shortest": int(known["low"]),
+            "longest": int(known["high"]),
+        }

@@ -2,7 +2,8 @@
 
    A WordTable maps a word's bytes to its token ids. `scan` looks up the words of many texts,
    `mean` averages the rows of their ids; both run without the interpreter's lock. Words are added
-   between the two by one thread at a time. Words the table lacks are numbered and given back.
+   between the two by one thread at a time. Words the table lacks are numbered and given back; with
+   a Unigram model, those in ASCII are cut into pieces on the way, as sentencepiece cuts them.
 
    A word is a run of bytes above the space, but for DEL: white space and control characters of
    ASCII are spaces in the normalisation of `text/normalize.py`. Upper-case ASCII is lowered in
@@ -123,11 +124,174 @@ static int64_t map_add(Map *map, const char *bytes, size_t length, uint64_t hash
     return (int64_t)map->count++;
 }
 
+/* ---- a Unigram model: pieces in a trie, with their scores ---- */
+
+#define UNKNOWN_ID 1
+#define UNKNOWN_PENALTY 10.0f
+#define NO_PIECE (-1)
+
+typedef struct {
+    uint64_t *edges; /* node << 8 | byte, plus one; 0 for none */
+    uint32_t *children;
+    size_t edge_count, mask;
+    int32_t *pieces; /* of each node */
+    size_t nodes, capacity;
+    const float *scores;
+    float *scores_held;
+    float unknown_score;
+    int32_t mark; /* the piece that is the space mark alone */
+    int keep_unknown;
+} Unigram;
+
+static const char SPACE_MARK[] = "\xE2\x96\x81";
+
+static void unigram_free(Unigram *model) {
+    free(model->edges);
+    free(model->children);
+    free(model->pieces);
+    free(model->scores_held);
+    memset(model, 0, sizeof *model);
+}
+
+static size_t edge_slot(const Unigram *model, uint64_t edge) {
+    uint64_t hash = edge * 0x9E3779B97F4A7C15u;
+    size_t slot = (hash ^ (hash >> 32)) & model->mask;
+    while (model->edges[slot] && model->edges[slot] != edge) slot = (slot + 1) & model->mask;
+    return slot;
+}
+
+/* The child of a node, or 0, which is the root and nobody's child. */
+static uint32_t child_of(const Unigram *model, uint32_t node, unsigned char byte) {
+    size_t slot = edge_slot(model, ((uint64_t)node << 8 | byte) + 1);
+    return model->edges[slot] ? model->children[slot] : 0;
+}
+
+static int add_node(Unigram *model) {
+    if (reserve((void **)&model->pieces, &model->capacity, model->nodes + 1, sizeof(int32_t)))
+        return -1;
+    model->pieces[model->nodes++] = NO_PIECE;
+    return 0;
+}
+
+static int add_edge(Unigram *model, uint32_t node, unsigned char byte) {
+    if (!model->edges || model->edge_count * 2 >= model->mask) {
+        size_t wanted = model->edges ? (model->mask + 1) * 2 : 1024, old = model->mask + 1;
+        uint64_t *edges = model->edges;
+        uint32_t *children = model->children;
+        model->edges = calloc(wanted, sizeof *model->edges);
+        model->children = malloc(wanted * sizeof *model->children);
+        model->mask = wanted - 1;
+        for (size_t i = 0; edges && model->edges && model->children && i < old; i++)
+            if (edges[i]) {
+                size_t slot = edge_slot(model, edges[i]);
+                model->edges[slot] = edges[i];
+                model->children[slot] = children[i];
+            }
+        free(edges);
+        free(children);
+        if (!model->edges || !model->children) return -1;
+    }
+    uint64_t edge = ((uint64_t)node << 8 | byte) + 1;
+    size_t slot = edge_slot(model, edge);
+    model->edges[slot] = edge;
+    model->children[slot] = (uint32_t)model->nodes;
+    model->edge_count++;
+    return add_node(model);
+}
+
+static int add_piece(Unigram *model, const char *bytes, size_t length, int32_t piece) {
+    uint32_t node = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        uint32_t child = model->edges ? child_of(model, node, byte) : 0;
+        if (!child) {
+            child = (uint32_t)model->nodes;
+            if (add_edge(model, node, byte)) return -1;
+        }
+        node = child;
+    }
+    model->pieces[node] = piece;
+    return 0;
+}
+
+typedef struct {
+    float score;
+    int32_t piece; /* that ends here on the best path; NO_PIECE before any does */
+    uint32_t start;
+} Step;
+
+typedef struct {
+    Step *steps;
+    size_t steps_capacity;
+    char *text;
+    size_t text_capacity;
+    int32_t *ids;
+    size_t count, capacity;
+} Pieces;
+
+/* Append the ids of an ASCII word: the path of the best sum of scores; of equal ones that whose
+   last piece starts first, as in sentencepiece. */
+static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size_t length) {
+    size_t size = length + 3;
+    if (size >= UINT32_MAX ||
+        reserve((void **)&pieces->text, &pieces->text_capacity, size, 1) ||
+        reserve((void **)&pieces->steps, &pieces->steps_capacity, size + 1, sizeof(Step)))
+        return -1;
+    memcpy(pieces->text, SPACE_MARK, 3);
+    memcpy(pieces->text + 3, word, length);
+    Step *steps = pieces->steps;
+    for (size_t i = 0; i <= size; i++) steps[i] = (Step){0, NO_PIECE, 0};
+    for (size_t start = 0; start < size; start += start ? 1 : 3) {
+        size_t character = start ? start + 1 : 3;
+        int has_character = 0;
+        uint32_t node = 0;
+        for (size_t end = start; end < size;) {
+            node = child_of(model, node, (unsigned char)pieces->text[end++]);
+            if (!node) break;
+            int32_t piece = model->pieces[node];
+            if (piece == NO_PIECE) continue;
+            float score = steps[start].score + model->scores[piece];
+            if (steps[end].piece == NO_PIECE || score > steps[end].score)
+                steps[end] = (Step){score, piece, (uint32_t)start};
+            has_character |= end == character;
+        }
+        if (!has_character) {
+            float score = steps[start].score + model->unknown_score;
+            if (steps[character].piece == NO_PIECE || score > steps[character].score)
+                steps[character] = (Step){score, UNKNOWN_ID, (uint32_t)start};
+        }
+    }
+    size_t first = pieces->count;
+    for (size_t end = size; end > 0; end = steps[end].start) {
+        int32_t piece = steps[end].piece;
+        int is_again = pieces->count > first && pieces->ids[pieces->count - 1] == UNKNOWN_ID;
+        if (piece == UNKNOWN_ID && is_again) continue; /* a run of unknown characters is one */
+        if (reserve((void **)&pieces->ids, &pieces->capacity, pieces->count + 1, sizeof(int32_t)))
+            return -1;
+        pieces->ids[pieces->count++] = piece;
+    }
+    int32_t *ids = pieces->ids + first;
+    size_t count = pieces->count - first, kept = 0;
+    for (size_t i = 0; i < count / 2; i++) {
+        int32_t other = ids[i];
+        ids[i] = ids[count - 1 - i];
+        ids[count - 1 - i] = other;
+    }
+    if (model->keep_unknown) return 0;
+    for (size_t i = 0; i < count; i++) { /* and a bare mark before one goes with it */
+        int is_bare = ids[i] == model->mark && i + 1 < count && ids[i + 1] == UNKNOWN_ID;
+        if (ids[i] != UNKNOWN_ID && !is_bare) ids[kept++] = ids[i];
+    }
+    pieces->count = first + kept;
+    return 0;
+}
+
 /* ---- the table ---- */
 
 typedef struct {
     PyObject_HEAD
     Map words;
+    Unigram model;
     size_t *starts; /* of each word's ids, and one past the last */
     size_t starts_capacity;
     int32_t *ids;
@@ -155,6 +319,7 @@ static void table_free(PyObject *object) {
     WordTable *self = (WordTable *)object;
     PyTypeObject *type = Py_TYPE(object);
     map_free(&self->words);
+    unigram_free(&self->model);
     free(self->starts);
     free(self->ids);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -233,15 +398,84 @@ done:
     return result;
 }
 
+PyDoc_STRVAR(cut_doc,
+             "cut_with(pieces, scores, keep_unknown): a Unigram model, for words in ASCII. pieces "
+             "by id, '' for those that text cannot give; scores float32.");
+
+static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
+    WordTable *self = (WordTable *)object;
+    PyObject *pieces, *scores_object;
+    int keep_unknown;
+    if (!PyArg_ParseTuple(arguments, "O!Op", &PyList_Type, &pieces, &scores_object, &keep_unknown))
+        return NULL;
+    Py_buffer view;
+    if (get_items(scores_object, &view, 4, 0, "scores")) return NULL;
+    Unigram model = {0};
+    Py_ssize_t count = PyList_Size(pieces);
+    const float *scores = view.buf;
+    float lowest = 0;
+    int failed = 1;
+    model.mark = NO_PIECE;
+    model.keep_unknown = keep_unknown;
+    if (view.len / 4 != count) {
+        PyErr_SetString(PyExc_ValueError, "scores must be as many as pieces");
+        goto done;
+    }
+    model.scores = model.scores_held = malloc((size_t)view.len + 4);
+    if (!model.scores || add_node(&model) || add_edge(&model, 0, 0)) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    memcpy(model.scores_held, scores, (size_t)view.len);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t length;
+        const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(pieces, i), &length);
+        if (!bytes) goto done;
+        if (!length) continue;
+        if (scores[i] < lowest) lowest = scores[i];
+        if (length == 3 && !memcmp(bytes, SPACE_MARK, 3)) model.mark = (int32_t)i;
+        if (add_piece(&model, bytes, (size_t)length, (int32_t)i)) {
+            PyErr_NoMemory();
+            goto done;
+        }
+    }
+    model.unknown_score = lowest - UNKNOWN_PENALTY;
+    unigram_free(&self->model);
+    self->model = model;
+    failed = 0;
+done:
+    PyBuffer_Release(&view);
+    if (failed) {
+        unigram_free(&model);
+        return NULL;
+    }
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
 /* ---- scan ---- */
 
 typedef struct {
     int32_t *words; /* number in the table, or minus one minus the number of a missing word */
     size_t count, capacity;
     Map missing;
+    int32_t *counts; /* of the ids of each missing word; -1 for one that is not cut here */
+    size_t counts_capacity;
+    Pieces pieces;
     char *word;
     size_t word_capacity;
 } Scan;
+
+static int64_t add_missing(const WordTable *self, Scan *scan, const char *word, size_t size,
+                           uint64_t hash, int is_ascii) {
+    size_t number = scan->missing.count, before = scan->pieces.count;
+    int is_cut = is_ascii && self->model.nodes;
+    if (reserve((void **)&scan->counts, &scan->counts_capacity, number + 1, sizeof(int32_t)) ||
+        (is_cut && cut_word(&self->model, &scan->pieces, word, size)))
+        return -1;
+    scan->counts[number] = is_cut ? (int32_t)(scan->pieces.count - before) : -1;
+    return map_add(&scan->missing, word, size, hash);
+}
 
 static int scan_text(const WordTable *self, Scan *scan, const unsigned char *text, size_t length) {
     size_t at = 0;
@@ -265,7 +499,7 @@ static int scan_text(const WordTable *self, Scan *scan, const unsigned char *tex
         int64_t number = map_find(&self->words, word, size, hash);
         if (number < 0) {
             int64_t missing = map_find(&scan->missing, word, size, hash);
-            if (missing < 0) missing = map_add(&scan->missing, word, size, hash);
+            if (missing < 0) missing = add_missing(self, scan, word, size, hash, seen < 128);
             if (missing < 0) return -1;
             number = -1 - missing;
         }
@@ -276,26 +510,34 @@ static int scan_text(const WordTable *self, Scan *scan, const unsigned char *tex
     return 0;
 }
 
+static PyObject *as_bytes(const void *items, size_t count, size_t size) {
+    return PyBytes_FromStringAndSize(count ? (const char *)items : "", (Py_ssize_t)(count * size));
+}
+
 PyDoc_STRVAR(scan_doc,
-             "scan(texts, start, stop) -> (words int32, ends int64, missing): the words of texts, "
-             "all together, where each text's end, and the distinct words that the table lacks, "
-             "which are numbered -1, -2, ... among the words.");
+             "scan(texts, start, stop) -> (words int32, ends int64, missing, counts int32, ids "
+             "int32): the words of texts, all together; where each text's end; the distinct words "
+             "that the table lacks, numbered -1, -2, ... among the words; and how many of ids are "
+             "each one's, -1 for a word that was not cut here.");
 
 static PyObject *table_scan(PyObject *object, PyObject *arguments) {
     WordTable *self = (WordTable *)object;
     PyObject *given, *texts, *result = NULL;
     Py_ssize_t start, stop;
     if (!PyArg_ParseTuple(arguments, "Onn", &given, &start, &stop)) return NULL;
-    texts = PySequence_GetSlice(given, start, stop); /* keeps the strings alive */
+    PyObject *slice = PySequence_GetSlice(given, start, stop);
+    if (!slice) return NULL;
+    texts = PySequence_List(slice); /* keeps the strings alive */
+    Py_DECREF(slice);
     if (!texts) return NULL;
-    Py_ssize_t count = PySequence_Size(texts);
+    Py_ssize_t count = PyList_Size(texts);
     Scan scan = {0};
     const char **bytes = malloc(((size_t)count + 1) * sizeof *bytes);
     size_t *sizes = malloc(((size_t)count + 1) * sizeof *sizes);
     int64_t *ends = malloc(((size_t)count + 1) * sizeof *ends);
     int failed = !bytes || !sizes || !ends;
     for (Py_ssize_t i = 0; !failed && i < count; i++) {
-        PyObject *text = PySequence_GetItem(texts, i);
+        PyObject *text = PyList_GetItem(texts, i); /* the list's own */
         if (!text) goto done;
         if (!PyUnicode_Check(text)) {
             PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(text), "__name__");
@@ -303,12 +545,10 @@ static PyObject *table_scan(PyObject *object, PyObject *arguments) {
                 PyErr_Format(PyExc_TypeError, "texts[%zd] must be a string, got %U", start + i,
                              name);
             Py_XDECREF(name);
-            Py_DECREF(text);
             goto done;
         }
         Py_ssize_t length;
         bytes[i] = PyUnicode_AsUTF8AndSize(text, &length);
-        Py_DECREF(text); /* the slice holds it */
         if (!bytes[i]) goto done;
         sizes[i] = (size_t)length;
     }
@@ -331,13 +571,19 @@ static PyObject *table_scan(PyObject *object, PyObject *arguments) {
         else PyList_SetItem(missing, (Py_ssize_t)i, word);
     }
     if (missing)
-        result = Py_BuildValue("(y#y#N)", (char *)scan.words,
-                               (Py_ssize_t)(scan.count * sizeof(int32_t)), (char *)ends,
-                               (Py_ssize_t)((size_t)count * sizeof(int64_t)), missing);
+        result = Py_BuildValue(
+            "(NNNNN)", as_bytes(scan.words, scan.count, sizeof(int32_t)),
+            as_bytes(ends, (size_t)count, sizeof(int64_t)), missing,
+            as_bytes(scan.counts, scan.missing.count, sizeof(int32_t)),
+            as_bytes(scan.pieces.ids, scan.pieces.count, sizeof(int32_t)));
 done:
     map_free(&scan.missing);
     free(scan.words);
     free(scan.word);
+    free(scan.counts);
+    free(scan.pieces.steps);
+    free(scan.pieces.text);
+    free(scan.pieces.ids);
     free(bytes);
     free(sizes);
     free(ends);
@@ -468,6 +714,8 @@ static PyObject *table_mean(PyObject *object, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS
     for (size_t i = 0; i < word_count && !wrong; i++)
         wrong = words[i] >= 0 ? (size_t)words[i] >= known : (size_t)(-1 - words[i]) >= missing;
+    for (size_t i = 0; i < texts && !wrong; i++)
+        wrong = ends[i] < (i ? ends[i - 1] : 0) || (size_t)ends[i] > word_count;
     for (size_t i = 0; i < missing && !wrong; i++)
         wrong = missing_ends[i] < (i ? missing_ends[i - 1] : 0) ||
                 (size_t)missing_ends[i] > (size_t)views[3].len / 4;
@@ -520,6 +768,7 @@ done:
 
 static PyMethodDef methods[] = {
     {"add", table_add, METH_VARARGS, add_doc},
+    {"cut_with", table_cut_with, METH_VARARGS, cut_doc},
     {"scan", table_scan, METH_VARARGS, scan_doc},
     {"mean", table_mean, METH_VARARGS, mean_doc},
     {NULL, NULL, 0, NULL},

@@ -30,8 +30,17 @@ TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "ngrams.json", "paraphrasti
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 
-def save_directory(model: SentenceEncoderModel, tokenizer: TextTokenizer, directory: Path) -> None:
+def save_directory(
+    model: SentenceEncoderModel,
+    tokenizer: TextTokenizer,
+    directory: Path,
+    *,
+    precision: str = "float32",
+) -> None:
     """Write a finished model directory; weights last, so that a directory with weights is whole.
+
+    Weights of another precision take less room; every loader of this package and transformers
+    reads them as float32, stock sentence-transformers keeps them as they are.
 
     Raises:
         OSError: The disk is full or the directory cannot be written.
@@ -49,7 +58,11 @@ def save_directory(model: SentenceEncoderModel, tokenizer: TextTokenizer, direct
     )
     partial = directory / "model.part"
     with _no_progress_bar():
-        model.save_pretrained(partial)
+        weights = {
+            name: weight.to(getattr(torch, precision))
+            for name, weight in model.state_dict().items()
+        }
+        model.save_pretrained(partial, state_dict=weights)
     for path in sorted(partial.iterdir(), key=lambda path: path.suffix == ".safetensors"):
         path.replace(directory / path.name)
     partial.rmdir()

@@ -15,6 +15,9 @@ from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
 
+DEFAULT_MODEL = "english"
+ASSETS = Path(__file__).parents[1] / "assets"
+
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
@@ -42,8 +45,10 @@ class SentenceEncoder:
         self._static = StaticEncoder(tokenizer) if is_mean and serves(tokenizer) else None
 
     @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str]) -> SentenceEncoder:
-        """Load a model directory, or a Hub repository, written by this package.
+    def from_pretrained(cls, name: str | os.PathLike[str] = DEFAULT_MODEL) -> SentenceEncoder:
+        """Load a model directory, a Hub repository written by this package, or a packaged model.
+
+        Without a name it is the packaged English model, which needs no download.
 
         An averaging model is ready without torch, which is imported when `model` is asked for.
 
@@ -115,6 +120,7 @@ class SentenceEncoder:
             return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
         if self._static is not None and not apart and (table := self._rows()) is not None:
             return self._static.encode(texts, table, normalize=normalize, progress=progress)
+        texts = texts if isinstance(texts, (list, tuple)) else list(texts)
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
@@ -172,9 +178,28 @@ def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.asarray((unit_length(first) * unit_length(second)).sum(-1))
 
 
+def packaged_model(name: str = DEFAULT_MODEL) -> Path:
+    """The folder of a model that comes with this package, for any loader.
+
+    Raises:
+        ModelError: There is none of that name.
+
+    Example:
+        >>> from transformers import AutoModel
+        >>> AutoModel.from_pretrained(packaged_model("english"))  # doctest: +SKIP
+    """
+    folder = ASSETS / name
+    if not (folder / "config.json").is_file():
+        known = sorted(path.name for path in ASSETS.iterdir() if (path / "config.json").is_file())
+        raise ModelError(f"no model {name!r} comes with the package; there is {', '.join(known)}")
+    return folder
+
+
 def _local_directory(name: str | os.PathLike[str]) -> Path:
     if os.path.isdir(name):
         return Path(name)
+    if isinstance(name, str) and (ASSETS / name / "config.json").is_file():
+        return ASSETS / name
     if os.path.exists(name) or len(Path(name).parts) > 2 or os.path.isabs(name):
         raise ModelError(f"{name} is no model directory; give the --output of `paraphrastic train`")
     from huggingface_hub import snapshot_download

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -37,7 +38,7 @@ FEW_TEXTS = 256  # not worth a second thread
 LONGEST_WORD = 48  # characters; longer ones are mostly links, or sentences of Chinese
 MOST_WORDS = 1_000_000
 
-Block = tuple[bytes, bytes, "Ragged"]
+Scan = tuple[bytes, bytes, list[str], Ragged]
 
 
 def serves(tokenizer: object) -> bool:
@@ -108,6 +109,9 @@ class StaticEncoder:
         self._threads = num_threads if num_threads > 0 else (os.cpu_count() or 1)
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+        self._has_pieces = False
+        self._process = os.getpid()
+        _ENCODERS.add(self)
 
     def __getstate__(self) -> dict[str, object]:
         """A copy in another process starts without remembered words."""
@@ -138,6 +142,8 @@ class StaticEncoder:
         Raises:
             TypeError: If `texts` holds anything but strings.
         """
+        if not isinstance(texts, (list, tuple)):
+            texts = list(texts)
         output = np.empty((len(texts), table.shape[1]), np.float32)
         with self._lock:
             step = TEXTS_AT_A_TIME * self._threads
@@ -167,39 +173,61 @@ class StaticEncoder:
         output: np.ndarray,
         normalize: bool,
     ) -> None:
-        threads = self._threads if stop - start > FEW_TEXTS else 1
+        threads = 1
+        if stop - start > FEW_TEXTS:
+            threads = self._threads
+            self._learn_pieces()
         cuts = np.linspace(start, stop, threads + 1).astype(int).tolist()
         parts = list(pairwise(cuts))
-        scans = self._map(lambda part: self._scan(texts, *part), parts)
-        blocks: list[Block] = [self._resolve(scan) for scan in scans]
+        scans: list[Scan] = self._map(lambda part: self._scan(texts, *part), parts)
 
         def average(number: int) -> None:
-            words, ends, missing = blocks[number]
+            words, ends, _, ids = scans[number]
             rows = output[parts[number][0] : parts[number][1]]
-            self._words.mean(words, ends, missing.offsets[1:], missing.ids, table, rows, normalize)
+            self._words.mean(words, ends, ids.offsets[1:], ids.ids, table, rows, normalize)
 
         self._map(average, range(threads))
-        for (_, _, missing), (_, _, words) in zip(blocks, scans, strict=True):
-            if words:
-                self._remember(words, missing)
+        for _, _, missing, ids in scans:
+            if missing:
+                self._remember(missing, ids)
 
     def _map(self, function, items):  # type: ignore[no-untyped-def]
         if len(items) == 1:
             return [function(items[0])]
-        if self._pool is None:
+        if self._pool is None or self._process != os.getpid():  # a fork has no threads
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
+            self._process = os.getpid()
         return list(self._pool.map(function, items))
 
-    def _scan(self, texts: Sequence[str], start: int, stop: int) -> tuple[bytes, bytes, list[str]]:
+    def _scan(self, texts: Sequence[str], start: int, stop: int) -> Scan:
+        """The words of some texts, and the ids of those the table lacks."""
         try:
-            return self._words.scan(texts, start, stop)
+            words, ends, missing, cut, ids = self._words.scan(texts, start, stop)
         except UnicodeEncodeError:  # lone surrogates
-            cleaned = [valid_unicode(text) for text in texts[start:stop]]
-            return self._words.scan(cleaned, 0, stop - start)
+            texts = [valid_unicode(text) for text in texts[start:stop]]
+            words, ends, missing, cut, ids = self._words.scan(texts, 0, stop - start)
+        if not missing:
+            return words, ends, missing, NOTHING
+        counts, known = np.frombuffer(cut, np.int32), np.frombuffer(ids, np.int32)
+        if (counts >= 0).all():
+            return words, ends, missing, Ragged(known, _offsets(counts))
+        asked = counts < 0
+        answer = self._tokenizer.encode_batch(
+            [word for word, is_asked in zip(missing, asked.tolist(), strict=True) if is_asked]
+        )
+        counts = counts.copy()
+        counts[asked] = np.diff(answer.offsets)
+        offsets, is_answer = _offsets(counts), np.repeat(asked, counts)
+        all_ids = np.empty(offsets[-1], np.int32)
+        all_ids[is_answer], all_ids[~is_answer] = answer.ids, known
+        return words, ends, missing, Ragged(all_ids, offsets)
 
-    def _resolve(self, scan: tuple[bytes, bytes, list[str]]) -> Block:
-        words, ends, missing = scan
-        return words, ends, self._tokenizer.encode_batch(missing) if missing else NOTHING
+    def _learn_pieces(self) -> None:
+        """Give the table the tokenizer's pieces, once there is enough text to be worth it."""
+        unigram = getattr(self._tokenizer, "unigram", None)
+        if not self._has_pieces and unigram is not None:
+            self._words.cut_with(*unigram())
+        self._has_pieces = True
 
     def _remember(self, words: list[str], ids: Ragged) -> None:
         if len(self._words) + len(words) > MOST_WORDS:
@@ -214,3 +242,18 @@ class StaticEncoder:
 
 
 NOTHING = Ragged(np.empty(0, np.int32), np.zeros(1, np.int64))
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held a lock; here it does not run."""
+    for encoder in _ENCODERS:
+        encoder._lock = threading.Lock()
+
+
+_ENCODERS: weakref.WeakSet[StaticEncoder] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _offsets(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

@@ -26,7 +26,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.files import write_bytes, write_json, write_tokenizer
-from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, normalize
+from paraphrastic_hf.text.normalize import APART_PLANE, SPACE_MARK, build_normalizer, normalize
 from paraphrastic_hf.text.ragged import Ragged
 
 PAD_ID, UNKNOWN_ID = 0, 1
@@ -149,6 +149,34 @@ class SubwordTokenizer:
         # text.
         is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
         return ids.where(~(is_unknown | is_bare_mark))
+
+    def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
+        """This tokenizer without the pieces of languages that `keep_apart` moved, and the ids, in
+        order, that are left."""
+        proto = ModelProto.FromString(self._model)
+        kept = [
+            number
+            for number, piece in enumerate(proto.pieces)
+            if not any(ord(character) >= APART_PLANE for character in piece.piece)
+        ]
+        pieces = [proto.pieces[number] for number in kept]
+        smaller = ModelProto.FromString(self._model)
+        del smaller.pieces[:]
+        smaller.pieces.extend(pieces)
+        smaller.trainer_spec.vocab_size = len(pieces)
+        tokenizer = SubwordTokenizer(
+            smaller.SerializeToString(), lowercase=self.lowercase, keep_unknown=self.keep_unknown
+        )
+        return tokenizer, np.array(kept)
+
+    def unigram(self) -> tuple[list[str], np.ndarray, bool]:
+        """What a Unigram model is made of: pieces by id, '' for those that no text gives; their
+        scores, float32; and whether unknown characters keep their id."""
+        ids = list(range(self.vocab_size))
+        pieces = self._processor.id_to_piece(ids)
+        special = zip(self._processor.is_control(ids), self._processor.is_unknown(ids), strict=True)
+        pieces = ["" if any(kinds) else p for p, kinds in zip(pieces, special, strict=True)]
+        return pieces, np.array(self._processor.get_score(ids), np.float32), self.keep_unknown
 
     def tokens(self) -> list[str]:
         """The piece of every id."""

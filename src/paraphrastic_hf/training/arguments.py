@@ -31,6 +31,11 @@ class DatasetArguments:
     )
     options: dict[str, Any] = argument({}, help="options of the corpus, such as min_score")
 
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        """A corpus given as its name alone."""
+        return {"name": str(value)}
+
 
 @dataclass(frozen=True)
 class SourceArguments:
@@ -174,6 +179,24 @@ class TrainingArguments:
 
 
 @dataclass(frozen=True)
+class FinishArguments:
+    """What is done to a trained table before it is saved."""
+
+    whiten: float = argument(
+        0.0, help="partial whitening: axes are scaled by their eigenvalue to the minus this, 0-0.5"
+    )
+    sample: int = argument(60_000, help="training sentences the axes are taken from")
+    dimension: int | None = argument(None, help="leading axes kept")
+    drop_apart: bool = argument(False, help="drop the pieces of the languages kept apart")
+    significant_bits: int | None = argument(
+        None, help="binary digits kept of every number, so that files compress; 8 is nearly free"
+    )
+    precision: str = argument(
+        "float32", help="of the saved weights", choices=("float32", "float16")
+    )
+
+
+@dataclass(frozen=True)
 class RunArguments:
     """Checkpoints, logs and model selection."""
 
@@ -196,6 +219,9 @@ class Recipe:
     tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
     model: ModelArguments = argument(ModelArguments(), help="the encoder")
     training: TrainingArguments = argument(TrainingArguments(), help="the objective")
+    finish: FinishArguments = argument(
+        FinishArguments(), help="what is done to the trained table before it is saved"
+    )
     run: RunArguments = argument(RunArguments(), help="checkpoints, logs and model selection")
     seed: int = argument(1, help="of everything random")
 
@@ -275,6 +301,20 @@ class Recipe:
                 0,
                 "at least 1",
             ),
+            (0 <= self.finish.whiten <= 1, "finish.whiten", self.finish.whiten, "from 0 to 1"),
+            (
+                self.finish.significant_bits is None or self.finish.significant_bits >= 2,
+                "finish.significant_bits",
+                self.finish.significant_bits,
+                "at least 2",
+            ),
+            (
+                self.finish.dimension is None
+                or 1 <= self.finish.dimension <= self.model.hidden_size,
+                "finish.dimension",
+                self.finish.dimension,
+                "from 1 to model.hidden_size",
+            ),
             (
                 self.run.keep_checkpoints >= 1,
                 "run.keep_checkpoints",
@@ -310,7 +350,7 @@ class Recipe:
                 (source.path is None) != (source.dataset is None),
                 "data.sources",
                 source.path,
-                "each a path or a dataset, not both",
+                "each either a path or a dataset",
             )
             for source in self.data.sources
         ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
@@ -27,6 +27,7 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.arguments import (
+    DatasetArguments,
     Recipe,
     SourceArguments,
     TokenizerArguments,
@@ -60,6 +61,7 @@ class PairCorpus:
         names: Path of each source.
         weights: Times a pair of each source is seen an epoch.
         swaps: Whether each source's sides are swapped at random.
+        languages: Names of the languages, by number.
     """
 
     sentences: Ragged
@@ -69,6 +71,7 @@ class PairCorpus:
     names: list[str]
     weights: list[float]
     swaps: list[bool]
+    languages: list[str]
 
     def __len__(self) -> int:
         return len(self.source)
@@ -142,6 +145,22 @@ def read_sources(
         )
         found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer)))
     return found
+
+
+def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
+    """Refuse a corpus, configuration, split, option or folder that is not there; reads no row.
+
+    Raises:
+        DataError: One is not.
+    """
+    folder = dataset_folder(dataset, data_root)
+    corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
+    splits = find_source(dataset.name).configs.get(corpus.config.name)
+    if splits is not None and dataset.split not in splits:
+        raise DataError(
+            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}; set split to "
+            f"{' or '.join(splits)}"
+        )
 
 
 def _open_source(
@@ -274,6 +293,7 @@ def build_corpus(
         "names": [item.source.name for item in sources],
         "weights": [item.source.weight for item in sources],
         "swaps": [item.source.swap for item in sources],
+        "languages": languages,
     }
     partial = directory.with_name(directory.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
@@ -299,6 +319,7 @@ def load_corpus(directory: Path) -> PairCorpus:
         meta["names"],
         meta["weights"],
         meta["swaps"],
+        meta["languages"],
     )
 
 

@@ -37,17 +37,18 @@ from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.training.arguments import (
     DATA_ROOT_VARIABLE,
     Recipe,
-    dataset_folder,
     resolve_path,
 )
 from paraphrastic_hf.training.contrastive import ContrastiveTask
 from paraphrastic_hf.training.corpus import (
     PairCorpus,
     build_corpus,
+    check_dataset,
     load_corpus,
     read_sources,
     train_tokenizer,
 )
+from paraphrastic_hf.training.finish import finish
 from paraphrastic_hf.training.loop import Progress, TrainingLoop
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ def train(
         resolve_path(path, data_root)  # a wrong one is found before --overwrite removes anything
     for source in recipe.data.sources:
         if source.dataset is not None:
-            dataset_folder(source.dataset, data_root)
+            check_dataset(source.dataset, data_root)
     if is_main:
         _claim(output, recipe, overwrite)
     accelerator.wait_for_everyone()
@@ -277,8 +278,9 @@ def _finish(
     result: Progress,
     processes: int,
 ) -> None:
+    model, tokenizer = finish(model, tokenizer, corpus, recipe)
     try:
-        save_directory(model.to("cpu"), tokenizer, output)
+        save_directory(model.to("cpu"), tokenizer, output, precision=recipe.finish.precision)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"cannot write the finished model to {output}: {error}. Its last checkpoint is intact; "

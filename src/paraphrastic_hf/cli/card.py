@@ -1,0 +1,44 @@
+"""`paraphrastic card MODEL --evaluation results.json`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from paraphrastic_hf.errors import DataError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("model", help="folder that `paraphrastic train` wrote")
+    parser.add_argument("--evaluation", required=True, help="results.json of its evaluation")
+    parser.add_argument("--data-root", help="folder of its sources (default: PARAPHRASTIC_DATA)")
+    parser.add_argument("--command-line", required=True, help="the command that trained it")
+    parser.add_argument("--summary", required=True, help="one or two sentences about it")
+    parser.add_argument("--languages", nargs="+", default=["en"], help="codes (default: en)")
+    parser.add_argument("--licence", default="cc-by-sa-4.0", help="of the weights")
+    parser.epilog = (
+        "Writes README.md into the model's folder, with every source, its licence and checksum.\n"
+        "Refused if a source is not one that a released model may be trained on."
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the card and say where."""
+    from paraphrastic_hf.hub.cards import model_card, write_card
+
+    root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        raise DataError("say where the sources are with --data-root (or PARAPHRASTIC_DATA)")
+    text = model_card(
+        arguments.model,
+        data_root=root,
+        evaluation=arguments.evaluation,
+        command=arguments.command_line,
+        summary=arguments.summary,
+        languages=arguments.languages,
+        licence=arguments.licence,
+    )
+    write_card(arguments.model, text)
+    print(os.path.join(arguments.model, "README.md"))

@@ -1,0 +1,171 @@
+"""The card of a trained model: data with licences and checksums, the command, the scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from paraphrastic_hf.data.download import sha256_of
+from paraphrastic_hf.data.lines import table_rows
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.suites import PAPER_ROWS, YEARS
+from paraphrastic_hf.text.files import write_bytes
+
+RELEASABLE = ("open", "share-alike")
+TEMPLATE = """---
+{front}---
+
+# {title}
+
+{summary} {rows:,} sentencepiece entries, {dimension} dimensions: a sentence's vector is the mean of
+its pieces' rows (thesis, section 5.1.1), and similarity is the cosine of two vectors. {size:.1f} MB
+of weights, no attention, no GPU.
+
+## Use
+
+```python
+from paraphrastic_hf import SentenceEncoder, packaged_model
+
+encoder = SentenceEncoder.from_pretrained("{name}")
+encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
+
+from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
+SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])
+```
+
+## Training
+
+    {command}
+
+Seed {seed}; {pairs:,} pairs seen in {minutes:.0f} minutes on {threads} CPU thread(s). The recipe
+lies beside this card. Settings were chosen on STS-B dev and STS17 en-en alone.
+
+| source | pairs | licence | SHA-256 of the file |
+|---|---:|---|---|
+{sources}
+
+## Scores
+
+Pearson r x 100; STS 2012-2016 in the thesis's convention: unweighted mean of a year's datasets,
+then of years.
+
+| | {years} | average |
+|---|{rule}---:|
+| **this model** | {scores} |
+{papers}
+
+{others}
+
+## Licence
+
+{licence}: some sources are share-alike. Please cite the thesis (Wieting, CMU 2020) and the sources
+above.
+
+## Limits
+
+Word order does not count: "dog bites man" is "man bites dog". It knows the domains above best, and
+negation hardly at all.
+"""
+
+
+def model_card(
+    directory: str | Path,
+    *,
+    data_root: str | Path,
+    evaluation: str | Path,
+    command: str,
+    summary: str,
+    languages: list[str],
+    licence: str = "cc-by-sa-4.0",
+) -> str:
+    """The card of a model that `paraphrastic train` made, from what lies in its folder.
+
+    Args:
+        directory: The model.
+        data_root: Folder its sources are in, with `train/SOURCES.tsv`.
+        evaluation: `results.json` of `paraphrastic evaluate`.
+        command: The command that trained it.
+        summary: One or two sentences.
+        languages: Codes of its languages.
+        licence: Of the weights, as the Hub names it.
+
+    Raises:
+        DataError: A source is not in `SOURCES.tsv`, or its class does not allow a release.
+        ModelError: The folder holds no finished training run.
+    """
+    directory, root = Path(directory), Path(data_root)
+    try:
+        run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{directory} holds no finished run of `paraphrastic train`") from error
+    results = json.loads(Path(evaluation).read_text(encoding="utf-8"))
+    known = {
+        f"train/{row[0]}/{row[1]}.tsv.xz": row
+        for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
+    }
+    sources = []
+    for path, pairs in run["pairs_by_source"].items():
+        if path not in known or known[path][5] not in RELEASABLE:
+            raise DataError(f"{path} is no source that a released model may be trained on")
+        digest = sha256_of(root / path)
+        sources.append(f"| {path} | {pairs:,} | {known[path][6]} | `{digest}` |")
+    groups = {group["group"]: group["mean"] for group in results["groups"]}
+    front = {
+        "license": licence,
+        "language": languages,
+        "library_name": "sentence-transformers",
+        "pipeline_tag": "sentence-similarity",
+        "tags": ["paraphrastic", "static-embedding", "sentence-transformers"],
+    }
+    return TEMPLATE.format(
+        front=yaml.safe_dump(front, sort_keys=False),
+        title=f"paraphrastic {directory.name}",
+        name=directory.name,
+        summary=summary,
+        rows=config["vocab_size"],
+        dimension=config["hidden_size"],
+        size=(directory / "model.safetensors").stat().st_size / 1e6,
+        command=command,
+        seed=recipe["seed"],
+        pairs=run["progress"]["pairs"],
+        minutes=run["progress"]["seconds"] / 60,
+        threads=run["threads"],
+        sources="\n".join(sources),
+        years=" | ".join(YEARS),
+        rule="---:|" * len(YEARS),
+        scores=_scores([*(groups[year] for year in YEARS), results["averages"]["mean"]]),
+        papers="\n".join(
+            f"| {row.name} | {_scores([*row.years, sum(row.years) / len(row.years)])} |"
+            for row in PAPER_ROWS
+        ),
+        others=_others(results),
+        licence=licence.upper(),
+    )
+
+
+def write_card(directory: str | Path, text: str) -> None:
+    """Write the card as the folder's README."""
+    write_bytes(Path(directory) / "README.md", text.encode("utf-8"))
+
+
+def _scores(values: list[float]) -> str:
+    return " | ".join(f"{value:.1f}" for value in values)
+
+
+def _others(results: dict[str, Any]) -> str:
+    lines = ["| set | Pearson | Spearman |", "|---|---:|---:|"]
+    lines += [
+        f"| {d['group']} {d['name']} | {d['pearson']:.1f} | {d['spearman']:.1f} |"
+        for d in results["datasets"]
+        if d["group"] not in YEARS
+    ]
+    mteb = results["averages"]["all_spearman"]
+    return (
+        "\n".join(lines)
+        + f"\n\nSTS 2012-2016 as MTEB counts (Spearman, a year's pairs): {mteb:.1f}."
+    )

@@ -1,0 +1,100 @@
+"""What is done to an averaging model's table after training, before it is saved.
+
+All of it is linear in the rows, or a rounding of them, so it costs nothing when the model is used:
+the pieces of languages that were kept apart are dropped; principal components of sentence vectors
+are brought nearer to one scale (partial whitening), the leading ones first, so that a prefix of
+the dimensions is a smaller model; and numbers are rounded, so that files compress.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.encoding.batches import embed_rows
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.corpus import PairCorpus
+
+
+def finish(
+    model: SentenceEncoderModel, tokenizer: TextTokenizer, corpus: PairCorpus, recipe: Recipe
+) -> tuple[SentenceEncoderModel, TextTokenizer]:
+    """The model and tokenizer to save, as the recipe's `finish` asks.
+
+    Raises:
+        RecipeError: It asks for what this kind of model or tokenizer does not have.
+    """
+    asked = recipe.finish
+    if asked.whiten or asked.dimension is not None:
+        if not isinstance(model, AveragingModel):
+            raise RecipeError("finish.whiten and finish.dimension need an averaging model")
+        own = [name not in recipe.tokenizer.apart for name in corpus.languages]
+        sample = _sample(np.asarray(own)[corpus.language], asked.sample, recipe.seed)
+        vectors = embed_rows(model, corpus.sentences, sample, max_length=recipe.data.max_length)
+        table = model.embedding.weight.detach()
+        model = with_table(model, whitened(table, vectors, asked.whiten, asked.dimension))
+    if asked.drop_apart:
+        if not isinstance(tokenizer, SubwordTokenizer) or not isinstance(model, AveragingModel):
+            raise RecipeError("finish.drop_apart needs an averaging model of sentencepiece pieces")
+        tokenizer, kept = tokenizer.without_apart()
+        model = with_table(model, model.embedding.weight.detach()[torch.from_numpy(kept)])
+    if asked.significant_bits is not None:
+        if not isinstance(model, AveragingModel):
+            raise RecipeError("finish.significant_bits needs an averaging model")
+        table = model.embedding.weight.detach()
+        model = with_table(model, rounded(table, asked.significant_bits))
+    return model, tokenizer
+
+
+def whitened(
+    table: Tensor, sentences: Tensor, power: float, dimension: int | None = None
+) -> Tensor:
+    """The table turned to the principal axes of sentence vectors, each scaled by its eigenvalue.
+
+    With C = V diag(e) V^T the second moment of unit sentence vectors, rows become
+    W V diag(e ** -power): power 0 is a rotation, 0.5 makes all axes equally wide.
+
+    Args:
+        table: (vocab, dim).
+        sentences: Vectors of sentences by this table, (n, dim).
+        power: 0 to 0.5.
+        dimension: Axes kept, the widest first; all if None.
+
+    Returns:
+        (vocab, dimension), of the same mean length as `table`'s rows.
+    """
+    units = torch.nn.functional.normalize(sentences.double(), dim=1)
+    values, axes = torch.linalg.eigh(units.T @ units / len(units))
+    values, axes = values.flip(0).clamp(min=1e-9), axes.flip(1)
+    turned = (table.double() @ axes * values**-power)[:, :dimension]
+    return (turned * (table.norm(dim=1).mean() / turned.norm(dim=1).mean())).float()
+
+
+def rounded(table: Tensor, bits: int) -> Tensor:
+    """Numbers with at most `bits` significant binary digits; half precision has 11, float 24."""
+    fraction, exponent = torch.frexp(table)
+    return torch.ldexp(torch.round(fraction * 2**bits) / 2**bits, exponent)
+
+
+def with_table(model: AveragingModel, table: Tensor) -> AveragingModel:
+    """A model like this one with another table."""
+    settings = {
+        **model.config.to_dict(),
+        "vocab_size": table.shape[0],
+        "hidden_size": table.shape[1],
+    }
+    changed = AveragingModel(AveragingConfig.from_dict(settings))
+    with torch.no_grad():
+        changed.embedding.weight.copy_(table)
+    return changed.eval()
+
+
+def _sample(members: np.ndarray, count: int, seed: int) -> np.ndarray:
+    rows = np.flatnonzero(members)
+    return np.sort(np.random.default_rng(seed).choice(rows, min(count, len(rows)), replace=False))
