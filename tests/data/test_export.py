@@ -87,7 +87,11 @@ def test_configurations_without_files_are_left_out(tmp_path: Path) -> None:
     write_lines(tmp_path / "t" / "tatoeba.fra-eng.fra", ["le chat"])
     write_lines(tmp_path / "t" / "tatoeba.fra-eng.eng", ["the cat"])
     assert export("tatoeba", tmp_path / "out", data_dir=tmp_path / "t") == {"fra": {"test": 1}}
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "export.json", "fra"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "README.md",
+        "export.json",
+        "fra",
+    ]
 
 
 def test_a_folder_without_any_file_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:

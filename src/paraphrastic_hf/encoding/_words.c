@@ -29,7 +29,7 @@
 #define PREFETCH(address) ((void)0)
 #endif
 
-#define IDS_AT_A_TIME 1024
+#define IDS_AT_A_TIME 32 /* float sums of more would round to more than 1e-6 */
 #define ROWS_AHEAD 8
 
 /* ---- growing arrays and a map from bytes to numbers 0, 1, 2, ... ---- */
@@ -331,13 +331,18 @@ static Py_ssize_t table_length(PyObject *object) {
     return (Py_ssize_t)((WordTable *)object)->words.count;
 }
 
-/* A contiguous buffer of items of one size. */
-static int get_items(PyObject *object, Py_buffer *view, size_t size, int writable,
+/* A contiguous buffer of int32 (i), int64 (q) or float32 (f); of whole numbers also plain bytes. */
+static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
-    int flags = PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(object, view, flags)) return -1;
-    if ((size_t)view->itemsize != size && view->itemsize != 1) {
-        PyErr_Format(PyExc_TypeError, "%s must have items of %zu bytes", name, size);
+    Py_ssize_t size = kind == 'q' ? 8 : 4;
+    const char *format = view->format ? view->format : "B";
+    int is_whole = strchr(kind == 'q' ? "qlQL" : "iIlL", format[0]) && view->itemsize == size;
+    int is_bytes = view->itemsize == 1 && view->len % size == 0;
+    if (kind == 'f' ? format[0] != 'f' : !is_whole && !is_bytes) {
+        const char *wanted = kind == 'f' ? "float32" : kind == 'q' ? "int64" : "int32";
+        PyErr_Format(PyExc_TypeError, "%s must be %s", name, wanted);
         PyBuffer_Release(view);
         return -1;
     }
@@ -354,8 +359,8 @@ static PyObject *table_add(PyObject *object, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "O!OO", &PyList_Type, &words, &counts_object, &ids_object))
         return NULL;
     Py_buffer counts_view, ids_view;
-    if (get_items(counts_object, &counts_view, 4, 0, "counts")) return NULL;
-    if (get_items(ids_object, &ids_view, 4, 0, "ids")) {
+    if (get_items(counts_object, &counts_view, 'i', 0, "counts")) return NULL;
+    if (get_items(ids_object, &ids_view, 'i', 0, "ids")) {
         PyBuffer_Release(&counts_view);
         return NULL;
     }
@@ -367,14 +372,17 @@ static PyObject *table_add(PyObject *object, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "counts must be as many as words");
         goto done;
     }
+    for (Py_ssize_t i = 0; i < number && used <= given; i++)
+        used = counts[i] < 0 ? given + 1 : used + (size_t)counts[i];
+    if (used != given) {
+        PyErr_SetString(PyExc_ValueError, "counts must sum to the number of ids");
+        goto done;
+    }
+    used = 0;
     for (Py_ssize_t i = 0; i < number; i++) {
         Py_ssize_t length;
         const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(words, i), &length);
         if (!bytes) goto done;
-        if (counts[i] < 0 || used + (size_t)counts[i] > given) {
-            PyErr_SetString(PyExc_ValueError, "counts must sum to the number of ids");
-            goto done;
-        }
         uint64_t hash = hash_bytes(bytes, (size_t)length);
         if (map_find(&self->words, bytes, (size_t)length, hash) < 0) {
             size_t start = self->starts[self->words.count], end = start + (size_t)counts[i];
@@ -409,7 +417,7 @@ static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "O!Op", &PyList_Type, &pieces, &scores_object, &keep_unknown))
         return NULL;
     Py_buffer view;
-    if (get_items(scores_object, &view, 4, 0, "scores")) return NULL;
+    if (get_items(scores_object, &view, 'f', 0, "scores")) return NULL;
     Unigram model = {0};
     Py_ssize_t count = PyList_Size(pieces);
     const float *scores = view.buf;
@@ -667,7 +675,10 @@ static void finish_bag(Bag *bag, int normalize) {
         scale(bag->sum, bag->dimension, 1.0f / (float)bag->count);
     if (normalize) {
         double norm = sqrt(square(bag->sum, bag->dimension));
-        if (norm > 0) scale(bag->sum, bag->dimension, (float)(1.0 / norm));
+        if (norm > 1e-30) scale(bag->sum, bag->dimension, (float)(1.0 / norm));
+        else if (norm > 0)
+            for (size_t d = 0; d < bag->dimension; d++)
+                bag->sum[d] = (float)(bag->sum[d] / norm);
     }
 }
 
@@ -685,10 +696,10 @@ static PyObject *table_mean(PyObject *object, PyObject *arguments) {
                           &given[4], &given[5], &normalize))
         return NULL;
     static const char *names[] = {"words", "ends", "missing_ends", "missing_ids", "table", "out"};
-    static const size_t sizes[] = {4, 8, 8, 4, 4, 4};
+    static const char kinds[] = "iqqiff";
     Py_buffer views[6];
     for (int i = 0; i < 6; i++)
-        if (get_items(given[i], &views[i], sizes[i], i == 5, names[i])) {
+        if (get_items(given[i], &views[i], kinds[i], i == 5, names[i])) {
             while (i--) PyBuffer_Release(&views[i]);
             return NULL;
         }
@@ -697,11 +708,11 @@ static PyObject *table_mean(PyObject *object, PyObject *arguments) {
     size_t texts = (size_t)views[1].len / 8, known = self->words.count;
     size_t word_count = (size_t)views[0].len / 4, missing = (size_t)views[2].len / 8;
     PyObject *result = NULL;
-    size_t dimension = texts ? (size_t)views[5].len / 4 / texts : 0;
+    size_t dimension = views[4].ndim == 2 ? (size_t)views[4].shape[1] : 0;
     double *total = malloc((dimension + 1) * sizeof(double));
     int32_t highest = 0;
-    int wrong = texts && (dimension * texts * 4 != (size_t)views[5].len || !dimension ||
-                          (size_t)ends[texts - 1] != word_count);
+    int wrong = !dimension || dimension * texts * 4 != (size_t)views[5].len ||
+                (texts ? (size_t)ends[texts - 1] != word_count : word_count > 0);
     size_t rows = dimension ? (size_t)views[4].len / 4 / dimension : 0;
     if (!total) {
         PyErr_NoMemory();

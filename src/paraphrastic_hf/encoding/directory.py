@@ -19,6 +19,7 @@ import torch
 from transformers import AutoConfig, AutoModel
 from transformers.utils import logging as transformers_logging
 
+from paraphrastic_hf.encoding.static import check_finite
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -99,6 +100,7 @@ def load_model(directory: Path) -> SentenceEncoderModel:
         raise ModelError(
             f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}"
         )
+    check_finite(model.get_input_embeddings().weight.detach().numpy(), directory)
     return model.eval()  # type: ignore[no-any-return]
 
 

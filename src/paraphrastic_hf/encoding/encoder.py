@@ -120,7 +120,7 @@ class SentenceEncoder:
             return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
         if self._static is not None and not apart and (table := self._rows()) is not None:
             return self._static.encode(texts, table, normalize=normalize, progress=progress)
-        texts = texts if isinstance(texts, (list, tuple)) else list(texts)
+        texts = list(texts)
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
@@ -169,8 +169,8 @@ def _check_rows(rows: int, tokenizer: TextTokenizer) -> None:
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:
     """Rows scaled to length 1; zero rows stay zero."""
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(norms > 0, norms, 1))
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(norms > 0, norms, 1), vectors.dtype)
 
 
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ No piece or word crosses white space, so a text's tokens are those of its words,
 other. A table in C (`_words.c`) remembers the ids of the words it has met; the tokenizer is asked
 for new ones alone, in one call a block. A second call in C averages the rows of the ids. Both run
 without the interpreter's lock, on several threads, and the vectors are those of the slow path up
-to rounding. Without the compiled module (`pip install` had no wheel and no compiler) the slow path
+to rounding, which for long texts is the slow path's (and past some 6,000 pieces sentencepiece's
+scores lose digits, so that of equally good cuts it may choose another than for the word alone). Without the compiled module (`pip install` had no wheel and no compiler) the slow path
 serves, through `encoding/batches.py`. Character n-grams do cross white space and stay there too.
 """
 
@@ -16,7 +17,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
@@ -76,7 +77,9 @@ def check_finite(table: np.ndarray, name: object) -> None:
     Raises:
         ModelError: It has; the first such row is named.
     """
-    if not np.isfinite(table.sum(dtype=np.float64)):
+    with np.errstate(invalid="ignore"):  # of infinities of both signs
+        is_finite = np.isfinite(table.sum(dtype=np.float64))
+    if not is_finite:
         bad = np.flatnonzero(~np.isfinite(table).all(1))
         if len(bad):
             raise ModelError(
@@ -142,8 +145,7 @@ class StaticEncoder:
         Raises:
             TypeError: If `texts` holds anything but strings.
         """
-        if not isinstance(texts, (list, tuple)):
-            texts = list(texts)
+        texts = list(texts)  # ours: another thread may change the caller's
         output = np.empty((len(texts), table.shape[1]), np.float32)
         with self._lock:
             step = TEXTS_AT_A_TIME * self._threads
@@ -153,9 +155,12 @@ class StaticEncoder:
 
                 starts = tqdm(starts, unit=" blocks")
             for start in starts:
-                self._encode_block(
-                    texts, start, min(start + step, len(texts)), table, output, normalize
-                )
+                block = (start, min(start + step, len(texts)), table, output, normalize)
+                try:
+                    self._encode_block(texts, *block)
+                except UnicodeEncodeError:  # lone surrogates
+                    texts = [valid_unicode(t) if isinstance(t, str) else t for t in texts]
+                    self._encode_block(texts, *block)
         return output
 
     def learn(self, words: Sequence[str]) -> None:
@@ -197,15 +202,16 @@ class StaticEncoder:
         if self._pool is None or self._process != os.getpid():  # a fork has no threads
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
             self._process = os.getpid()
-        return list(self._pool.map(function, items))
+        futures = [self._pool.submit(function, item) for item in items]
+        try:
+            wait(futures)
+        finally:
+            wait(futures)  # even if interrupted: a part may still be reading the table
+        return [future.result() for future in futures]
 
     def _scan(self, texts: Sequence[str], start: int, stop: int) -> Scan:
         """The words of some texts, and the ids of those the table lacks."""
-        try:
-            words, ends, missing, cut, ids = self._words.scan(texts, start, stop)
-        except UnicodeEncodeError:  # lone surrogates
-            texts = [valid_unicode(text) for text in texts[start:stop]]
-            words, ends, missing, cut, ids = self._words.scan(texts, 0, stop - start)
+        words, ends, missing, cut, ids = self._words.scan(texts, start, stop)
         if not missing:
             return words, ends, missing, NOTHING
         counts, known = np.frombuffer(cut, np.int32), np.frombuffer(ids, np.int32)
