@@ -17,12 +17,13 @@ install: .venv/installed  ## the virtual environment .venv with everything in it
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
-demo: install   ## train the small recipe, then similarities and nearest neighbours
+demo: install   ## the packaged model: similarities and nearest neighbours; then train a small one
+	@printf 'Similarity of sentence pairs (paraphrastic score english):\n'
+	@$(BIN)/paraphrastic score english recipes/demo/questions.tsv
+	@printf '\nNearest sentences (paraphrastic neighbours english):\n'
+	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbours english - --query 'where is the station' 'a cat on a couch' --count 3
+	@printf '\nTraining a small model (paraphrastic train):\n'
 	$(BIN)/paraphrastic train recipes/demo/demo.yaml --output runs/demo --overwrite --quiet
-	@printf '\nSimilarity of sentence pairs (paraphrastic score):\n'
-	@$(BIN)/paraphrastic score runs/demo recipes/demo/questions.tsv
-	@printf '\nNearest sentences (paraphrastic neighbours):\n'
-	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbours runs/demo - --query 'where is the station' 'a cat on a couch' --count 3
 
 test: install   ## the tests
 	$(BIN)/python -m pytest

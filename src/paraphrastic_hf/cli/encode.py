@@ -9,16 +9,20 @@ from pathlib import Path
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="model directory or Hub name")
+    parser.add_argument("model", help="model directory, Hub name, or english (packaged)")
     parser.add_argument("texts", help="one text a line; .gz, .xz, or - for standard input")
     parser.add_argument(
-        "--output", default="-", help=".npy file (texts, dim) float32; - prints tab-separated rows"
+        "--output",
+        default="-",
+        help=".npy file (texts, dim) float32; a folder, ended by /, for parquet files of a million "
+        "texts with vectors; - prints tab-separated rows",
     )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.epilog = (
-        "examples:\n  paraphrastic encode runs/sp lines.txt --output vectors.npy\n"
-        "  echo 'a cat sleeps' | paraphrastic encode runs/sp -"
+        "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
+        "  paraphrastic encode runs/sp lines.txt.xz --output vectors/\n"
+        "  echo 'a cat sleeps' | paraphrastic encode english -"
     )
     parser.set_defaults(run=run)
 
@@ -32,24 +36,31 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.cli.models import load_encoder
     from paraphrastic_hf.encoding.arrays import ArrayWriter
     from paraphrastic_hf.encoding.encoder import unit_length
+    from paraphrastic_hf.encoding.shards import ShardWriter
 
     encoder = load_encoder(arguments.model)
-    writer = None if arguments.output == "-" else ArrayWriter(Path(arguments.output))
+    output = arguments.output
+    array = ArrayWriter(Path(output)) if output != "-" and not output.endswith("/") else None
+    shards = ShardWriter(Path(output)) if output.endswith("/") else None
     try:
         with tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None) as bar:
             for block in read_blocks(arguments.texts):
                 vectors = np.asarray(encoder.encode(block), np.float32)
                 if arguments.normalize:
                     vectors = unit_length(vectors)
-                if writer is None:
+                if array is not None:
+                    array.write(vectors)
+                elif shards is not None:
+                    shards.write(block, vectors)
+                else:
                     sys.stdout.writelines(
                         "\t".join(map(repr, row)) + "\n" for row in vectors.tolist()
                     )
-                else:
-                    writer.write(vectors)
                 bar.update(len(block))
-        if writer is not None:
-            writer.finish()
+        for writer in (array, shards):
+            if writer is not None:
+                writer.finish()
     finally:
-        if writer is not None:
-            writer.close()
+        for writer in (array, shards):
+            if writer is not None:
+                writer.close()

@@ -15,7 +15,7 @@ from typing import IO
 from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
 
-BLOCK = 16384
+BLOCK = 65536
 
 
 def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:

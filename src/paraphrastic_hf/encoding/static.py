@@ -2,12 +2,16 @@
 Python.
 
 No piece or word crosses white space, so a text's tokens are those of its words, one after the
-other. A table in C (`_words.c`) remembers the ids of the words it has met; the tokenizer is asked
-for new ones alone, in one call a block. A second call in C averages the rows of the ids. Both run
-without the interpreter's lock, on several threads, and the vectors are those of the slow path up
-to rounding, which for long texts is the slow path's (and past some 6,000 pieces sentencepiece's
-scores lose digits, so that of equally good cuts it may choose another than for the word alone). Without the compiled module (`pip install` had no wheel and no compiler) the slow path
-serves, through `encoding/batches.py`. Character n-grams do cross white space and stay there too.
+other. A table in C (`_words.c`) remembers the ids of the words it has met; of new words it cuts
+those in ASCII itself, as sentencepiece would, and the tokenizer is asked for the others, in one
+call a block. A second call in C averages the rows of the ids. Both run without the interpreter's
+lock, on several threads.
+
+The vectors are those of the slow path (`encoding/batches.py`) up to rounding, which in long texts
+is the slow path's; and past some 6,000 pieces in one text sentencepiece's scores lose digits, so
+that of equally good cuts it may choose another than for the word alone. Without the compiled module
+(no wheel for the platform and no compiler) the slow path serves. Character n-grams cross white
+space and stay there too.
 """
 
 from __future__ import annotations
