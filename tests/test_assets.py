@@ -1,0 +1,86 @@
+"""The model that comes with the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel, AutoTokenizer
+
+from paraphrastic_hf import SentenceEncoder, packaged_model
+from paraphrastic_hf.data.sts_files import read_stsb
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.evaluation.similarity import score_suite
+
+DATA = os.environ.get("PARAPHRASTIC_DATA")
+TEXTS = ["A cat sleeps on the sofa.", "naïve café — “quoted”", "12,000 km²", "", "日本語"]
+COLD = """
+import sys
+from paraphrastic_hf import SentenceEncoder
+vector = SentenceEncoder.from_pretrained().encode("a cat sleeps")
+assert vector.any()
+assert not {"torch", "transformers", "datasets"} & set(sys.modules)
+"""
+
+
+def test_paraphrases_are_near_and_strangers_are_not() -> None:
+    encoder = SentenceEncoder.from_pretrained()
+    near, far = encoder.similarity(
+        ["the cat is asleep on the couch", "the cat is asleep on the couch"],
+        ["a cat sleeps on the sofa", "the price of bread went up"],
+    )
+    assert near > 0.7 > 0.3 > far
+
+
+def test_every_loader_gives_the_same_vectors() -> None:
+    own = SentenceEncoder.from_pretrained("english").encode(TEXTS)
+    folder = str(packaged_model())
+    stock = SentenceTransformer(folder, device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(stock, own, atol=2e-3)  # it stays in half precision
+    model, tokenizer = (
+        AutoModel.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
+    inputs = tokenizer(TEXTS, return_tensors="pt", padding=True)
+    vectors = model(**inputs).sentence_embedding.detach().numpy()
+    np.testing.assert_allclose(vectors, own, atol=1e-6)
+
+
+def test_the_first_vector_needs_no_torch() -> None:
+    subprocess.run([sys.executable, "-c", COLD], check=True, timeout=60)
+
+
+def test_it_takes_less_than_sixteen_megabytes_of_a_wheel() -> None:
+    packed = sum(len(zlib.compress(path.read_bytes(), 6)) for path in packaged_model().iterdir())
+    assert packed < 16e6
+
+
+def test_its_card_names_every_source_of_its_recipe() -> None:
+    folder = packaged_model()
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert all(f"| {source} |" in card for source in run["pairs_by_source"])
+    assert "cc-by-sa-4.0" in card
+    cards = Path(__file__).parents[1] / "hub_cards" / "models"
+    assert (cards / "english.md").read_text(encoding="utf-8") == card
+
+
+def test_a_model_that_is_not_there_is_named() -> None:
+    with pytest.raises(ModelError, match="no model 'klingon' comes with the package; there is en"):
+        packaged_model("klingon")
+
+
+@pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
+def test_its_development_score_is_that_of_its_card() -> None:
+    pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
+    score = score_suite(SentenceEncoder.from_pretrained().encode, [pairs]).datasets[0]
+    assert f"| STS-B dev | {score.pearson:.1f} | {score.spearman:.1f} |" in (
+        packaged_model() / "README.md"
+    ).read_text(encoding="utf-8")
