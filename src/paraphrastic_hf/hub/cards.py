@@ -33,6 +33,7 @@ encoder = SentenceEncoder.from_pretrained("{name}")
 encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 
 from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
+
 SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])
 ```
 
