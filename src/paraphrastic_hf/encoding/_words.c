@@ -45,10 +45,15 @@ static int reserve(void **items, size_t *capacity, size_t wanted, size_t size) {
     return 0;
 }
 
+#define SHORT 16 /* bytes of a word that lie beside its hash: one line of the cache a look-up */
+
 typedef struct {
     uint64_t hash;
-    size_t start;
     uint32_t length;
+    union {
+        char bytes[SHORT];
+        size_t start; /* of a longer word, in the map's bytes */
+    } word;
 } Key;
 
 typedef struct {
@@ -84,6 +89,10 @@ static uint64_t hash_bytes(const char *bytes, size_t length) {
     return hash ^ (hash >> 29);
 }
 
+static const char *key_bytes(const Map *map, const Key *key) {
+    return key->length <= SHORT ? key->word.bytes : map->bytes + key->word.start;
+}
+
 static int64_t map_find(const Map *map, const char *bytes, size_t length, uint64_t hash) {
     if (!map->slots) return -1;
     for (size_t slot = hash & map->mask;; slot = (slot + 1) & map->mask) {
@@ -91,7 +100,7 @@ static int64_t map_find(const Map *map, const char *bytes, size_t length, uint64
         if (!number) return -1;
         const Key *key = &map->keys[number - 1];
         if (key->hash == hash && key->length == length &&
-            !memcmp(map->bytes + key->start, bytes, length))
+            !memcmp(key_bytes(map, key), bytes, length))
             return number - 1;
     }
 }
@@ -105,8 +114,9 @@ static void map_place(Map *map, uint32_t number) {
 /* The number of a new key, or -1 without memory. */
 static int64_t map_add(Map *map, const char *bytes, size_t length, uint64_t hash) {
     if (map->count >= INT32_MAX - 1 || length > UINT32_MAX) return -1;
+    size_t apart = length <= SHORT ? 0 : length;
     if (reserve((void **)&map->keys, &map->capacity, map->count + 1, sizeof(Key)) ||
-        reserve((void **)&map->bytes, &map->bytes_capacity, map->bytes_used + length, 1))
+        (apart && reserve((void **)&map->bytes, &map->bytes_capacity, map->bytes_used + apart, 1)))
         return -1;
     if (!map->slots || map->count * 2 >= map->mask) {
         size_t wanted = map->slots ? (map->mask + 1) * 2 : 256;
@@ -117,9 +127,12 @@ static int64_t map_add(Map *map, const char *bytes, size_t length, uint64_t hash
         map->mask = wanted - 1;
         for (size_t number = 0; number < map->count; number++) map_place(map, (uint32_t)number);
     }
-    memcpy(map->bytes + map->bytes_used, bytes, length);
-    map->keys[map->count] = (Key){hash, map->bytes_used, (uint32_t)length};
-    map->bytes_used += length;
+    Key *key = &map->keys[map->count];
+    key->hash = hash;
+    key->length = (uint32_t)length;
+    if (apart) key->word.start = map->bytes_used;
+    memcpy(apart ? map->bytes + map->bytes_used : key->word.bytes, bytes, length);
+    map->bytes_used += apart;
     map_place(map, (uint32_t)map->count);
     return (int64_t)map->count++;
 }
@@ -573,7 +586,7 @@ static PyObject *table_scan(PyObject *object, PyObject *arguments) {
     PyObject *missing = PyList_New((Py_ssize_t)scan.missing.count);
     for (size_t i = 0; missing && i < scan.missing.count; i++) {
         const Key *key = &scan.missing.keys[i];
-        PyObject *word = PyUnicode_DecodeUTF8(scan.missing.bytes + key->start,
+        PyObject *word = PyUnicode_DecodeUTF8(key_bytes(&scan.missing, key),
                                               (Py_ssize_t)key->length, NULL);
         if (!word) Py_CLEAR(missing);
         else PyList_SetItem(missing, (Py_ssize_t)i, word);
