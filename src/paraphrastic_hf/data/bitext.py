@@ -67,59 +67,56 @@ class BitextCorpus(Corpus):
                 yield {first: row[0], second: row[1]}
 
 
-class Bitext(BitextCorpus):
+class FoundBitext(BitextCorpus):
+    """Bitext in whatever format its folder, file or zip has; `bitext_files.py` says which."""
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        return find_bitext(folder, *self.config.name.split("-", 1))
+
+
+class Bitext(FoundBitext):
     """Your own bitext: a TSV, two aligned text files, a TMX or an OPUS zip as `data_dir`."""
 
     NAME = "bitext"
 
-    def pairs(self, folder: Folder, split: str) -> Pairs:
-        return find_bitext(folder, *self.config.name.split("-", 1))
 
-
-class OpusCorpus(BitextCorpus):
-    """A corpus of OPUS: `Corpus.en-fr.en` beside `Corpus.en-fr.fr`, a TMX, or their zip."""
-
-    def pairs(self, folder: Folder, split: str) -> Pairs:
-        return find_bitext(folder, *self.config.name.split("-", 1))
-
-
-class Opensubtitles2018(OpusCorpus):
+class Opensubtitles2018(FoundBitext):
     """OpenSubtitles 2018 (thesis, 5.6.2)."""
 
     NAME = "opensubtitles2018"
 
 
-class Opensubtitles2016(OpusCorpus):
+class Opensubtitles2016(FoundBitext):
     """OpenSubtitles 2016 (thesis, 5.2.3)."""
 
     NAME = "opensubtitles2016"
 
 
-class Europarl(OpusCorpus):
+class Europarl(FoundBitext):
     """Europarl (thesis, 5.13.1)."""
 
     NAME = "europarl"
 
 
-class Tanzil(OpusCorpus):
+class Tanzil(FoundBitext):
     """Tanzil, translations of the Quran (thesis, 5.13.1)."""
 
     NAME = "tanzil"
 
 
-class Multiun(OpusCorpus):
+class Multiun(FoundBitext):
     """MultiUN (thesis, 5.13.1)."""
 
     NAME = "multiun"
 
 
-class Setimes(OpusCorpus):
+class Setimes(FoundBitext):
     """SETIMES2, news of the Balkans (thesis, 7.4.1)."""
 
     NAME = "setimes"
 
 
-class NewsCommentary(OpusCorpus):
+class NewsCommentary(FoundBitext):
     """News Commentary (thesis, 7.4.1)."""
 
     NAME = "news_commentary"
