@@ -71,7 +71,8 @@ def describe(args: argparse.Namespace, threads: list[int], encoder: Any) -> dict
     cpu = Path("/proc/cpuinfo")
     lines = cpu.read_text(encoding="utf-8").splitlines() if cpu.exists() else []
     models = [line.split(":")[1].strip() for line in lines if "model name" in line]
-    options = {k: v for k, v in vars(args).items() if k not in ("model", "data", "output")}
+    kept = {k: v for k, v in vars(args).items() if k not in ("model", "data", "output")}
+    options = {k: str(v) if isinstance(v, Path) else v for k, v in kept.items()}
     return options | {
         "model": args.model.name,
         "data": [file.name for file in args.data],
