@@ -14,6 +14,7 @@ from paraphrastic_hf.registration import register_on_first_use
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
+    from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 
 __version__ = "0.1.0"
@@ -22,6 +23,7 @@ _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.encoder",
+    "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
     "AveragingModel": "paraphrastic_hf.models.averaging",
 }
@@ -29,6 +31,7 @@ __all__ = [
     "AveragingConfig",
     "AveragingModel",
     "SentenceEncoder",
+    "SimileScorer",
     "__version__",
     "load_dataset",
     "packaged_model",

@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> None:
     from tqdm.auto import tqdm
 
     from paraphrastic_hf.cli.lines import read_blocks
-    from paraphrastic_hf.cli.models import load_encoder
     from paraphrastic_hf.encoding.arrays import ArrayWriter
     from paraphrastic_hf.encoding.encoder import unit_length
+    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.shards import ShardWriter
 
     encoder = load_encoder(arguments.model)

@@ -13,11 +13,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model", help="model directory or Hub name; any sentence-transformers model will do"
     )
-    parser.add_argument("--suite", default="sts", help="evaluation suite (default: sts)")
+    parser.add_argument(
+        "--suite", default="sts", help="sts (default), or wmt-da: SimiLE as a judge of translations"
+    )
     parser.add_argument(
         "--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)"
     )
-    parser.add_argument("--output", help="folder for results.json, results.md and sts.png")
+    parser.add_argument("--output", help="folder for results.json, results.md and a plot")
     parser.add_argument("--name", help="what to call the model in the report")
     parser.epilog = (
         "example:\n  paraphrastic evaluate runs/sp --data-dir DATA/eval --output runs/sp/evaluation"
@@ -27,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Score the model, print the table, and write the report."""
-    from paraphrastic_hf.cli.models import load_encoder
+    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.evaluation.report import markdown, write_report
     from paraphrastic_hf.evaluation.suites import evaluate
 

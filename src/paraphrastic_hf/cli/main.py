@@ -17,6 +17,9 @@ COMMANDS = {
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
+    "simile": "score translations by meaning: SimiLE and SIM, with significance",
+    "compare": "two systems side by side, SIM against BLEU, with plots",
+    "install-metric": 'make evaluate.load("simile") work offline',
     "card": "write the model card of a trained model",
     "data": "list, read, export and describe the corpora of the papers",
     "neighbours": "the lines of a corpus nearest to a query",
@@ -43,9 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             help=summary,
             description=summary,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            conflict_handler="resolve",  # `simile -h` is the hypotheses
         )
         if name == chosen:
-            importlib.import_module(f"paraphrastic_hf.cli.{name}").configure(command)
+            module = name.replace("-", "_")
+            importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
     known, rest = parser.parse_known_args(arguments)
     if rest and not getattr(known, "takes_overrides", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from paraphrastic_hf.cli.lines import read_blocks
-    from paraphrastic_hf.cli.models import load_encoder
     from paraphrastic_hf.encoding.encoder import unit_length
+    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
 
     if arguments.count < 1:

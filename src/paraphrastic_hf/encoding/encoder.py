@@ -29,6 +29,9 @@ class SentenceEncoder:
         model: Any encoder of this package.
         tokenizer: Its tokenizer.
 
+    Attributes:
+        name: Of the directory or repository it was loaded from, for reports.
+
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("runs/sp")  # doctest: +SKIP
         >>> encoder.similarity(["a cat sleeps"], ["a cat is sleeping"])  # doctest: +SKIP
@@ -41,6 +44,7 @@ class SentenceEncoder:
         self._directory: Path | None = None
         self._table: np.ndarray | None = None
         self.tokenizer = tokenizer
+        self.name: str | None = None
         is_mean = type(model).__name__ == "AveragingModel"
         self._static = StaticEncoder(tokenizer) if is_mean and serves(tokenizer) else None
 
@@ -61,11 +65,14 @@ class SentenceEncoder:
         if table is None:
             from paraphrastic_hf.encoding.directory import load_model
 
-            return cls(load_model(directory), tokenizer)
+            encoder = cls(load_model(directory), tokenizer)
+            encoder.name = Path(name).name
+            return encoder
         _check_rows(len(table), tokenizer)
         encoder = cls.__new__(cls)
         encoder._model, encoder._directory, encoder._table = None, directory, table
         encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
+        encoder.name = Path(name).name
         return encoder
 
     @property
@@ -118,7 +125,7 @@ class SentenceEncoder:
         if isinstance(texts, str):
             options = {"normalize": normalize, "progress": progress, "apart": apart}
             return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
-        if self._static is not None and not apart and (table := self._rows()) is not None:
+        if self._static is not None and not apart and (table := self.table()) is not None:
             return self._static.encode(texts, table, normalize=normalize, progress=progress)
         texts = list(texts)
         for i, text in enumerate(texts):
@@ -137,8 +144,11 @@ class SentenceEncoder:
         )
         return unit_length(vectors) if normalize else vectors
 
-    def _rows(self) -> np.ndarray | None:
-        """The model's table where the fast path can read it; it is the model's own memory."""
+    def table(self) -> np.ndarray | None:
+        """The rows an averaging model averages, (vocab, dim) float32, not a copy; None for another
+        kind of model, or one that is not on the CPU in float32."""
+        if self._static is None:
+            return None
         if self._model is None:
             return self._table
         weight = self._model.get_input_embeddings().weight.detach()
@@ -176,6 +186,25 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Cosine of row i with row i; 0 where either is zero."""
     return np.asarray((unit_length(first) * unit_length(second)).sum(-1))
+
+
+def checked_vectors(vectors: object, count: int) -> np.ndarray:
+    """Whatever `encode` returned as a float array of `count` rows.
+
+    Raises:
+        ModelError: It is no such array, or holds NaN or infinity.
+    """
+    if hasattr(vectors, "detach"):
+        vectors = vectors.detach().cpu().float().numpy()
+    array = np.asarray(vectors)
+    if array.ndim != 2 or len(array) != count:
+        raise ModelError(
+            f"encode must return one vector a text, ({count}, dim), got shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        bad = int((~np.isfinite(array).all(1)).sum())
+        raise ModelError(f"encode returned NaN or infinity for {bad} of {count} texts")
+    return array
 
 
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import stats
 
 from paraphrastic_hf.data.sts_files import ScoredPairs
-from paraphrastic_hf.encoding.encoder import pairwise_cosine
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.encoding.encoder import checked_vectors, pairwise_cosine
 
 Encode = Callable[[list[str]], np.ndarray]
 
@@ -105,25 +104,6 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
             )
         )
     return SuiteScore(datasets, groups)
-
-
-def checked_vectors(vectors: object, count: int) -> np.ndarray:
-    """Whatever `encode` returned as a float array of `count` rows.
-
-    Raises:
-        ModelError: It is no such array, or holds NaN or infinity.
-    """
-    if hasattr(vectors, "detach"):
-        vectors = vectors.detach().cpu().float().numpy()
-    array = np.asarray(vectors)
-    if array.ndim != 2 or len(array) != count:
-        raise ModelError(
-            f"encode must return one vector a text, ({count}, dim), got shape {array.shape}"
-        )
-    if not np.isfinite(array).all():
-        bad = int((~np.isfinite(array).all(1)).sum())
-        raise ModelError(f"encode returned NaN or infinity for {bad} of {count} texts")
-    return array
 
 
 def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:

@@ -11,7 +11,7 @@ import yaml
 from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.suites import PAPER_ROWS, YEARS
+from paraphrastic_hf.evaluation.sts import PAPER_ROWS, YEARS
 from paraphrastic_hf.text.files import write_bytes
 
 RELEASABLE = ("open", "share-alike")

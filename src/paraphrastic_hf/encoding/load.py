@@ -1,21 +1,22 @@
-"""Loading a model for a command: ours, or any that sentence-transformers reads."""
+"""Any model by name: ours, or one that sentence-transformers reads."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.encoding.encoder import DEFAULT_MODEL, SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 
 
-def load_encoder(name: str) -> Any:
-    """A `SentenceEncoder` for a directory of ours, else a `SentenceTransformer`.
+def load_encoder(name: str | os.PathLike[str] = DEFAULT_MODEL) -> Any:
+    """A `SentenceEncoder` for a packaged model, a directory or Hub repository of ours, else a
+    `SentenceTransformer`.
 
     Raises:
         ModelError: Neither can load it.
     """
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
-
     try:
         return SentenceEncoder.from_pretrained(name)
     except ModelError as ours:
@@ -24,7 +25,7 @@ def load_encoder(name: str) -> Any:
         try:
             from sentence_transformers import SentenceTransformer
 
-            return SentenceTransformer(name)
+            return SentenceTransformer(str(name))
         except Exception as theirs:
             raise ModelError(
                 f"cannot load {name}: {ours}; sentence-transformers: {theirs}"

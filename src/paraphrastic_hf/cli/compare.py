@@ -1,0 +1,82 @@
+"""`paraphrastic compare -h first.txt second.txt -r ref.txt`."""
+
+from __future__ import annotations
+
+import argparse
+
+EPILOG = """\
+The report shows the corpus scores with significance, how the scores of SimiLE, SIM and sentence
+BLEU spread and tie (thesis, 7.5.1), and the segments on which SIM and BLEU disagree most
+(|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes compare.md,
+compare.json, segments.tsv and two plots. N-best lists are lines of `number ||| text ||| ...` as
+Moses writes them, counted from 0. BLEU is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
+
+examples:
+  paraphrastic compare -h baseline.txt new.txt -r reference.txt --output report
+  paraphrastic compare -h a.txt b.txt -r reference.txt --nbest nbest.txt"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
+
+    parser.add_argument(
+        "-h",
+        "--hypotheses",
+        nargs=2,
+        required=True,
+        metavar="FILE",
+        help="one hypothesis a line, of two systems; .gz, .xz",
+    )
+    parser.add_argument(
+        "-r",
+        "--references",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="one reference a line; a file for each reference of a segment",
+    )
+    parser.add_argument("--nbest", metavar="FILE", help="n-best lists to count ties in")
+    parser.add_argument("--output", metavar="DIR", help="folder of the report (default: print)")
+    parser.add_argument(
+        "--count", type=int, default=5, help="segments to show from each end (default: 5)"
+    )
+    add_scorer_arguments(parser)
+    add_resampling_arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.epilog = EPILOG
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Score both systems and write or print the report."""
+    import sys
+    from pathlib import Path
+
+    from paraphrastic_hf.cli.simile import read_segments, scorer_and_references
+    from paraphrastic_hf.metrics.compare import compare, read_nbest
+    from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+    from paraphrastic_hf.metrics.matching import load_matching
+    from paraphrastic_hf.metrics.systems import compare_systems
+
+    bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
+    scorer, references = scorer_and_references(arguments)
+    first, second = arguments.hypotheses
+    outputs = (read_segments(first), read_segments(second))
+    systems = compare_systems(
+        scorer,
+        [(first, outputs[0]), (second, outputs[1])],
+        references,
+        samples=arguments.samples,
+        seed=arguments.seed,
+    )
+    nbest = None
+    if arguments.nbest:
+        nbest = read_nbest(read_segments(arguments.nbest), len(references), arguments.nbest)
+    comparison = compare(scorer, bleu, (first, second), outputs, references, nbest)
+    if arguments.output:
+        folder = Path(arguments.output)
+        for path in write_comparison(comparison, systems, folder, count=arguments.count):
+            print(path)
+    else:
+        print(comparison_markdown(comparison, systems, count=arguments.count, plots=False), end="")

@@ -1,0 +1,147 @@
+"""`paraphrastic simile -h hyp.txt -r ref.txt`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+EPILOG = """\
+examples:
+  paraphrastic simile -h system.txt -r reference.txt
+  paraphrastic simile -h baseline.txt new.txt -r reference.txt      # p of each against the first
+  paraphrastic simile -h system.txt -r first.txt second.txt         # two references a segment
+  paraphrastic simile -h system.txt -r reference.txt --segments > segments.tsv
+
+Scores are times 100. The brackets hold 95 % of the means of resampled segments; p is the share of
+resamples in which the system that is better on all segments is not (paired bootstrap, Koehn 2004).
+Scores compare where the signatures are equal."""
+
+
+def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `SimileScorer`."""
+    parser.add_argument(
+        "-m",
+        "--model",
+        default="english",
+        help="english or multilingual (packaged), a directory, or a Hub name of a sentence encoder",
+    )
+    parser.add_argument(
+        "--alpha", type=float, default=0.25, help="weight of the length penalty (default: 0.25)"
+    )
+    parser.add_argument(
+        "--penalty",
+        default="both",
+        choices=("both", "brevity", "excess", "none"),
+        help="which lengths are marked down: both (default), only shorter, only longer, or none",
+    )
+    parser.add_argument(
+        "--length",
+        default="tokens",
+        choices=("tokens", "characters"),
+        help="unit of length: tokens of the model (default), or characters of them",
+    )
+    parser.add_argument("--lowercase", action="store_true", help="lower-case the texts first")
+    parser.add_argument(
+        "--several",
+        default="best",
+        choices=("best", "mean"),
+        help="what counts of several references (default: best)",
+    )
+
+
+def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the bootstrap."""
+    parser.add_argument("--samples", type=int, default=1000, help="resamples (default: 1000)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the resampling (default: 1)")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument(
+        "-h",
+        "--hypotheses",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="one hypothesis a line; a file a system; .gz, .xz",
+    )
+    parser.add_argument(
+        "-r",
+        "--references",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="one reference a line; a file for each reference of a segment",
+    )
+    add_scorer_arguments(parser)
+    parser.add_argument(
+        "--segments", action="store_true", help="print each segment's scores, tab-separated"
+    )
+    parser.add_argument("--output", default="-", help="write there, as JSON if it ends in .json")
+    add_resampling_arguments(parser)
+    parser.epilog = EPILOG
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Score each system, and print one table or the segments."""
+    import json
+
+    from paraphrastic_hf.cli.lines import open_output
+    from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
+
+    scorer, references = scorer_and_references(arguments)
+    systems = [(name, read_segments(name)) for name in arguments.hypotheses]
+    results = compare_systems(
+        scorer, systems, references, samples=arguments.samples, seed=arguments.seed
+    )
+    with open_output(arguments.output) as output:
+        if arguments.output.endswith(".json"):
+            values = [system.to_dict(segments=arguments.segments) for system in results]
+            json.dump(values, output, indent=2)
+            output.write("\n")
+        elif arguments.segments:
+            output.writelines(segment_rows(results))
+        else:
+            output.write(system_table(results))
+
+
+def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+    """The scorer that the options describe, and the references, a text or a list a segment."""
+    from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.metrics.scorer import SimileScorer
+
+    files = [read_segments(name) for name in arguments.references]
+    if len({len(lines) for lines in files}) > 1:
+        counts = zip(arguments.references, files, strict=True)
+        raise DataError(
+            "the reference files must have equally many lines, got "
+            + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
+        )
+    try:
+        scorer = SimileScorer(
+            arguments.model,
+            alpha=arguments.alpha,
+            penalty=arguments.penalty,
+            length=arguments.length,
+            lowercase=arguments.lowercase,
+            several=arguments.several,
+        )
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return scorer, files[0] if len(files) == 1 else [
+        list(texts) for texts in zip(*files, strict=True)
+    ]
+
+
+def read_segments(path: str) -> list[str]:
+    """The lines of a file, which must have some."""
+    from paraphrastic_hf.cli.lines import read_blocks
+    from paraphrastic_hf.errors import DataError
+
+    if not Path(path).is_file() and path != "-":
+        raise DataError(f"{path} is no file")
+    lines = [line for block in read_blocks(path) for line in block]
+    if not lines:
+        raise DataError(f"{path} is empty; give one text a line")
+    return lines

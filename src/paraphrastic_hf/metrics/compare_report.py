@@ -1,0 +1,171 @@
+"""A comparison of two systems as files people look at: Markdown, plots, a table and JSON."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.metrics.compare import MEASURES, Comparison
+from paraphrastic_hf.metrics.systems import SystemScores
+from paraphrastic_hf.text.files import write_bytes, write_json
+
+COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
+
+
+def write_comparison(
+    comparison: Comparison, systems: list[SystemScores], folder: Path, *, count: int = 10
+) -> list[Path]:
+    """Write compare.md, compare.json, segments.tsv, scores.png and changes.png.
+
+    Args:
+        comparison: What `compare` found.
+        systems: The two systems' corpus scores.
+        folder: Made if it is not there.
+        count: Segments to show from each end of the list.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")
+    paths = [folder / name for name in names]
+    text = comparison_markdown(comparison, systems, count=count, plots=True)
+    write_bytes(paths[0], text.encode("utf-8"))
+    write_json(paths[1], comparison_values(comparison, systems))
+    _write_segments(comparison, paths[2])
+    _plot_scores(comparison, paths[3])
+    _plot_changes(comparison, paths[4])
+    return paths
+
+
+def comparison_values(comparison: Comparison, systems: list[SystemScores]) -> dict[str, Any]:
+    """The numbers of the report, for JSON."""
+    return {
+        "systems": [system.to_dict() for system in systems],
+        "bleu": dict(
+            zip(comparison.names, comparison.scores["BLEU"].mean(1).tolist(), strict=True)
+        ),
+        "ties": {name: vars(ties) for name, ties in comparison.ties.items()},
+        "ties_of": "n-best lists" if comparison.is_nbest else "the two systems",
+        "signature": comparison.signature,
+    }
+
+
+def comparison_markdown(
+    comparison: Comparison, systems: list[SystemScores], *, count: int, plots: bool
+) -> str:
+    """The report as Markdown."""
+    first, second = comparison.names
+    lines = [f"# {first} and {second}", "", "Scores x 100.", ""]
+    lines += [
+        "| system | SimiLE | SIM | p (SimiLE) | mean sentence BLEU |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for system, bleu in zip(systems, comparison.scores["BLEU"].mean(1), strict=True):
+        p = "" if system.p_value is None else f"{system.p_value:.3f}"
+        simile, sim = 100 * system.simile.mean, 100 * system.sim.mean
+        lines.append(f"| {_cell(system.name)} | {simile:.2f} | {sim:.2f} | {p} | {bleu:.2f} |")
+    if plots:
+        lines += ["", "![How the scores spread](scores.png)"]
+    what = "n-best list" if comparison.is_nbest else "segment's two outputs"
+    lines += [
+        "",
+        "## How finely the metrics tell hypotheses apart",
+        "",
+        f"Pairs of hypotheses of one {what}. In the thesis's n-best lists (section 7.5.1) the "
+        "scores of 99.0 % of the pairs differ by SimiLE and of 85.1 % by BLEU, by 4.8 and 4.3 on "
+        "average.",
+        "",
+        "| metric | pairs | scores differ | mean difference |",
+        "|---|---:|---:|---:|",
+    ]
+    for name in MEASURES:
+        ties = comparison.ties[name]
+        lines.append(
+            f"| {name} | {ties.pairs:,} | {100 * ties.unequal:.1f} % | {ties.difference:.1f} |"
+        )
+    if plots:
+        lines += ["", "## Where the metrics disagree", "", "![Changes](changes.png)"]
+    order = comparison.order()
+    lines += ["", "### SIM differs most where BLEU does not", ""]
+    lines += _examples(comparison, order[::-1][:count])
+    lines += ["", "### BLEU differs most where SIM does not", ""]
+    lines += _examples(comparison, order[:count])
+    return "\n".join([*lines, "", f"`{comparison.signature}`", ""])
+
+
+def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
+    rows = [
+        "| | sentence | BLEU | SIM | change of BLEU | change of SIM |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for i in segments:
+        rows.append(f"| {i + 1} | *{_cell(comparison.references[i][0])}* | | | | |")
+        for side, name in enumerate(comparison.names):
+            values = [comparison.scores[m][side][i] for m in ("BLEU", "SIM")]
+            changes = [comparison.change(m)[i] for m in ("BLEU", "SIM")] if side else []
+            cells = (
+                [f"{v:.2f}" for v in values]
+                + [f"{v:+.2f}" for v in changes]
+                + [""] * (2 - 2 * side)
+            )
+            rows.append(
+                f"| {_cell(name)} | {_cell(comparison.hypotheses[side][i])} | {' | '.join(cells)} |"
+            )
+    return rows
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("*", "\\*")
+
+
+def _write_segments(comparison: Comparison, path: Path) -> None:
+    partial = path.with_name(path.name + ".part")
+    with partial.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")
+        table.writerow(
+            ["segment", "reference"]
+            + [f"{what}:{name}" for name in comparison.names for what in ("hypothesis", *MEASURES)]
+        )
+        for i, references in enumerate(comparison.references):
+            row = [str(i + 1), references[0]]
+            for side in (0, 1):
+                row.append(comparison.hypotheses[side][i])
+                row += [f"{comparison.scores[name][side][i]:.4f}" for name in MEASURES]
+            table.writerow(row)
+    partial.replace(path)
+
+
+def _plot_scores(comparison: Comparison, path: Path) -> None:
+    """Histograms of all hypotheses' scores, as in Figure 11."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 3.4), layout="constrained")
+    axes = figure.subplots(1, 3, sharey=True)
+    for axis, name in zip(axes, MEASURES, strict=True):
+        scores = comparison.listed[name]
+        axis.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=COLOURS[name])
+        axis.set(title=name, xlabel="score x 100")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("hypotheses")
+    figure.savefig(path, dpi=150)
+
+
+def _plot_changes(comparison: Comparison, path: Path) -> None:
+    """From the first system to the second: change of SIM against change of BLEU."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 5), layout="constrained")
+    axis = figure.add_subplot()
+    axis.scatter(
+        comparison.change("BLEU"), comparison.change("SIM"), s=8, alpha=0.4, color=COLOURS["SIM"]
+    )
+    axis.axhline(0, color="0.6", linewidth=0.8)
+    axis.axvline(0, color="0.6", linewidth=0.8)
+    first, second = comparison.names
+    axis.set(
+        title=f"{second} less {first}, a point a segment",
+        xlabel="change of BLEU",
+        ylabel="change of SIM x 100",
+    )
+    axis.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)

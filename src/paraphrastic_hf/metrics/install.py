@@ -1,0 +1,61 @@
+"""Puts the SimiLE module where `evaluate.load("simile")` finds it offline, from any directory; and
+in a folder that is a Hub Space."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from paraphrastic_hf.text.files import write_bytes
+
+MODULE = Path(__file__).parent / "simile"
+SCRIPT = MODULE / "simile.py"
+SPACE_FILES = ("simile.py", "README.md", "app.py", "requirements.txt")
+
+
+def modules_cache() -> Path:
+    """Where `evaluate` keeps modules, by the variables it reads itself; it need not be imported."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("HF_HOME", os.path.join(cache, "huggingface"))
+    return Path(os.environ.get("HF_MODULES_CACHE", os.path.join(home, "modules"))).expanduser()
+
+
+def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
+    """Install the module as the newest one of its name; may be repeated.
+
+    Args:
+        cache: The folder of modules; default: that of `evaluate`, which HF_MODULES_CACHE, HF_HOME
+            and XDG_CACHE_HOME can move.
+
+    Returns:
+        The file it wrote.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    script = SCRIPT.read_bytes()
+    root = modules_cache() if cache is None else Path(cache)
+    folder = root / "evaluate_modules" / "metrics" / "evaluate-metric--simile"
+    folder /= hashlib.sha256(script).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    for parent in (folder, *folder.parents):
+        if parent == root:
+            break
+        (parent / "__init__.py").touch()
+    path = folder / SCRIPT.name
+    write_bytes(path, script)
+    return path
+
+
+def export_space(folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the files of a Hub Space: module, card, widget and requirements.
+
+    Returns:
+        The files.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in SPACE_FILES:
+        write_bytes(folder / name, (MODULE / name).read_bytes())
+    return [folder / name for name in SPACE_FILES]

@@ -1,0 +1,236 @@
+"""SimiLE from strings: hypotheses and references to scores with a signature (thesis, 7.2.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import paraphrastic_hf
+from paraphrastic_hf.encoding.encoder import DEFAULT_MODEL, SentenceEncoder, checked_vectors
+from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics.lengths import length_counter
+from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES, length_penalty, sim, simile
+from paraphrastic_hf.text.normalize import valid_unicode
+
+SEGMENTS_AT_A_TIME = 16384
+SEVERAL = ("best", "mean")
+
+References = Sequence[str] | Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class SimileScores:
+    """Scores of each segment and of the whole.
+
+    Attributes:
+        simile: SimiLE, (segments,), from -1 to 1.
+        sim: SIM, (segments,): the cosine alone.
+        signature: What the scores depend on; scores are comparable where signatures are equal.
+    """
+
+    simile: np.ndarray
+    sim: np.ndarray
+    signature: str
+
+    @property
+    def score(self) -> float:
+        """Mean SimiLE, the corpus score; the same whatever the order of the segments."""
+        return _mean(self.simile)
+
+    @property
+    def sim_score(self) -> float:
+        """Mean SIM, which the thesis reports as a metric (section 7.4.2)."""
+        return _mean(self.sim)
+
+    def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
+        """Plain numbers, for JSON; with the scores of each segment if `segments`."""
+        values = {"simile": self.score, "sim": self.sim_score, "signature": self.signature}
+        if segments:
+            values |= {"simile_scores": self.simile.tolist(), "sim_scores": self.sim.tolist()}
+        return values
+
+
+class SimileScorer:
+    """Scores hypotheses against references by meaning.
+
+    Args:
+        model: A packaged model, a directory or Hub name of this package or of
+            sentence-transformers, or a loaded encoder.
+        alpha: Weight of the length, 0 and more.
+        penalty: Which lengths are marked down: `both` (SimiLE), `brevity`, `excess` or `none`.
+        length: Its unit: `tokens` of the model's tokenizer, or `characters` of them.
+        lowercase: Lower-case the texts first. Models that lower-case by themselves, as the default
+            one does, always do.
+        several: Of several references count the `best` score or the `mean`; SimiLE and SIM each for
+            itself.
+
+    Raises:
+        ModelError: The model cannot be loaded, or has no tokenizer.
+        ValueError: Another option does not exist.
+
+    Example:
+        >>> scorer = SimileScorer()
+        >>> scores = scorer.score(["The cat is asleep."], ["A cat sleeps."])
+        >>> bool(scores.score > 0.5)
+        True
+    """
+
+    def __init__(
+        self,
+        model: Any = DEFAULT_MODEL,
+        *,
+        alpha: float = ALPHA,
+        penalty: str = "both",
+        length: str = "tokens",
+        lowercase: bool = False,
+        several: str = "best",
+    ) -> None:
+        if penalty not in PENALTIES:
+            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {penalty!r}")
+        if several not in SEVERAL:
+            raise ValueError(f"several must be one of {', '.join(SEVERAL)}, got {several!r}")
+        if not alpha >= 0:
+            raise ValueError(f"alpha must be 0 or more, got {alpha}")
+        is_name = isinstance(model, (str, Path))
+        self.model = load_encoder(model) if is_name else model
+        name = Path(model).name if is_name else getattr(model, "name", None)
+        self._name = name or type(model).__name__
+        self._measure = None if penalty == "none" else length_counter(self.model, length)
+        self.alpha, self.penalty, self.length = float(alpha), penalty, length
+        self.lowercase, self.several = lowercase, several
+        self._settings = self._describe()
+
+    def score(
+        self, hypotheses: Sequence[str], references: References, *, progress: bool = False
+    ) -> SimileScores:
+        """Score hypotheses against references.
+
+        Args:
+            hypotheses: One text a segment. The empty text has the score 0.
+            references: One text a segment, or one or more in a list for every segment.
+            progress: Show a progress bar.
+
+        Raises:
+            DataError: Not equally many, none at all, or a text is no string; the segment is named.
+        """
+        hypotheses, lists = checked_segments(hypotheses, references)
+        counts = np.array([len(texts) for texts in lists])
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        rows = np.repeat(np.arange(len(hypotheses)), counts)  # of each reference, its hypothesis
+        flat = [text for texts in lists for text in texts]
+        cosines, penalties = np.empty(len(flat)), np.ones(len(flat))
+        blocks: Any = range(0, len(flat), SEGMENTS_AT_A_TIME)
+        if progress:
+            from tqdm.auto import tqdm
+
+            blocks = tqdm(blocks, unit=" blocks")
+        for start in blocks:
+            part = slice(start, start + SEGMENTS_AT_A_TIME)
+            first, last = rows[part][0], rows[part][-1]
+            given, its = hypotheses[first : last + 1], rows[part] - first
+            vectors, lengths = self._embed([*given, *flat[part]])
+            cosines[part] = sim(vectors[its], vectors[len(given) :])
+            if lengths is not None:
+                penalties[part] = length_penalty(lengths[its], lengths[len(given) :], self.penalty)
+        scores = simile(cosines, penalties, self.alpha)
+        if self.several == "best":
+            scores, cosines = (np.maximum.reduceat(each, starts) for each in (scores, cosines))
+        else:
+            scores, cosines = (np.add.reduceat(each, starts) / counts for each in (scores, cosines))
+        number = str(counts[0]) if (counts == counts[0]).all() else "var"
+        return SimileScores(scores, cosines, self.signature(number))
+
+    def signature(self, num_references: str = "1") -> str:
+        """What the scores depend on, in the form of sacrebleu's signatures."""
+        references = [("nrefs", num_references)]
+        if num_references != "1":
+            references += [("several", self.several)]
+        parts = [*self._settings, *references, ("version", paraphrastic_hf.__version__)]
+        return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
+
+    def _embed(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
+        if self.lowercase:
+            texts = [text.lower() for text in texts]
+        vectors = checked_vectors(self.model.encode(texts), len(texts))
+        return vectors, None if self._measure is None else self._measure(texts)
+
+    def _describe(self) -> list[tuple[str, str]]:
+        tokenizer = getattr(self.model, "tokenizer", None)
+        is_lower = self.lowercase or (
+            isinstance(self.model, SentenceEncoder) and self.model.tokenizer.lowercase
+        )
+        settings = [
+            ("model", self._name),
+            ("weights", weights_hash(self.model)),
+            ("tokenizer", tokenizer_hash(tokenizer)),
+            ("case", "lower" if is_lower else "as-is"),
+            ("penalty", self.penalty),
+        ]
+        if self.penalty != "none":
+            settings += [("alpha", f"{self.alpha:g}"), ("length", self.length)]
+        return settings
+
+
+def checked_segments(
+    hypotheses: Sequence[str], references: References, start: int = 0
+) -> tuple[list[str], list[list[str]]]:
+    """Hypotheses, and for each the list of its references, all of them valid text.
+
+    Args:
+        hypotheses: One text a segment.
+        references: One text a segment, or lists of one or more; not both.
+        start: Number of the first segment, for messages.
+
+    Raises:
+        DataError: What is wrong, with the segment's number; a lone surrogate is no error, it
+            becomes U+FFFD.
+    """
+    for name, given in (("hypotheses", hypotheses), ("references", references)):
+        if given is None or isinstance(given, (str, bytes)):
+            what = "one string" if given is not None else "None"
+            raise DataError(f"{name} must be a list of texts, got {what}")
+    hypotheses = list(hypotheses)
+    several: list[Any] = list(references)
+    if len(hypotheses) != len(several):
+        raise DataError(
+            f"hypotheses and references must be equally many, got {len(hypotheses)} and "
+            f"{len(several)}; several references a segment go in a list of their own"
+        )
+    if not hypotheses:
+        raise DataError("there is nothing to score: no hypotheses were given")
+    lists: list[list[str]] = []
+    are_lists = not isinstance(several[0], str)
+    for i, (hypothesis, given) in enumerate(zip(hypotheses, several, strict=True), start):
+        if not isinstance(hypothesis, str):
+            raise _no_text(f"hypotheses[{i}]", hypothesis)
+        if not isinstance(given, (str, list, tuple, np.ndarray)):
+            raise _no_text(f"references[{i}]", given)
+        if isinstance(given, str) == are_lists:
+            kinds = ("a list", "a string") if are_lists else ("a string", "a list")
+            raise DataError(
+                f"references[{i}] is {kinds[1]} but references[{start}] is {kinds[0]}; give "
+                "strings, or lists of strings, for all segments"
+            )
+        texts: list[Any] = list(given) if are_lists else [given]
+        if not texts:
+            raise DataError(f"references[{i}] is an empty list; give at least one reference")
+        for j, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise _no_text(f"references[{i}][{j}]", text)
+        lists.append([valid_unicode(text) for text in texts])
+    return [valid_unicode(text) for text in hypotheses], lists
+
+
+def _no_text(name: str, value: object) -> DataError:
+    return DataError(f"{name} must be a string, got {type(value).__name__}: {value!r:.60}")
+
+
+def _mean(values: np.ndarray) -> float:
+    return math.fsum(values.tolist()) / len(values)

@@ -1,0 +1,59 @@
+"""The Space's page: paste hypotheses and references, see the scores."""
+
+import functools
+from typing import Any
+
+import gradio as gr
+
+from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.semantic import PENALTIES
+
+ABOUT = (
+    "The cosine of the two sentence embeddings (SIM), marked down where the lengths differ "
+    "(SimiLE = LP^alpha SIM). One segment a line."
+)
+EXAMPLE = (
+    "In Berlin, workers are beginning to clean up.\nWe made the city empty.",
+    "Workers have begun to clean up in Berlin.\nWe make the city worth living in.",
+)
+COLUMNS = ["SimiLE", "SIM", "hypothesis", "reference"]
+
+scorer = functools.lru_cache(maxsize=8)(SimileScorer)
+
+
+def score(
+    hypotheses: str, references: str, model: str, alpha: float, penalty: str
+) -> tuple[str, list[list[Any]]]:
+    """Corpus scores with the signature, and a row a segment."""
+    texts, truths = hypotheses.splitlines(), references.splitlines()
+    try:
+        scores = scorer(model, alpha=alpha, penalty=penalty).score(texts, truths)
+    except (ParaphrasticError, ValueError) as error:
+        raise gr.Error(str(error)) from error
+    rows = [
+        [round(100 * simile, 1), round(100 * sim, 1), hypothesis, reference]
+        for simile, sim, hypothesis, reference in zip(
+            scores.simile, scores.sim, texts, truths, strict=True
+        )
+    ]
+    summary = f"SimiLE {100 * scores.score:.2f}   SIM {100 * scores.sim_score:.2f}"
+    return f"{summary}\n{scores.signature}", rows
+
+
+page = gr.Interface(
+    score,
+    inputs=[
+        gr.Textbox(EXAMPLE[0], lines=4, label="hypotheses"),
+        gr.Textbox(EXAMPLE[1], lines=4, label="references"),
+        gr.Dropdown(["english", "multilingual"], value="english", label="model"),
+        gr.Slider(0, 1, value=0.25, step=0.05, label="alpha"),
+        gr.Dropdown(list(PENALTIES), value="both", label="length penalty"),
+    ],
+    outputs=[gr.Textbox(label="scores"), gr.Dataframe(headers=COLUMNS, wrap=True)],
+    title="SimiLE",
+    description=ABOUT,
+)
+
+if __name__ == "__main__":
+    page.launch()

@@ -1,0 +1,142 @@
+"""SimiLE as an `evaluate` metric: mean LP(r, h)^0.25 cos(g(r), g(h)) of segments.
+
+A thin script: `evaluate` copies this file alone, and what it does is in the package
+`paraphrastic_hf` (`metrics/scorer.py`), which must be installed.
+"""
+
+import os
+from typing import Any
+
+import datasets
+import evaluate
+
+from paraphrastic_hf.metrics.scorer import SimileScorer, checked_segments
+
+_DESCRIPTION = """
+SimiLE scores a hypothesis by what it means: the cosine of the embeddings of hypothesis and
+reference (SIM), marked down where their lengths differ. The default model is 14 MB, runs on the
+CPU at tens of thousands of segments a second, and comes with the package paraphrastic_hf.
+"""
+
+_CITATION = """\
+@inproceedings{wieting-etal-2019-beyond,
+    title = "Beyond {BLEU}: Training Neural Machine Translation with Semantic Similarity",
+    author = "Wieting, John and Berg-Kirkpatrick, Taylor and Gimpel, Kevin and Neubig, Graham",
+    booktitle = "Proceedings of the 57th Annual Meeting of the ACL",
+    year = "2019",
+}
+"""
+
+_INPUTS = """
+Args:
+    predictions: texts, one a segment.
+    references: texts, one a segment, or lists of one or more for every segment.
+    model: `english`, `multilingual`, a directory, or the Hub name of a sentence encoder.
+    alpha: weight of the length penalty; 0.25 is SimiLE.
+    penalty: `both`, `brevity`, `excess` or `none`.
+    length: `tokens` or `characters`.
+    lowercase: lower-case the texts first.
+    several: of several references, `best` or `mean`.
+    segments: return the scores of each segment too.
+Returns:
+    simile: mean SimiLE, from -1 to 1.
+    sim: mean SIM, the cosine alone.
+    signature: what the scores depend on; they compare where signatures are equal.
+    simile_scores, sim_scores: of each segment, if `segments`.
+Examples:
+    >>> simile = evaluate.load("simile")
+    >>> simile.compute(predictions=["a cat sleeps"], references=["a cat sleeps"])["simile"]
+    1.0
+"""
+
+
+class Simile(evaluate.Metric):
+    """SimiLE; see `paraphrastic_hf.metrics.scorer.SimileScorer` for the options of `compute`.
+
+    One process keeps its segments in memory: no lock files, nothing in the cache. Several processes
+    meet in `cache_dir`, as with every metric of `evaluate`, and process 0 has the result.
+    """
+
+    def __init__(
+        self,
+        config_name: str | None = None,
+        keep_in_memory: bool = False,
+        num_process: int = 1,
+        **options: Any,
+    ) -> None:
+        self._scorers: dict[str, SimileScorer] = {}
+        self._first: str | None = None
+        super().__init__(
+            config_name=config_name,
+            keep_in_memory=keep_in_memory or num_process == 1,
+            num_process=num_process,
+            **options,
+        )
+
+    def _info(self) -> evaluate.MetricInfo:
+        text = datasets.Value("string")
+        several = getattr(datasets, "List", datasets.Sequence)  # the name before datasets 4
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=[
+                datasets.Features({"predictions": text, "references": text}),
+                datasets.Features({"predictions": text, "references": several(text)}),
+            ],
+            reference_urls=["https://aclanthology.org/P19-1427"],
+        )
+
+    def _build_data_dir(self) -> str:
+        if self.keep_in_memory:
+            return os.path.join(self._data_dir_root, self.name, self.config_name)
+        return str(super()._build_data_dir())
+
+    def compute(
+        self, *, predictions: Any = None, references: Any = None, **options: Any
+    ) -> dict[str, Any] | None:
+        """Score what was added, and the segments given here."""
+        is_given = predictions is not None or references is not None
+        if self.process_id == 0:
+            self._scorer(options)  # a wrong option must not cost the segments
+        if is_given:
+            self.add_batch(predictions=predictions, references=references)
+        elif self.writer is None:
+            raise ValueError("there is nothing to score: give predictions and references")
+        try:
+            return super().compute(**options)
+        finally:
+            self._first = None
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+        """Add segments."""
+        texts, lists = checked_segments(predictions, references, len(self))
+        is_single = isinstance(next(iter(references)), str)
+        kind = "strings" if is_single else "lists of strings"
+        if self._first not in (None, kind):
+            raise ValueError(
+                f"references[{len(self)}] and on are {kind}, but before they were {self._first}; "
+                "give one kind for all segments"
+            )
+        self._first = kind
+        references = [several[0] for several in lists] if is_single else lists
+        super().add_batch(predictions=texts, references=references)
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **named: Any) -> None:
+        """Add one segment."""
+        # `evaluate.combine` says predictions and references even here
+        prediction = named.pop("predictions", prediction)
+        reference = named.pop("references", reference)
+        self.add_batch(predictions=[prediction], references=[reference], **named)
+
+    def _compute(
+        self, predictions: Any, references: Any, segments: bool = False, **options: Any
+    ) -> dict[str, Any]:
+        return self._scorer(options).score(predictions, references).to_dict(segments=segments)
+
+    def _scorer(self, options: dict[str, Any]) -> SimileScorer:
+        options = {name: value for name, value in options.items() if name != "segments"}
+        key = repr(sorted(options.items(), key=lambda item: item[0]))
+        if key not in self._scorers:
+            self._scorers = {key: SimileScorer(**options)}
+        return self._scorers[key]
