@@ -22,7 +22,7 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
     arguments = ["evaluate", str(tmp_path / "stock"), "--data-dir", str(data)]
     assert main([*arguments, "--output", str(output)]) == 0
-    results = json.loads((output / "results.json").read_text(encoding="utf-8"))
-    assert "SentenceTransformer" in results["encoder"]
-    assert len(results["datasets"]) == 34
+    results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
+    assert "SentenceTransformer" in results["settings"]["encoder"]
+    assert len(results["rows"]) == 39
     assert "| **stock** |" in capsys.readouterr().out

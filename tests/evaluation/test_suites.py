@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.data.sts_files import read_sts
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.report import write_report
-from paraphrastic_hf.evaluation.suites import evaluate
+from paraphrastic_hf.evaluation.run import evaluate
 
 
 class Letters:
@@ -26,27 +26,109 @@ class Letters:
 
 def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:
     results = evaluate(Letters(), "sts", sts_folder, name="letters")
-    assert len(results["datasets"]) == 25 + 2 + 7
-    assert results["averages"]["mean"] > 50  # paraphrases share letters
+    assert len(results["rows"]) == 25 + 5 + 2 + 7  # datasets, whole years, STS-B, STS17
+    assert results["headline"]["2012-2016"] > 50  # paraphrases share letters
     paths = write_report(results, tmp_path / "report")
-    assert json.loads(paths[0].read_text(encoding="utf-8"))["averages"] == results["averages"]
-    assert f"| **letters** | {results['groups'][0]['mean']:.1f} |" in paths[1].read_text(
+    assert json.loads(paths[0].read_text(encoding="utf-8"))["headline"] == results["headline"]
+    assert f"| **letters** | {results['headline']['2012']:.1f} |" in paths[1].read_text(
         encoding="utf-8"
     )
     assert paths[2].read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_smt_the_report_says_so(sts_folder: Path) -> None:
+def test_the_averages_are_those_of_their_conventions(sts_folder: Path) -> None:
+    results = evaluate(Letters(), "sts", sts_folder)
+    years: dict[str, list[dict]] = {}
+    for row in results["rows"]:
+        if row["group"].isdecimal():
+            years.setdefault(row["group"], []).append(row)
+    single = [[r for r in rows if r["name"] != "all pairs"] for rows in years.values()]
+    mean = np.mean([np.mean([r["scores"]["pearson"] for r in rows]) for rows in single])
+    weighted = np.mean(
+        [
+            np.average([r["scores"]["pearson"] for r in rows], weights=[r["size"] for r in rows])
+            for rows in single
+        ]
+    )
+    whole = [r for rows in years.values() for r in rows if r["name"] == "all pairs"]
+    mteb = np.mean([r["scores"]["spearman"] for r in whole])
+    headline = results["headline"]
+    assert headline["2012-2016"] == pytest.approx(mean)
+    assert headline["weighted"] == pytest.approx(weighted)
+    assert headline["MTEB"] == pytest.approx(mteb)
+
+
+def test_without_smt_there_are_24_datasets(sts_folder: Path) -> None:
     (sts_folder / "sts13" / "STS.input.SMT.txt").unlink()
     results = evaluate(Letters(), "sts", sts_folder)
-    assert len(results["datasets"]) == 24 + 2 + 7
-    assert "24 datasets" in results["notes"][0]
+    assert len(results["rows"]) == 24 + 5 + 2 + 7
+    assert any("24" in note for note in results["notes"])
 
 
-def test_a_missing_gold_file_is_named(sts_folder: Path) -> None:
+def test_a_task_without_data_is_named_and_the_others_run(sts_folder: Path, tmp_path: Path) -> None:
     (sts_folder / "sts14" / "STS.gs.images.txt").unlink()
-    with pytest.raises(DataError, match=r"STS.gs.images.txt is not in .*sts14"):
-        evaluate(Letters(), "sts", sts_folder)
+    results = evaluate(Letters(), "sts", sts_folder)
+    assert list(results["skipped"]) == ["2014"]
+    assert "STS.gs.images.txt is not in" in results["skipped"]["2014"]
+    assert "2014" not in results["headline"]
+    assert "2012-2016" not in results["headline"]  # no average over fewer years
+    assert results["headline"]["2012"] > 50
+    assert "Skipped, 2014" in write_report(results, tmp_path)[1].read_text(encoding="utf-8")
+
+
+def test_no_data_at_all_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no task of the suite sts has its data"):
+        evaluate(Letters(), "sts", tmp_path)
+
+
+def test_an_interrupted_run_goes_on_with_the_tasks_it_kept(
+    sts_folder: Path, tmp_path: Path
+) -> None:
+    class Interrupted(Letters):
+        calls = 0
+
+        def encode(self, texts: list[str]) -> np.ndarray:
+            self.calls += 1
+            if self.calls == 4:
+                raise KeyboardInterrupt
+            return super().encode(texts)
+
+    whole = evaluate(Letters(), "sts", sts_folder)
+    encoder = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(encoder, "sts", sts_folder, keep=tmp_path / "kept")
+    assert len(list((tmp_path / "kept").iterdir())) == 3
+    again = evaluate(encoder, "sts", sts_folder, keep=tmp_path / "kept")
+    assert encoder.calls == 4 + 4  # three tasks of seven were kept
+    assert again["rows"] == whole["rows"]
+
+
+def test_tasks_of_another_model_or_damaged_ones_are_not_kept(
+    sts_folder: Path, tmp_path: Path
+) -> None:
+    class Lengths:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.array([[len(text), 1.0] for text in texts])
+
+    evaluate(Letters(), "sts", sts_folder, keep=tmp_path / "kept")
+    (tmp_path / "kept" / "sts.2012.json").write_text("{")
+    assert (
+        evaluate(Lengths(), "sts", sts_folder, keep=tmp_path / "kept")["rows"]
+        == evaluate(Lengths(), "sts", sts_folder)["rows"]
+    )
+
+
+@pytest.mark.parametrize("bad", ["nan", "shape", "rows"])
+def test_vectors_that_are_none_are_refused(sts_folder: Path, bad: str) -> None:
+    class Bad(Letters):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            vectors = super().encode(texts)
+            if bad == "nan":
+                vectors[0] = np.nan
+            return vectors[0] if bad == "shape" else vectors[1:] if bad == "rows" else vectors
+
+    with pytest.raises(ModelError, match="NaN" if bad == "nan" else "one vector a text"):
+        evaluate(Bad(), "sts", sts_folder)
 
 
 def test_an_unknown_suite_is_refused(sts_folder: Path) -> None:

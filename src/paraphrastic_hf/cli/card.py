@@ -1,4 +1,4 @@
-"""`paraphrastic card MODEL --evaluation results.json`."""
+"""`paraphrastic card MODEL --evaluation DIR`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paraphrastic_hf.errors import DataError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("model", help="folder that `paraphrastic train` wrote")
-    parser.add_argument("--evaluation", required=True, help="results.json of its evaluation")
+    parser.add_argument("--evaluation", required=True, help="folder of its evaluation")
     parser.add_argument("--data-root", help="folder of its sources (default: PARAPHRASTIC_DATA)")
     parser.add_argument("--command-line", required=True, help="the command that trained it")
     parser.add_argument("--summary", required=True, help="one or two sentences about it")

@@ -1,45 +1,78 @@
-"""`paraphrastic evaluate MODEL --suite sts --data-dir DIR --output DIR`."""
+"""`paraphrastic evaluate MODEL --suite NAME... --data-dir DIR --output DIR`."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from paraphrastic_hf.errors import DataError
+
+EPILOG = """\
+With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
+kept in DIR/tasks, so the same command goes on where it was interrupted. A task whose data is not in
+the folder is named and skipped; then the exit status is 3.
+
+examples:
+  paraphrastic evaluate english --data-dir DATA/eval
+  paraphrastic evaluate runs/sp --suite all --data-dir DATA/eval --output runs/sp/evaluation"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
+    from paraphrastic_hf.evaluation.suites import SUITES
+
     parser.add_argument(
         "model", help="model directory or Hub name; any sentence-transformers model will do"
     )
     parser.add_argument(
-        "--suite", default="sts", help="sts (default), or wmt-da: SimiLE as a judge of translations"
+        "--suite", nargs="+", default=["sts"], metavar="NAME", help="suites, or all (default: sts)"
     )
     parser.add_argument(
         "--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)"
     )
-    parser.add_argument("--output", help="folder for results.json, results.md and a plot")
+    parser.add_argument("--output", help="folder for the results")
     parser.add_argument("--name", help="what to call the model in the report")
-    parser.epilog = (
-        "example:\n  paraphrastic evaluate runs/sp --data-dir DATA/eval --output runs/sp/evaluation"
-    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
+    parser.epilog = f"suites:\n{suites}\n\n{EPILOG}"
     parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Score the model, print the table, and write the report."""
+def run(arguments: argparse.Namespace) -> int:
+    """Score the model on each suite, print the tables, and write the reports."""
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.evaluation.report import markdown, write_report
-    from paraphrastic_hf.evaluation.suites import evaluate
+    from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
     root = os.environ.get("PARAPHRASTIC_DATA")
     data_dir = arguments.data_dir or (os.path.join(root, "eval") if root else None)
     if data_dir is None:
         raise DataError("say where the official files are with --data-dir (or PARAPHRASTIC_DATA)")
-    name = arguments.name or os.path.basename(os.path.normpath(arguments.model))
-    results = evaluate(load_encoder(arguments.model), arguments.suite, data_dir, name=name)
-    print(markdown(results))
-    if arguments.output:
-        for path in write_report(results, arguments.output):
-            print(path)
+    suites = chosen_suites(arguments.suite)
+    encoder = load_encoder(arguments.model)
+    skipped = 0
+    for suite in suites:
+        try:
+            results = evaluate(
+                encoder,
+                suite,
+                data_dir,
+                name=arguments.name or os.path.basename(os.path.normpath(arguments.model)),
+                keep=os.path.join(arguments.output, "tasks") if arguments.output else None,
+                progress=not arguments.quiet and sys.stderr.isatty(),
+            )
+        except DataError as error:
+            if len(suites) == 1:
+                raise
+            print(f"paraphrastic evaluate: skipped {suite}: {error}", file=sys.stderr)
+            skipped += 1
+            continue
+        print(markdown(results))
+        skipped += len(results["skipped"])
+        if arguments.output:
+            for path in write_report(results, arguments.output):
+                print(path)
+    if skipped:
+        print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
+    return 3 if skipped else 0

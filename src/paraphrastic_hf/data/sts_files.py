@@ -62,13 +62,18 @@ def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
     Raises:
         DataError: A file is missing, or input and gold do not align.
     """
-    found = []
-    for year, names in STS_DATASETS.items():
-        for name in names:
-            pairs = read_sts_dataset([Path(data_dir) / f"sts{year[2:]}"], year, name)
-            if pairs is not None:
-                found.append(pairs)
-    return found
+    return [pairs for year in STS_DATASETS for pairs in read_sts_year(data_dir, year)]
+
+
+def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
+    """The datasets of one year, `2012` to `2016`.
+
+    Raises:
+        DataError: A file is missing, or input and gold do not align.
+    """
+    roots = [Path(data_dir) / f"sts{year[2:]}"]
+    found = (read_sts_dataset(roots, year, name) for name in STS_DATASETS[year])
+    return [pairs for pairs in found if pairs is not None]
 
 
 def read_sts17(

@@ -11,7 +11,8 @@ import yaml
 from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.sts import PAPER_ROWS, YEARS
+from paraphrastic_hf.evaluation.report import headline_table, read_results
+from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.text.files import write_bytes
 
 RELEASABLE = ("open", "share-alike")
@@ -50,15 +51,7 @@ lies beside this card. Settings were chosen on STS-B dev and STS17 en-en alone.
 
 ## Scores
 
-Pearson r x 100; STS 2012-2016 in the thesis's convention: unweighted mean of a year's datasets,
-then of years.
-
-| | {years} | average |
-|---|{rule}---:|
-| **this model** | {scores} |
-{papers}
-
-{others}
+{scores}
 
 ## Licence
 
@@ -87,7 +80,7 @@ def model_card(
     Args:
         directory: The model.
         data_root: Folder its sources are in, with `train/SOURCES.tsv`.
-        evaluation: `results.json` of `paraphrastic evaluate`.
+        evaluation: Folder that `paraphrastic evaluate --output` wrote.
         command: The command that trained it.
         summary: One or two sentences.
         languages: Codes of its languages.
@@ -104,7 +97,7 @@ def model_card(
         recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{directory} holds no finished run of `paraphrastic train`") from error
-    results = json.loads(Path(evaluation).read_text(encoding="utf-8"))
+    suites = read_results(evaluation)
     known = {
         f"train/{row[0]}/{row[1]}.tsv.xz": row
         for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
@@ -115,7 +108,6 @@ def model_card(
             raise DataError(f"{path} is no source that a released model may be trained on")
         digest = sha256_of(root / path)
         sources.append(f"| {path} | {pairs:,} | {known[path][6]} | `{digest}` |")
-    groups = {group["group"]: group["mean"] for group in results["groups"]}
     front = {
         "license": licence,
         "language": languages,
@@ -137,14 +129,7 @@ def model_card(
         minutes=run["progress"]["seconds"] / 60,
         threads=run["threads"],
         sources="\n".join(sources),
-        years=" | ".join(YEARS),
-        rule="---:|" * len(YEARS),
-        scores=_scores([*(groups[year] for year in YEARS), results["averages"]["mean"]]),
-        papers="\n".join(
-            f"| {row.name} | {_scores([*row.years, sum(row.years) / len(row.years)])} |"
-            for row in PAPER_ROWS
-        ),
-        others=_others(results),
+        scores="\n\n".join(_scores(results) for results in suites),
         licence=licence.upper(),
     )
 
@@ -154,19 +139,14 @@ def write_card(directory: str | Path, text: str) -> None:
     write_bytes(Path(directory) / "README.md", text.encode("utf-8"))
 
 
-def _scores(values: list[float]) -> str:
-    return " | ".join(f"{value:.1f}" for value in values)
-
-
-def _others(results: dict[str, Any]) -> str:
-    lines = ["| set | Pearson | Spearman |", "|---|---:|---:|"]
-    lines += [
-        f"| {d['group']} {d['name']} | {d['pearson']:.1f} | {d['spearman']:.1f} |"
-        for d in results["datasets"]
-        if d["group"] not in YEARS
-    ]
-    mteb = results["averages"]["all_spearman"]
-    return (
-        "\n".join(lines)
-        + f"\n\nSTS 2012-2016 as MTEB counts (Spearman, a year's pairs): {mteb:.1f}."
-    )
+def _scores(results: dict[str, Any]) -> str:
+    lines = [f"### {results['suite']}", "", *headline_table(results)]
+    if results["suite"] == "sts":  # the tracks and splits that no year holds
+        lines += ["", "| set | Pearson | Spearman |", "|---|---:|---:|"]
+        lines += [
+            f"| {row['group']} {row['name']} | {row['scores']['pearson']:.1f} "
+            f"| {row['scores']['spearman']:.1f} |"
+            for row in results["rows"]
+            if row["group"] not in YEARS
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,162 @@
+"""Runs suites on an encoder: tasks one by one, each kept when it is done."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+import paraphrastic_hf
+from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.suite import Row
+from paraphrastic_hf.evaluation.suites import SUITES
+from paraphrastic_hf.text.files import write_json
+
+Results = dict[str, Any]
+
+
+def evaluate(
+    encoder: Any,
+    suite: str,
+    data_dir: str | Path,
+    *,
+    name: str | None = None,
+    keep: str | Path | None = None,
+    progress: bool = False,
+) -> Results:
+    """Score any object with `encode(list[str])` on a suite.
+
+    Args:
+        encoder: A `SentenceEncoder`, a `SentenceTransformer`, or anything whose `encode` returns
+            one vector a text.
+        suite: One of `evaluation/suites.py`.
+        data_dir: Folder of the official files, such as the `eval` folder of a data root.
+        name: What to call the encoder in the report.
+        keep: Folder in which finished tasks are kept, so that an interrupted run goes on; kept ones
+            count if the model, its name, its tokenizer, the folder's name and the package's version
+            are the same. None keeps nothing.
+        progress: Show a progress bar.
+
+    Returns:
+        Settings and scores, ready for JSON: `headline`, `papers`, `rows`; `skipped` says which
+        tasks had no data; `seconds` and `peak_memory` (bytes) what it took.
+
+    Raises:
+        RecipeError: There is no such suite.
+        DataError: No task of the suite has its data.
+        ModelError: `encode` returns something else than finite vectors.
+    """
+    if suite not in SUITES:
+        raise RecipeError(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
+    chosen, data_dir = SUITES[suite], Path(data_dir)
+    name = name or getattr(encoder, "name", None) or type(encoder).__name__
+    settings = {
+        "name": name,
+        "encoder": f"{type(encoder).__module__}.{type(encoder).__name__}",
+        "weights": weights_hash(encoder),
+        "tokenizer": tokenizer_hash(getattr(encoder, "tokenizer", None)),
+        "data_dir": data_dir.name,
+        "version": paraphrastic_hf.__version__,
+    }
+    rows: dict[tuple[str, str], Row] = {}
+    skipped: dict[str, str] = {}
+    seconds = 0.0
+    _reset_peak()
+    for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
+        path = None if keep is None else Path(keep) / f"{suite}.{_file_name(task)}.json"
+        kept = _read_kept(path, settings)
+        if kept is None:
+            start = time.perf_counter()
+            try:
+                found = [asdict(row) for row in chosen.tasks[task](encoder, data_dir)]
+            except DataError as error:
+                skipped[task] = str(error)
+                continue
+            kept = {**settings, "seconds": time.perf_counter() - start, "rows": found}
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_json(path, kept)
+        seconds += kept["seconds"]
+        for row in (Row(**values) for values in kept["rows"]):
+            known = rows.setdefault((row.group, row.name), row)
+            known.scores.update(row.scores)
+    if not rows:
+        raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
+    return {
+        "model": name,
+        "suite": suite,
+        "summary": chosen.summary,
+        "unit": chosen.unit,
+        "headline": {
+            name: value
+            for name, value in chosen.headline(list(rows.values())).items()
+            if not math.isnan(value)
+        },
+        "papers": {paper: dict(values) for paper, values in chosen.papers.items()},
+        "notes": list(chosen.notes),
+        "skipped": skipped,
+        "rows": [asdict(row) for row in rows.values()],
+        "settings": settings,
+        "seconds": seconds,
+        "peak_memory": _peak(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scipy", "torch", "transformers")},
+        },
+    }
+
+
+def chosen_suites(names: Sequence[str]) -> list[str]:
+    """The names, with `all` for every suite; each once.
+
+    Raises:
+        RecipeError: There is no such suite.
+    """
+    for name in names:
+        if name not in SUITES and name != "all":
+            raise RecipeError(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
+    return list(SUITES) if "all" in names else list(dict.fromkeys(names))
+
+
+def _file_name(task: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", task)
+
+
+def _read_kept(path: Path | None, settings: dict[str, str]) -> Results | None:
+    """What a finished task left, if it was of the same model and data."""
+    try:
+        if path is None:
+            return None
+        kept: Results = json.loads(path.read_text(encoding="utf-8"))
+        is_same = all(kept[name] == value for name, value in settings.items())
+        return kept if is_same and isinstance(kept["rows"], list) and kept["seconds"] >= 0 else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _reset_peak() -> None:
+    """Have the kernel count this process's peak memory anew, where it can."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def _peak() -> int | None:
+    """Peak resident memory in bytes since `_reset_peak`; None where the system does not say."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else None
