@@ -47,6 +47,11 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("best", "mean"),
         help="what counts of several references (default: best)",
     )
+    parser.add_argument(
+        "--norm-power",
+        type=float,
+        help="power of the lengths of an averaging model's rows (default: 0.5; thesis: 1)",
+    )
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,6 +131,7 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
             length=arguments.length,
             lowercase=arguments.lowercase,
             several=arguments.several,
+            norm_power=arguments.norm_power,
         )
     except ValueError as error:
         raise DataError(str(error)) from error

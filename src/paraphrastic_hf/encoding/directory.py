@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import torch
 from transformers import AutoConfig, AutoModel
 from transformers.utils import logging as transformers_logging
 
 from paraphrastic_hf.encoding.static import check_finite
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.models.averaging import AveragingModel
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import TextTokenizer
@@ -102,6 +103,15 @@ def load_model(directory: Path) -> SentenceEncoderModel:
         )
     check_finite(model.get_input_embeddings().weight.detach().numpy(), directory)
     return model.eval()  # type: ignore[no-any-return]
+
+
+def averaging_model(table: np.ndarray) -> AveragingModel:
+    """The model whose rows are those of a table, (vocab, dim) float32, in evaluation mode."""
+    config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
+    model = AveragingModel(config)
+    with torch.no_grad():
+        model.embedding.weight.copy_(torch.from_numpy(table))
+    return model.eval()
 
 
 @contextmanager

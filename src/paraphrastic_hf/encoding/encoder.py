@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.encoding.static import StaticEncoder, read_table, serves
+from paraphrastic_hf.encoding.static import StaticEncoder, check_finite, read_table, serves
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
@@ -68,21 +68,50 @@ class SentenceEncoder:
             encoder = cls(load_model(directory), tokenizer)
             encoder.name = Path(name).name
             return encoder
+        encoder = cls.from_table(table, tokenizer, str(directory))
+        encoder._directory, encoder.name = directory, Path(name).name
+        return encoder
+
+    @classmethod
+    def from_table(
+        cls, table: np.ndarray, tokenizer: TextTokenizer, name: str | None = None
+    ) -> SentenceEncoder:
+        """An averaging encoder of given rows.
+
+        Args:
+            table: A row an entry of the tokenizer, (vocab, dim) float32.
+            tokenizer: Its tokenizer.
+            name: For reports.
+
+        Raises:
+            ModelError: Not as many rows as entries, or a number that is not finite.
+        """
+        table = np.ascontiguousarray(table, np.float32)
         _check_rows(len(table), tokenizer)
-        encoder = cls.__new__(cls)
-        encoder._model, encoder._directory, encoder._table = None, directory, table
-        encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
-        encoder.name = Path(name).name
+        check_finite(table, name or "this encoder")
+        if not serves(tokenizer):
+            from paraphrastic_hf.encoding.directory import averaging_model
+
+            encoder = cls(averaging_model(table), tokenizer)
+        else:
+            encoder = cls.__new__(cls)
+            encoder._model, encoder._directory, encoder._table = None, None, table
+            encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
+        encoder.name = name
         return encoder
 
     @property
     def model(self) -> SentenceEncoderModel:
         """The encoder itself."""
         if self._model is None:
-            from paraphrastic_hf.encoding.directory import load_model
+            from paraphrastic_hf.encoding.directory import averaging_model, load_model
 
-            assert self._directory is not None
-            self._model, self._table = load_model(self._directory), None
+            if self._directory is not None:
+                self._model = load_model(self._directory)
+            else:
+                assert self._table is not None
+                self._model = averaging_model(self._table)
+            self._table = None
         return self._model
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
@@ -147,10 +176,10 @@ class SentenceEncoder:
     def table(self) -> np.ndarray | None:
         """The rows an averaging model averages, (vocab, dim) float32, not a copy; None for another
         kind of model, or one that is not on the CPU in float32."""
-        if self._static is None:
-            return None
         if self._model is None:
             return self._table
+        if type(self._model).__name__ != "AveragingModel":
+            return None
         weight = self._model.get_input_embeddings().weight.detach()
         is_plain = weight.device.type == "cpu" and str(weight.dtype) == "torch.float32"
         return weight.numpy() if is_plain and weight.is_contiguous() else None

@@ -34,7 +34,7 @@ def score(
     rows = [
         [round(100 * simile, 1), round(100 * sim, 1), hypothesis, reference]
         for simile, sim, hypothesis, reference in zip(
-            scores.simile, scores.sim, texts, truths, strict=True
+            scores.simile.tolist(), scores.sim.tolist(), texts, truths, strict=True
         )
     ]
     summary = f"SimiLE {100 * scores.score:.2f}   SIM {100 * scores.sim_score:.2f}"

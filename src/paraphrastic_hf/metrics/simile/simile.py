@@ -37,6 +37,7 @@ Args:
     length: `tokens` or `characters`.
     lowercase: lower-case the texts first.
     several: of several references, `best` or `mean`.
+    norm_power: of the lengths of an averaging model's rows; 0.5, and 1 is the thesis's SIM.
     segments: return the scores of each segment too.
 Returns:
     simile: mean SimiLE, from -1 to 1.
