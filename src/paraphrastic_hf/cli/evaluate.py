@@ -68,11 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"paraphrastic evaluate: skipped {suite}: {error}", file=sys.stderr)
             skipped += 1
             continue
-        print(markdown(results))
         skipped += len(results["skipped"])
-        if arguments.output:
-            for path in write_report(results, arguments.output):
-                print(path)
+        paths = write_report(results, arguments.output) if arguments.output else []
+        print(markdown(results), *paths, sep="\n")
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0

@@ -58,7 +58,7 @@ def markdown(results: dict[str, Any]) -> str:
         cells = [row["scores"].get(measure, math.nan) for measure in measures]
         lines.append(_row(f"{row['group']} | {row['name']} | {row['size']:,}", cells))
     memory = results["peak_memory"]
-    took = f"{results['seconds']:.0f} s" + (
+    took = f"{results['seconds']:.1f} s" + (
         f", {memory / 1e6:.0f} MB at the peak" if memory else ""
     )
     return "\n".join([*lines, "", f"Took {took}."]) + "\n"

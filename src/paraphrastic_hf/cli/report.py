@@ -1,0 +1,26 @@
+"""`paraphrastic report DIR... --output DIR`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument(
+        "results", nargs="+", help="folders that `paraphrastic evaluate --output` wrote"
+    )
+    parser.add_argument("--output", required=True, help="folder for report.html and report.md")
+    parser.add_argument("--title", default="Evaluation", help="of the page")
+    parser.epilog = (
+        "example:\n  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the page and say where."""
+    from paraphrastic_hf.evaluation.page import merge, write_page
+
+    for path in write_page(merge(arguments.results), arguments.output, title=arguments.title):
+        print(path)

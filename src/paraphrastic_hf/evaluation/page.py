@@ -1,0 +1,235 @@
+"""Results of any number of models as one page: a table a suite, models above the papers."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import read_results
+from paraphrastic_hf.evaluation.suites import SUITES
+from paraphrastic_hf.text.files import write_bytes
+
+PALETTE = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#6b7280", "#c2a01e", "#4aa3a2")
+MOST_GROUPS = 12  # figures in a plot
+
+STYLE = """
+:root { color-scheme: light dark; --line: #d5dae1; --faint: #69727f; --best: #1b6ca8; }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #3a414b; --faint: #9aa3b0; --best: #6db3e8; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+nav a { margin-right: .8rem; white-space: nowrap; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
+th { font-weight: 600; vertical-align: bottom; }
+th:first-child, td:first-child {
+  text-align: left; position: sticky; left: 0; background: Canvas; min-width: 8rem;
+}
+tr.paper td { color: var(--faint); } td.best { color: var(--best); font-weight: 700; }
+img { max-width: 100%; height: auto; background: white; border-radius: 4px; }
+.faint { color: var(--faint); font-size: .85rem; }
+details { margin: .6rem 0; } summary { cursor: pointer; }
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One suite of the page.
+
+    Attributes:
+        name: Of the suite.
+        results: Of each model, as `evaluate` gave them.
+        columns: The figures that any of them has.
+        rows: Names, figures (NaN where there is none), and whether it is a paper's.
+    """
+
+    name: str
+    results: list[dict[str, Any]]
+    columns: list[str]
+    rows: list[tuple[str, list[float], bool]]
+
+    def best(self) -> list[float]:
+        """The highest figure of a model in each column, as it is printed; NaN if there is one
+        model."""
+        own = [values for _, values, is_paper in self.rows if not is_paper]
+        if len(own) < 2:
+            return [math.nan] * len(self.columns)
+        columns = (
+            [round(v, 1) for v in col if not math.isnan(v)] for col in zip(*own, strict=True)
+        )
+        return [max(column, default=math.nan) for column in columns]
+
+
+def merge(directories: Sequence[str | Path]) -> list[Section]:
+    """The results in some folders, suite by suite in the order of `SUITES`.
+
+    Raises:
+        DataError: A folder holds none, a file is damaged, or two are of one model and suite.
+    """
+    by_suite: dict[str, list[dict[str, Any]]] = {}
+    for directory in directories:
+        for results in read_results(directory):
+            others = by_suite.setdefault(results["suite"], [])
+            if any(other["model"] == results["model"] for other in others):
+                raise DataError(
+                    f"{directory} holds a second result of {results['model']} on "
+                    f"{results['suite']}; give one of them another --name"
+                )
+            others.append(results)
+    order = [*(name for name in SUITES if name in by_suite), *(set(by_suite) - set(SUITES))]
+    return [_section(name, by_suite[name]) for name in order]
+
+
+def write_page(
+    sections: Sequence[Section], directory: str | Path, *, title: str = "Evaluation"
+) -> list[Path]:
+    """Write report.html, which needs no other file, and report.md."""
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    pages = {"report.html": page_html(sections, title), "report.md": page_markdown(sections, title)}
+    for name, text in pages.items():
+        write_bytes(directory / name, text.encode("utf-8"))
+    return [directory / name for name in pages]
+
+
+def page_markdown(sections: Sequence[Section], title: str) -> str:
+    """The page as Markdown, without plots."""
+    lines = [f"# {title}", ""]
+    for section in sections:
+        best = section.best()
+        lines += [f"## {section.name}", "", _about(section), ""]
+        lines += [f"| system | {' | '.join(section.columns)} |"]
+        lines += ["|---|" + "---:|" * len(section.columns)]
+        for name, values, is_paper in section.rows:
+            cells = [
+                f"**{v:.1f}**" if not is_paper and round(v, 1) == b else _number(v)
+                for v, b in zip(values, best, strict=True)
+            ]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines += ["", *(f"* {text}" for text in _remarks(section)), ""]
+    return "\n".join(lines)
+
+
+def page_html(sections: Sequence[Section], title: str) -> str:
+    """The page as HTML with its plots inside; it reads on a phone and in the dark."""
+    links = "".join(f'<a href="#{_e(s.name)}">{_e(s.name)}</a>' for s in sections)
+    body = [f"<h1>{_e(title)}</h1><nav>{links}</nav>"]
+    for section in sections:
+        body.append(f'<section id="{_e(section.name)}"><h2>{_e(section.name)}</h2>')
+        body.append(f"<p>{_e(_about(section))}</p>")
+        body.append(f'<div class="wide">{_html_table(section)}</div>')
+        plot = base64.b64encode(_plot(section)).decode()
+        alt = f"bars of the table's figures, {section.name}"
+        body.append(f'<p><img alt="{_e(alt)}" src="data:image/png;base64,{plot}"></p>')
+        remarks = "".join(f"<li>{_e(text)}</li>" for text in _remarks(section))
+        body.append(f'<ul class="faint">{remarks}</ul>')
+        body += [_html_details(results) for results in section.results]
+        body.append("</section>")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_e(title)}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _section(name: str, results: list[dict[str, Any]]) -> Section:
+    known = [key for each in results for key in each["headline"]]
+    columns = list(dict.fromkeys(known))
+    rows = [(each["model"], each["headline"], False) for each in results]
+    papers = {paper: values for each in results for paper, values in each["papers"].items()}
+    rows += [(paper, values, True) for paper, values in papers.items()]
+    filled = [(n, [v.get(key, math.nan) for key in columns], p) for n, v, p in rows]
+    return Section(name, results, columns, filled)
+
+
+def _about(section: Section) -> str:
+    first = section.results[0]
+    return f"{first['summary']}. {first['unit']}."
+
+
+def _remarks(section: Section) -> list[str]:
+    remarks = list(section.results[0]["notes"])
+    for results in section.results:
+        memory = results["peak_memory"]
+        took = f"{results['model']}: {results['seconds']:.1f} s"
+        took += f", {memory / 1e6:,.0f} MB of memory at the peak" if memory else ""
+        remarks.append(f"{took}; weights {results['settings']['weights']}.")
+        remarks += [
+            f"{results['model']}, skipped {task}: {why}" for task, why in results["skipped"].items()
+        ]
+    return remarks
+
+
+def _html_table(section: Section) -> str:
+    best = section.best()
+    head = "".join(f"<th>{_e(column)}</th>" for column in section.columns)
+    rows = [f"<tr><th>system</th>{head}</tr>"]
+    for name, values, is_paper in section.rows:
+        cells = "".join(
+            f'<td class="best">{v:.1f}</td>'
+            if not is_paper and round(v, 1) == b
+            else f"<td>{_number(v)}</td>"
+            for v, b in zip(values, best, strict=True)
+        )
+        kind = ' class="paper"' if is_paper else ""
+        rows.append(f"<tr{kind}><td>{_e(name)}</td>{cells}</tr>")
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _html_details(results: dict[str, Any]) -> str:
+    measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
+    head = "".join(f"<th>{_e(name)}</th>" for name in ("size", *measures))
+    rows = [f"<tr><th>dataset</th>{head}</tr>"]
+    for row in results["rows"]:
+        cells = [f"{row['size']:,}", *(_number(row["scores"].get(m, math.nan)) for m in measures)]
+        filled = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f"<tr><td>{_e(row['group'])} {_e(row['name'])}</td>{filled}</tr>")
+    table = f'<div class="wide"><table>{"".join(rows)}</table></div>'
+    return f"<details><summary>{_e(results['model'])}: every dataset</summary>{table}</details>"
+
+
+def _plot(section: Section) -> bytes:
+    from matplotlib.figure import Figure
+
+    columns = section.columns[:MOST_GROUPS]
+    own = [row for row in section.rows if not row[2]]
+    papers = [row for row in section.rows if row[2]]
+    figure = Figure(figsize=(max(6.0, 1.5 + 0.8 * len(columns)), 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    width = 0.8 / len(own)
+    for i, (name, values, _) in enumerate(own):
+        places = [x + (i - (len(own) - 1) / 2) * width for x in range(len(columns))]
+        color = PALETTE[i % len(PALETTE)]
+        axes.bar(places, values[: len(columns)], width, label=name, color=color)
+    for i, (name, values, _) in enumerate(papers):
+        points = axes.plot(range(len(columns)), values[: len(columns)], "_|x+1234"[i % 8])
+        points[0].set(color="0.25", markersize=9, label=f"{name} (paper)")
+    figures = [v for _, values, _ in section.rows for v in values[: len(columns)]]
+    shown = [v for v in figures if not math.isnan(v)]
+    low = max(0.0, min(shown, default=0.0) - 10)
+    axes.set_ylim(low if min(shown, default=0) >= 0 else None, max(shown, default=1) * 1.05)
+    axes.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
+    if low:
+        axes.set_ylabel("axis cut", fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=130, format="png")
+    return buffer.getvalue()
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.1f}"
+
+
+def _e(text: object) -> str:
+    return html.escape(str(text))

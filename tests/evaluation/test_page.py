@@ -1,0 +1,110 @@
+"""Results of several models as one page."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.page import merge, page_html, page_markdown
+
+
+def write(folder: Path, model: str, suite: str = "sts", **headline: float) -> Path:
+    folder.mkdir(exist_ok=True)
+    results: dict[str, Any] = {
+        "model": model,
+        "suite": suite,
+        "summary": "a test",
+        "unit": "points",
+        "headline": headline,
+        "papers": {"thesis <SP>": {"a": 50.0}},
+        "notes": ["read me"],
+        "skipped": {"late": "no | data"},
+        "rows": [{"group": "g", "name": "n", "size": 1234, "scores": {"pearson": 1.26}}],
+        "settings": {"weights": "abc"},
+        "seconds": 1.5,
+        "peak_memory": None,
+    }
+    (folder / f"{suite}.json").write_text(json.dumps(results))
+    return folder
+
+
+class Cells(HTMLParser):
+    """The texts of every table row, and whether all that opens is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+def test_models_and_papers_share_the_columns_that_any_of_them_has(tmp_path: Path) -> None:
+    first = write(tmp_path / "1", "ours", a=60.0, b=10.04)
+    second = write(tmp_path / "2", "peer", b=10.26, c=3.0)
+    (section,) = merge([first, second])
+    page = Cells()
+    page.feed(page_html([section], "<Page>"))
+    assert page.open == []
+    assert page.rows[:4] == [
+        ["system", "a", "b", "c"],
+        ["ours", "60.0", "10.0", ""],
+        ["peer", "", "10.3", "3.0"],
+        ["thesis <SP>", "50.0", "", ""],
+    ]
+    assert ["g n", "1,234", "1.3"] in page.rows
+    markdown = page_markdown([section], "Page")
+    assert "| peer |  | **10.3** | **3.0** |" in markdown
+    assert "ours, skipped late: no | data" in markdown
+
+
+def test_nothing_is_best_of_one_model(tmp_path: Path) -> None:
+    (section,) = merge([write(tmp_path / "1", "ours", a=60.0)])
+    assert "**60.0**" not in page_markdown([section], "Page")
+
+
+def test_suites_keep_their_order(tmp_path: Path) -> None:
+    for suite in ("wmt-da", "unheard", "sts"):
+        write(tmp_path / "1", "ours", suite, a=1.0)
+    assert [section.name for section in merge([tmp_path / "1"])] == ["sts", "wmt-da", "unheard"]
+
+
+def test_two_results_of_one_model_are_refused(tmp_path: Path) -> None:
+    folders = [write(tmp_path / name, "ours", a=1.0) for name in "12"]
+    with pytest.raises(DataError, match="second result of ours on sts"):
+        merge(folders)
+
+
+def test_a_folder_without_results_or_with_damaged_ones_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no results"):
+        merge([tmp_path])
+    (tmp_path / "sts.json").write_text("{")
+    with pytest.raises(DataError, match=r"sts\.json holds no results"):
+        merge([tmp_path])
+
+
+def test_the_command_writes_both_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "1", "ours", a=-5.0)
+    output = tmp_path / "page"
+    assert main(["report", str(tmp_path / "1"), "--output", str(output)]) == 0
+    assert {path.name for path in output.iterdir()} == {"report.html", "report.md"}
+    assert "data:image/png;base64," in (output / "report.html").read_text()
