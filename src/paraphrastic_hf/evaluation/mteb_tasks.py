@@ -1,0 +1,158 @@
+"""Our encoders in `mteb`, and its tasks on official files that lie on this disk, offline.
+
+    encoder = MtebEncoder(SentenceEncoder.from_pretrained("english"))
+    mteb.evaluate(encoder, local_tasks("DATA/eval"), cache=None)
+
+The tasks are mteb's own classes with our rows in place of their downloads, so scores differ from
+`paraphrastic evaluate` by protocol alone. mteb is optional: `pip install 'paraphrastic-hf[mteb]'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.data.load import load_dataset
+from paraphrastic_hf.encoding.encoder import checked_vectors, pairwise_cosine, unit_length
+from paraphrastic_hf.errors import DataError, MissingFileError
+
+YEARS = ("12", "13", "14", "15", "16")
+STS17_PAIRS = {"en-en": "en-en", "ar-ar": "ar-ar", "en-ar": "ar-en", "es-es": "es-es",
+               "es-en": "es-en", "en-tr": "tr-en"}  # fmt: skip
+TATOEBA_NAMES = {"deu": "deu-eng", "fra": "fra-eng", "spa": "spa-eng", "rus": "rus-eng",
+                 "tur": "tur-eng", "ara": "ara-eng", "ces": "ces-eng", "cmn": "cmn-eng",
+                 "jpn": "jpn-eng"}  # fmt: skip
+XNLI_LANGUAGES = ("en", "ar", "de", "es", "fr", "ru", "tr", "zh")
+
+
+class MtebEncoder:
+    """Any object with `encode(list of texts)` as an mteb encoder.
+
+    Args:
+        encoder: A `SentenceEncoder`, or anything like it.
+        name: In mteb's results, `organisation/name`.
+    """
+
+    def __init__(self, encoder: Any, name: str | None = None, **options: Any) -> None:
+        from mteb.models.model_meta import ModelMeta
+
+        self.encoder = encoder
+        name = name or f"paraphrastic/{getattr(encoder, 'name', None) or type(encoder).__name__}"
+        self.mteb_model_meta = ModelMeta.create_empty({"name": name, "revision": "local"})
+
+    def encode(self, inputs: Any, **options: Any) -> np.ndarray:
+        """Vectors, (texts, dim), of the texts of mteb's batches."""
+        texts = [text for batch in inputs for text in batch["text"]]
+        return checked_vectors(self.encoder.encode(texts), len(texts))
+
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
+        """Cosine of every row with every row, (first, second)."""
+        first, second = (unit_length(np.asarray(each)) for each in (embeddings1, embeddings2))
+        return np.asarray(first @ second.T)
+
+    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
+        """Cosine of row i with row i."""
+        return pairwise_cosine(np.asarray(embeddings1), np.asarray(embeddings2))
+
+
+def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> list[Any]:
+    """mteb's tasks whose files are in a folder: STS12 to STS17, STSBenchmark, SICK-R, Tatoeba and
+    XNLI (its development sets).
+
+    Args:
+        data_dir: Folder of the official files.
+        names: Which; all that have their files if absent.
+
+    Raises:
+        DataError: There is no such task, or a named one has no files.
+    """
+    unknown = [name for name in names or () if name not in TASKS]
+    if unknown:
+        raise DataError(f"there is no local task {unknown[0]!r}; there are {', '.join(TASKS)}")
+    tasks = []
+    for name in names or TASKS:
+        try:
+            tasks.append(TASKS[name](name, data_dir))
+        except MissingFileError:
+            if names:
+                raise
+    return tasks
+
+
+def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
+    """A task of mteb with these rows; `default` is the one subset of a task without languages."""
+    import mteb
+
+    is_single = list(subsets) == ["default"]
+    options = {} if is_single else {"hf_subsets": list(subsets)}
+    task = mteb.get_task(name, eval_splits=[split], **options)
+    task.dataset = {key: {split: rows} for key, rows in subsets.items()}
+    if is_single:
+        task.dataset = task.dataset["default"]
+    task.data_loaded = True
+    return task
+
+
+def _rows(data_dir: str | Path, corpus: str, config: str | None, split: str) -> list[dict]:
+    return list(load_dataset(corpus, config, split, data_dir=data_dir, streaming=True))
+
+
+def _scored(corpus: str, config: str | None = None) -> Callable[[str, str | Path], Any]:
+    def make(name: str, data_dir: str | Path) -> Any:
+        return _filled(name, {"default": _pairs(_rows(data_dir, corpus, config, "test"))}, "test")
+
+    return make
+
+
+def _pairs(rows: list[dict]) -> Any:
+    import datasets
+
+    columns = [key for key in ("sentence1", "sentence2", "score") if key in rows[0]]
+    return datasets.Dataset.from_dict({key: [row[key] for row in rows] for key in columns})
+
+
+def _sts17(name: str, data_dir: str | Path) -> Any:
+    subsets = {
+        theirs: _pairs(_rows(data_dir, "sts17", ours, "test"))
+        for theirs, ours in STS17_PAIRS.items()
+    }
+    return _filled(name, subsets, "test")
+
+
+def _tatoeba(name: str, data_dir: str | Path) -> Any:
+    import datasets
+
+    subsets = {}
+    for language, theirs in TATOEBA_NAMES.items():
+        rows = _rows(data_dir, "tatoeba", language, "test")
+        columns = {"sentence1": [r[language] for r in rows], "sentence2": [r["eng"] for r in rows]}
+        subsets[theirs] = datasets.Dataset.from_dict(columns)
+    return _filled(name, subsets, "test")
+
+
+def _xnli(name: str, data_dir: str | Path) -> Any:
+    """Entailment against contradiction, as mteb has it."""
+    subsets = {}
+    for language in XNLI_LANGUAGES:
+        rows = [r for r in _rows(data_dir, "xnli", language, "validation") if r["label"] != 1]
+        subsets[language] = [
+            {
+                "sentence1": [row["sentence1"] for row in rows],
+                "sentence2": [row["sentence2"] for row in rows],
+                "labels": [int(row["label"] == 0) for row in rows],
+            }
+        ]
+    return _filled(name, subsets, "validation")
+
+
+TASKS: dict[str, Callable[[str, str | Path], Any]] = {
+    **{f"STS{year}": _scored("sts", f"sts{year}") for year in YEARS},
+    "STS17": _sts17,
+    "STSBenchmark": _scored("stsb"),
+    "SICK-R": _scored("sick"),
+    "Tatoeba": _tatoeba,
+    "XNLI": _xnli,
+}

@@ -1,0 +1,67 @@
+"""Our encoders in mteb, on local files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
+from paraphrastic_hf.evaluation.run import evaluate
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # mteb's own
+
+
+def test_mteb_and_our_suite_agree_on_sts_benchmark() -> None:
+    mteb = pytest.importorskip("mteb")
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
+    data, encoder = Path(root) / "eval", SentenceEncoder.from_pretrained("english")
+    tasks = local_tasks(data, ["STSBenchmark", "STS16"])
+    results = mteb.evaluate(
+        MtebEncoder(encoder), tasks, cache=None, co2_tracker=False, show_progress_bar=False
+    )
+    theirs = {r.task_name: r.scores["test"][0]["cosine_spearman"] for r in results.task_results}
+    rows = evaluate(encoder, "sts", data)["rows"]
+    ours = {(row["group"], row["name"]): row["scores"]["spearman"] for row in rows}
+    assert 100 * theirs["STSBenchmark"] == pytest.approx(ours["STS-B", "test"], abs=0.05)
+    assert 100 * theirs["STS16"] == pytest.approx(ours["2016", "all pairs"], abs=0.05)
+
+
+def test_every_task_fills_from_local_files() -> None:
+    pytest.importorskip("mteb")
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        pytest.skip("PARAPHRASTIC_DATA is not set: no official files here")
+    tasks = local_tasks(Path(root) / "eval", ["STS17", "Tatoeba", "XNLI", "SICK-R"])
+    assert all(task.data_loaded for task in tasks)
+    assert set(tasks[1].dataset) == set(tasks[1].hf_subsets)
+
+
+def test_batches_become_one_array_and_cosines() -> None:
+    pytest.importorskip("mteb")
+
+    class Lengths:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.array([[len(text), 1.0] for text in texts])
+
+    encoder = MtebEncoder(Lengths())
+    vectors = encoder.encode([{"text": ["a", "bb"]}, {"text": ["ccc"]}], task_metadata=None)
+    np.testing.assert_array_equal(vectors, [[1, 1], [2, 1], [3, 1]])
+    whole = encoder.similarity(vectors, vectors)
+    np.testing.assert_allclose(encoder.similarity_pairwise(vectors, vectors), np.diag(whole))
+    assert encoder.mteb_model_meta.name == "paraphrastic/Lengths"
+
+
+def test_a_task_without_files_is_named_and_an_unknown_one_refused(tmp_path: Path) -> None:
+    pytest.importorskip("mteb")
+    with pytest.raises(MissingFileError):
+        local_tasks(tmp_path, ["STS12"])
+    with pytest.raises(DataError, match="no local task 'STS99'"):
+        local_tasks(tmp_path, ["STS99"])
+    assert local_tasks(tmp_path) == []
