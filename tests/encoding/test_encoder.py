@@ -253,3 +253,21 @@ def test_unit_length_holds_for_very_small_rows(compiled: bool, directory: Path) 
     write_table(directory, torch.full_like(table_in(directory), 1e-30))
     vector = SentenceEncoder.from_pretrained(directory).encode("the cat", normalize=True)
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)  # one rounding of each number
+
+
+def test_a_norm_power_changes_lengths_and_no_direction(
+    model: AveragingModel, subword: SubwordTokenizer
+) -> None:
+    torch.manual_seed(0)
+    config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
+    encoder = SentenceEncoder(AveragingModel(config), subword)
+    before = encoder.model.get_input_embeddings().weight.detach().numpy().copy()
+    for kind in (encoder, SentenceEncoder(AveragingModel(config).half(), subword)):
+        kind.model.get_input_embeddings().weight.data.copy_(torch.from_numpy(before))
+        after = kind.with_norm_power(0.5).model.get_input_embeddings().weight.detach().numpy()
+        norms = np.linalg.norm(before, axis=1, keepdims=True)
+        expected = before / np.sqrt(np.where(norms > 0, norms, 1))
+        np.testing.assert_allclose(after, expected, atol=1e-3 if kind is not encoder else 1e-6)
+    np.testing.assert_array_equal(encoder.model.get_input_embeddings().weight.detach(), before)
+    with pytest.raises(ValueError, match="power must be a number, got nan"):
+        encoder.with_norm_power(float("nan"))

@@ -22,8 +22,9 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m",
         "--model",
-        default="english",
-        help="english or multilingual (packaged), a directory, or a Hub name of a sentence encoder",
+        default="simile",
+        help="simile (default: english, with even rows), english or multilingual (packaged), a "
+        "directory, or a Hub name of a sentence encoder",
     )
     parser.add_argument(
         "--alpha", type=float, default=0.25, help="weight of the length penalty (default: 0.25)"
@@ -46,11 +47,6 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         default="best",
         choices=("best", "mean"),
         help="what counts of several references (default: best)",
-    )
-    parser.add_argument(
-        "--norm-power",
-        type=float,
-        help="power of the lengths of an averaging model's rows (default: 0.5; thesis: 1)",
     )
 
 
@@ -131,7 +127,6 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
             length=arguments.length,
             lowercase=arguments.lowercase,
             several=arguments.several,
-            norm_power=arguments.norm_power,
         )
     except ValueError as error:
         raise DataError(str(error)) from error

@@ -16,6 +16,7 @@ from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
 
 DEFAULT_MODEL = "english"
+EVEN_MODELS = {"simile": ("english", 0.5)}  # packaged models with rows of other lengths
 ASSETS = Path(__file__).parents[1] / "assets"
 
 if TYPE_CHECKING:
@@ -52,13 +53,19 @@ class SentenceEncoder:
     def from_pretrained(cls, name: str | os.PathLike[str] = DEFAULT_MODEL) -> SentenceEncoder:
         """Load a model directory, a Hub repository written by this package, or a packaged model.
 
-        Without a name it is the packaged English model, which needs no download.
+        Without a name it is the packaged English model, which needs no download; `simile` is the
+        same with even rows (`with_norm_power`).
 
         An averaging model is ready without torch, which is imported when `model` is asked for.
 
         Raises:
             ModelError: It is not there, or not one of ours, or damaged.
         """
+        if name in EVEN_MODELS and not os.path.isdir(name):
+            source, power = EVEN_MODELS[str(name)]
+            encoder = cls.from_pretrained(source).with_norm_power(power)
+            encoder.name = str(name)
+            return encoder
         directory = _local_directory(name)
         tokenizer = load_tokenizer(directory)
         table = read_table(directory) if serves(tokenizer) else None
@@ -99,6 +106,37 @@ class SentenceEncoder:
             encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
         encoder.name = name
         return encoder
+
+    def with_norm_power(self, power: float) -> SentenceEncoder:
+        """This averaging encoder with the lengths of its rows raised to a power.
+
+        Training with negatives gives the words that tell topics apart long rows, and function words
+        short ones. Below 1 the words of a text count more evenly, as they should when translations
+        are judged (recipes/beyond-bleu-2019).
+
+        Args:
+            power: 0 makes all rows equally long; 1 changes nothing.
+
+        Raises:
+            ModelError: The encoder is no averaging model.
+            ValueError: `power` is no number.
+
+        Example:
+            >>> even = SentenceEncoder.from_pretrained("english").with_norm_power(0.5)
+        """
+        if not np.isfinite(power):
+            raise ValueError(f"power must be a number, got {power}")
+        table = self.table()
+        if table is None and type(self.model).__name__ == "AveragingModel":
+            table = self.model.get_input_embeddings().weight.detach().float().cpu().numpy()
+        if table is None:
+            raise ModelError(
+                f"{type(self.model).__name__} has no rows to scale; only averaging models have"
+            )
+        norms = np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float64))
+        factors = np.where(norms > 0, norms, 1) ** (power - 1)
+        name = None if self.name is None else f"{self.name}-norms{power:g}"
+        return self.from_table(table * factors.astype(np.float32)[:, None], self.tokenizer, name)
 
     @property
     def model(self) -> SentenceEncoderModel:

@@ -9,15 +9,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 
 DIGITS = 12
+SETTINGS = ("lowercase", "keep_unknown", "orders", "padding_mode", "start", "end")
 
 
 def weights_hash(model: Any) -> str:
-    """Hash of every parameter by name, shape and float32 value; of the modules' settings too where
-    sentence-transformers keeps them apart.
+    """Hash of every parameter by name, shape and float32 value; of sentence-transformers' settings
+    too, where they change vectors.
 
     A model that shows no parameters is named by its class alone.
     """
@@ -29,25 +31,40 @@ def weights_hash(model: Any) -> str:
         if hasattr(module, "get_config_dict"):  # of sentence-transformers
             settings = json.dumps(module.get_config_dict(), sort_keys=True, default=str)
             digest.update(f"{type(module).__name__} {settings}\n".encode())
+    for name in ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length"):
+        if getattr(model, name, None):
+            digest.update(f"{name} {getattr(model, name)}\n".encode())
     digest.update(type(model).__name__.encode())
     return digest.hexdigest()[:DIGITS]
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Hash of a tokenizer's kind, entries, scores and case."""
+    """Hash of a tokenizer's kind, entries, scores and settings."""
     digest = hashlib.blake2b(digest_size=32)
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    backend = plain_backend(tokenizer)
     if hasattr(tokenizer, "tokens") and hasattr(tokenizer, "lowercase"):  # ours
-        digest.update(f"{type(tokenizer).__name__} {tokenizer.lowercase}\n".encode())
+        settings = {name: getattr(tokenizer, name, None) for name in SETTINGS}
+        digest.update(f"{type(tokenizer).__name__} {settings}\n".encode())
         digest.update("\0".join(tokenizer.tokens()).encode("utf-8", "surrogatepass"))
         if hasattr(tokenizer, "unigram"):
-            _, scores, keeps_unknown = tokenizer.unigram()
-            digest.update(scores.astype("<f4").tobytes() + bytes([keeps_unknown]))
-    elif hasattr(backend, "to_str"):  # of `tokenizers`
+            digest.update(tokenizer.unigram()[1].astype("<f4").tobytes())
+    elif backend is not None:
         digest.update(backend.to_str().encode())
     else:
         digest.update(type(tokenizer).__name__.encode())
     return digest.hexdigest()[:DIGITS]
+
+
+def plain_backend(tokenizer: Any) -> Tokenizer | None:
+    """A copy of the `tokenizers` part of a Hugging Face tokenizer without truncation and padding,
+    which calls switch on and leave on; None if it has none."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if not isinstance(backend, Tokenizer):
+        return None
+    backend = Tokenizer.from_str(backend.to_str())
+    backend.no_truncation()
+    backend.no_padding()
+    return backend
 
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:

@@ -87,7 +87,7 @@ def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
     import mteb
 
     is_single = list(subsets) == ["default"]
-    options = {} if is_single else {"hf_subsets": list(subsets)}
+    options: dict[str, Any] = {} if is_single else {"hf_subsets": list(subsets)}
     task = mteb.get_task(name, eval_splits=[split], **options)
     task.dataset = {key: {split: rows} for key, rows in subsets.items()}
     if is_single:

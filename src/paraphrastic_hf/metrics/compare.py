@@ -88,6 +88,8 @@ def compare(
     Raises:
         DataError: Numbers of segments differ, or a text is no string.
     """
+    if names[0] == names[1]:
+        raise DataError(f"the two systems must have names of their own, both are {names[0]!r}")
     checked = [checked_segments(hypotheses, references) for hypotheses in systems]
     lists = checked[0][1]
     first, second = (hypotheses for hypotheses, _ in checked)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.systems import SystemScores
@@ -115,7 +118,7 @@ def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("*", "\\*")
+    return re.sub(r"([\\|*])", r"\\\1", re.sub(r"[\r\n]+", " ", text))
 
 
 def _write_segments(comparison: Comparison, path: Path) -> None:
@@ -142,7 +145,7 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
     figure = Figure(figsize=(12, 3.4), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
     for axis, name in zip(axes, MEASURES, strict=True):
-        scores = comparison.listed[name]
+        scores = np.minimum(comparison.listed[name], 100)  # sacrebleu has 100.00000000000004
         axis.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=COLOURS[name])
         axis.set(title=name, xlabel="score x 100")
         axis.grid(alpha=0.3)

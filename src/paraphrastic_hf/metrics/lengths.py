@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.fingerprint import plain_backend
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.load import TextTokenizer
 
 UNITS = ("tokens", "characters")
 
@@ -34,33 +39,45 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
         raise ValueError(f"length must be one of {', '.join(UNITS)}, got {unit!r}")
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
-        if unit == "tokens":
-            return lambda texts: np.diff(tokenizer.encode_batch(texts).offsets)
-        return _piece_characters(tokenizer)
-    if hasattr(tokenizer, "backend_tokenizer"):
-        tokenizer = tokenizer.backend_tokenizer
-    if not hasattr(tokenizer, "encode_batch"):
+        return _Pieces(tokenizer, unit)
+    backend = plain_backend(tokenizer)
+    if backend is None:
         raise ModelError(
             f"{type(model).__name__} has no tokenizer to measure lengths with; "
             "use penalty='none', or a model of this package or of sentence-transformers"
         )
-
-    def measure(texts: Sequence[str]) -> np.ndarray:
-        rows = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        tokens = ([t for t, m in zip(r.tokens, r.attention_mask, strict=True) if m] for r in rows)
-        if unit == "tokens":
-            return np.array([len(row) for row in tokens], np.int64)
-        return np.array([len(" ".join(row)) for row in tokens], np.int64)
-
-    return measure
+    return _BackendTokens(backend, unit)
 
 
-def _piece_characters(tokenizer: Any) -> Lengths:
-    sizes = np.array([len(token) for token in tokenizer.tokens()])
+@dataclass(frozen=True)
+class _Pieces:
+    """Lengths by a tokenizer of this package."""
 
-    def measure(texts: Sequence[str]) -> np.ndarray:
-        ids = tokenizer.encode_batch(texts)
-        ends = np.concatenate([[0], np.cumsum(sizes[ids.ids])])[ids.offsets]
-        return np.maximum(np.diff(ends) + np.diff(ids.offsets) - 1, 0)
+    tokenizer: TextTokenizer
+    unit: str
 
-    return measure
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        ids = self.tokenizer.encode_batch(texts)
+        counts = np.diff(ids.offsets)
+        if self.unit == "tokens":
+            return counts
+        ends = np.concatenate([[0], np.cumsum(self._sizes[ids.ids])])[ids.offsets]
+        return np.asarray(np.maximum(np.diff(ends) + counts - 1, 0))
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        return np.array([len(token) for token in self.tokenizer.tokens()])
+
+
+@dataclass(frozen=True)
+class _BackendTokens:
+    """Lengths by a tokenizer of `tokenizers`."""
+
+    tokenizer: Tokenizer
+    unit: str
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        rows = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        if self.unit == "tokens":
+            return np.array([len(row.ids) for row in rows], np.int64)
+        return np.array([len(" ".join(row.tokens)) for row in rows], np.int64)

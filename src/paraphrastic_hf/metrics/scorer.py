@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 import paraphrastic_hf
-from paraphrastic_hf.encoding.encoder import DEFAULT_MODEL, SentenceEncoder, checked_vectors
+from paraphrastic_hf.encoding.encoder import SentenceEncoder, checked_vectors
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.lengths import length_counter
+from paraphrastic_hf.metrics.lengths import UNITS, length_counter
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES, length_penalty, sim, simile
 from paraphrastic_hf.text.normalize import valid_unicode
 
 SEGMENTS_AT_A_TIME = 16384
 SEVERAL = ("best", "mean")
-NORM_POWER = 0.5  # of averaging models; chosen on newstest2015
+DEFAULT_MODEL = "simile"
 
 References = Sequence[str] | Sequence[Sequence[str]]
 
@@ -62,8 +62,9 @@ class SimileScorer:
     """Scores hypotheses against references by meaning.
 
     Args:
-        model: A packaged model, a directory or Hub name of this package or of
-            sentence-transformers, or a loaded encoder.
+        model: `simile`, which is `english` with even rows (`SentenceEncoder.with_norm_power`);
+            another packaged model, a directory or Hub name of this package or of
+            sentence-transformers; or a loaded encoder.
         alpha: Weight of the length, 0 and more.
         penalty: Which lengths are marked down: `both` (SimiLE), `brevity`, `excess` or `none`.
         length: Its unit: `tokens` of the model's tokenizer, or `characters` of them.
@@ -71,10 +72,6 @@ class SimileScorer:
             one does, always do.
         several: Of several references count the `best` score or the `mean`; SimiLE and SIM each for
             itself.
-        norm_power: Power to which the lengths of an averaging model's rows are raised. None is 0.5
-            for those and 1 for other models; 1 is the thesis's SIM. Training gives the words that
-            matter most to the topic long rows; a translation can go wrong in any word, and more
-            even rows agree better with human scores (recipes/beyond-bleu-2019).
 
     Raises:
         ModelError: The model cannot be loaded, or has no tokenizer.
@@ -96,7 +93,6 @@ class SimileScorer:
         length: str = "tokens",
         lowercase: bool = False,
         several: str = "best",
-        norm_power: float | None = None,
     ) -> None:
         if penalty not in PENALTIES:
             raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {penalty!r}")
@@ -108,8 +104,9 @@ class SimileScorer:
         self.model = load_encoder(model) if is_name else model
         name = Path(model).name if is_name else getattr(model, "name", None)
         self._name = name or type(model).__name__
+        if length not in UNITS:
+            raise ValueError(f"length must be one of {', '.join(UNITS)}, got {length!r}")
         self._measure = None if penalty == "none" else length_counter(self.model, length)
-        self._encoder, self._norm_power = _with_norms(self.model, norm_power)
         self.alpha, self.penalty, self.length = float(alpha), penalty, length
         self.lowercase, self.several = lowercase, several
         self._settings = self._describe()
@@ -165,7 +162,7 @@ class SimileScorer:
     def _embed(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
         if self.lowercase:
             texts = [text.lower() for text in texts]
-        vectors = checked_vectors(self._encoder.encode(texts), len(texts))
+        vectors = checked_vectors(self.model.encode(texts), len(texts))
         return vectors, None if self._measure is None else self._measure(texts)
 
     def _describe(self) -> list[tuple[str, str]]:
@@ -178,33 +175,11 @@ class SimileScorer:
             ("weights", weights_hash(self.model)),
             ("tokenizer", tokenizer_hash(tokenizer)),
             ("case", "lower" if is_lower else "as-is"),
-            ("norms", f"{self._norm_power:g}"),
             ("penalty", self.penalty),
         ]
         if self.penalty != "none":
-            settings += [("alpha", f"{self.alpha:g}"), ("length", self.length)]
+            settings += [("alpha", repr(self.alpha)), ("length", self.length)]
         return settings
-
-
-def _with_norms(model: Any, power: float | None) -> tuple[Any, float]:
-    """The encoder whose rows have their lengths raised to a power, and the power."""
-    table = model.table() if isinstance(model, SentenceEncoder) else None
-    if table is None:
-        if power not in (None, 1):
-            raise ValueError(
-                f"norm_power must be 1 for {type(model).__name__}, got {power}; only averaging "
-                "models of this package have rows to scale"
-            )
-        return model, 1.0
-    power = NORM_POWER if power is None else float(power)
-    if not np.isfinite(power):
-        raise ValueError(f"norm_power must be a number, got {power}")
-    if power == 1:
-        return model, power
-    norms = np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float64))
-    factors = np.where(norms > 0, np.where(norms > 0, norms, 1) ** (power - 1), 0)
-    rows = (table * factors[:, None]).astype(np.float32)
-    return SentenceEncoder.from_table(rows, model.tokenizer, model.name), power
 
 
 def checked_segments(
@@ -222,9 +197,8 @@ def checked_segments(
             becomes U+FFFD.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
-        if given is None or isinstance(given, (str, bytes)):
-            what = "one string" if given is not None else "None"
-            raise DataError(f"{name} must be a list of texts, got {what}")
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+            raise DataError(f"{name} must be a list of texts, got {type(given).__name__}")
     hypotheses = list(hypotheses)
     several: list[Any] = list(references)
     if len(hypotheses) != len(several):

@@ -39,8 +39,9 @@ def sim(hypotheses: Any, references: Any) -> Any:
             f"{tuple(references.shape)}"
         )
     xp = _library(hypotheses)
-    norms = xp.sqrt(_dot(hypotheses, hypotheses) * _dot(references, references))
-    cosines = _dot(hypotheses, references) / xp.where(norms > 0, norms, xp.ones_like(norms))
+    first, second = (_scaled(xp, side) for side in (hypotheses, references))
+    norms = xp.sqrt(_dot(first, first) * _dot(second, second))
+    cosines = _dot(first, second) / xp.where(norms > 0, norms, xp.ones_like(norms))
     return xp.clip(cosines, -1.0, 1.0)
 
 
@@ -72,7 +73,9 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
     if (hypotheses < 0).any() or (references < 0).any():
         raise ValueError("a length is negative")
     longer, shorter = xp.maximum(hypotheses, references), xp.minimum(hypotheses, references)
-    excess = 1.0 * (longer - shorter) / xp.clip(shorter, 1, None)  # max / min - 1, without 0 / 0
+    excess = (
+        1.0 * (longer - shorter) / xp.where(shorter > 0, shorter, xp.ones_like(shorter))
+    )  # max / min - 1
     penalty = xp.where((shorter == 0) & (longer > 0), xp.zeros_like(excess), xp.exp(-excess))
     counts = {
         "both": hypotheses == hypotheses,
@@ -109,8 +112,20 @@ def _library(array: Any) -> Any:
     return torch if torch is not None and isinstance(array, torch.Tensor) else np
 
 
+def _scaled(xp: Any, vectors: Any) -> Any:
+    """Vectors of double precision scaled by their largest number, so that no square over- or
+    underflows; float32 in double precision has room enough."""
+    if vectors.dtype != xp.float64:
+        return vectors
+    largest = xp.abs(vectors).max(-1)
+    largest = (largest if xp is np else largest.values)[:, None]
+    return vectors / xp.where(largest > 0, largest, xp.ones_like(largest))
+
+
 def _dot(first: Any, second: Any) -> Any:
-    """Row by row, in double precision, in which no square of a float32 over- or underflows."""
+    """Row by row, in double precision."""
     if _library(first) is np:
         return np.einsum("ij,ij->i", first, second, dtype=np.float64)
+    if first.device.type == "mps":  # has no double precision
+        return (first.float() * second.float()).sum(-1)
     return (first.double() * second.double()).sum(-1)

@@ -63,8 +63,8 @@ def compare_systems(
     Raises:
         DataError: A system has another number of segments; it is named.
     """
-    if samples < 1:
-        raise DataError(f"samples must be 1 or more, got {samples}")
+    if samples < 1 or seed < 0:
+        raise DataError(f"samples must be 1 or more and seed 0 or more, got {samples} and {seed}")
     for name, hypotheses in systems:
         if len(hypotheses) != len(references):
             raise DataError(

@@ -46,7 +46,7 @@ page = gr.Interface(
     inputs=[
         gr.Textbox(EXAMPLE[0], lines=4, label="hypotheses"),
         gr.Textbox(EXAMPLE[1], lines=4, label="references"),
-        gr.Dropdown(["english", "multilingual"], value="english", label="model"),
+        gr.Dropdown(["simile", "english", "multilingual"], value="simile", label="model"),
         gr.Slider(0, 1, value=0.25, step=0.05, label="alpha"),
         gr.Dropdown(list(PENALTIES), value="both", label="length penalty"),
     ],

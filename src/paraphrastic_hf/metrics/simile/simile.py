@@ -5,6 +5,8 @@ A thin script: `evaluate` copies this file alone, and what it does is in the pac
 """
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -31,13 +33,13 @@ _INPUTS = """
 Args:
     predictions: texts, one a segment.
     references: texts, one a segment, or lists of one or more for every segment.
-    model: `english`, `multilingual`, a directory, or the Hub name of a sentence encoder.
+    model: `simile` (`english` with even rows), `english`, `multilingual`, a directory, or the Hub
+        name of a sentence encoder.
     alpha: weight of the length penalty; 0.25 is SimiLE.
     penalty: `both`, `brevity`, `excess` or `none`.
     length: `tokens` or `characters`.
     lowercase: lower-case the texts first.
     several: of several references, `best` or `mean`.
-    norm_power: of the lengths of an averaging model's rows; 0.5, and 1 is the thesis's SIM.
     segments: return the scores of each segment too.
 Returns:
     simile: mean SimiLE, from -1 to 1.
@@ -65,7 +67,7 @@ class Simile(evaluate.Metric):
         num_process: int = 1,
         **options: Any,
     ) -> None:
-        self._scorers: dict[str, SimileScorer] = {}
+        self._scorers: dict[tuple[Any, ...], SimileScorer] = {}
         self._first: str | None = None
         super().__init__(
             config_name=config_name,
@@ -111,8 +113,10 @@ class Simile(evaluate.Metric):
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add segments."""
+        if isinstance(references, Iterator):
+            references = list(references)
         texts, lists = checked_segments(predictions, references, len(self))
-        is_single = isinstance(next(iter(references)), str)
+        is_single = isinstance(references[0], str)
         kind = "strings" if is_single else "lists of strings"
         if self._first not in (None, kind):
             raise ValueError(
@@ -137,7 +141,10 @@ class Simile(evaluate.Metric):
 
     def _scorer(self, options: dict[str, Any]) -> SimileScorer:
         options = {name: value for name, value in options.items() if name != "segments"}
-        key = repr(sorted(options.items(), key=lambda item: item[0]))
+        key = tuple(
+            (name, value if isinstance(value, (str, Path, int, float)) else id(value))
+            for name, value in sorted(options.items())
+        )
         if key not in self._scorers:
             self._scorers = {key: SimileScorer(**options)}
         return self._scorers[key]

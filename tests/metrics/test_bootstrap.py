@@ -1,0 +1,114 @@
+"""Intervals and significance: by hand, by seed, by invariance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.metrics import bootstrap
+from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals, paired_p_value
+
+
+def scores(seed: int, segments: int = 40) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0, 1, segments)
+
+
+def test_equal_scores_have_an_interval_of_no_width() -> None:
+    assert confidence_intervals([np.full(5, 0.25)]) == [Interval(0.25, 0.25, 0.25)]
+
+
+def test_one_segment_is_its_own_resample() -> None:
+    assert confidence_intervals([np.array([0.7])], samples=3) == [Interval(0.7, 0.7, 0.7)]
+
+
+def test_two_segments_by_hand() -> None:
+    """Resamples of (0, 1) have means 0, 1/2, 1 with chances 1/4, 1/2, 1/4: the middle half of many
+    runs from 0 or a half to a half or 1, the middle 95 % from 0 to 1."""
+    interval = confidence_intervals([np.array([0.0, 1.0])], samples=2000)[0]
+    assert interval == Interval(0.5, 0.0, 1.0)
+    middle = confidence_intervals([np.array([0.0, 1.0])], samples=2000, level=0.4)[0]
+    assert middle == Interval(0.5, 0.5, 0.5)
+
+
+def test_the_interval_is_that_of_the_normal_law() -> None:
+    """The mean of 400 uniform scores has deviation s / 20; 1.96 of them make 95 %."""
+    values = scores(1, 400)
+    interval = confidence_intervals([values], samples=4000)[0]
+    half = 1.96 * values.std() / 20
+    # of 4,000 resamples a quantile of 2.5 % is known to some 4 % of the half width
+    assert interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_interval_contains_its_mean(seed: int) -> None:
+    for interval in confidence_intervals([scores(seed), scores(seed + 50)], seed=seed):
+        assert interval.low <= interval.mean <= interval.high
+
+
+def test_equal_seeds_give_equal_results_and_other_seeds_do_not() -> None:
+    first, second = scores(2), scores(3)
+    again = [confidence_intervals([first], seed=seed) for seed in (4, 4, 5)]
+    assert again[0] == again[1] != again[2]
+    assert paired_p_value(first, second, seed=4) == paired_p_value(first, second, seed=4)
+
+
+def test_a_system_has_one_interval_whoever_stands_beside_it() -> None:
+    first, second = scores(2), scores(3)
+    assert confidence_intervals([second, first])[1] == confidence_intervals([first])[0]
+
+
+@pytest.mark.parametrize("at_a_time", [1, 100, 41 * 7])
+def test_chunks_draw_what_one_piece_draws(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
+    first, second = scores(6, 41), scores(7, 41)
+    whole = confidence_intervals([first, second], samples=50), paired_p_value(first, second)
+    monkeypatch.setattr(bootstrap, "DRAWS_AT_A_TIME", at_a_time)
+    assert (confidence_intervals([first, second], samples=50), paired_p_value(first, second)) == (
+        whole
+    )
+
+
+def test_every_segment_is_drawn_and_each_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "DRAWS_AT_A_TIME", 64)
+    means = np.concatenate(list(bootstrap._resampled_means(np.eye(8), 2000, 1)), 1)
+    assert means.shape == (8, 2000)
+    np.testing.assert_allclose(means.sum(0), 1)  # one draw of 8 adds 1/8 somewhere
+    np.testing.assert_allclose(means.mean(1), 1 / 8, atol=0.012)  # 4 deviations of 16,000 draws
+
+
+def test_a_system_that_is_better_everywhere_has_p_0() -> None:
+    first = scores(8)
+    assert paired_p_value(first + 0.01, first) == 0
+    assert paired_p_value(first, first + 0.01) == 0  # the better of the two, on either side
+
+
+def test_equal_systems_have_p_1() -> None:
+    assert paired_p_value(scores(9), scores(9)) == 1
+    assert paired_p_value(np.array([0.0, 1.0]), np.array([1.0, 0.0])) == 1  # equal means
+
+
+def test_p_by_hand() -> None:
+    """Differences (3, -1): a resample of two has mean 3, 1, 1 or -1, so a quarter is lost; and with
+    (1, 0) the better is not better in the quarter that draws 0 twice."""
+    assert paired_p_value(np.array([3.0, 0.0]), np.array([0.0, 1.0]), samples=8000) == (
+        pytest.approx(0.25, abs=0.02)
+    )
+    assert paired_p_value(np.array([1.0, 0.0]), np.zeros(2), samples=8000) == (
+        pytest.approx(0.25, abs=0.02)
+    )
+
+
+def test_p_is_symmetric() -> None:
+    first, second = scores(10), scores(11)
+    assert paired_p_value(first, second) == paired_p_value(second, first)
+
+
+def test_no_segments_unequal_numbers_and_no_samples_are_refused() -> None:
+    with pytest.raises(ValueError, match="got no segments"):
+        confidence_intervals([])
+    with pytest.raises(ValueError, match="got 0 segments"):
+        confidence_intervals([np.array([])])
+    with pytest.raises(ValueError, match="got 2, 3 segments"):
+        paired_p_value(np.zeros(3), np.zeros(2))
+    with pytest.raises(ValueError, match="samples must be 1 or more, got 0"):
+        paired_p_value(np.zeros(3), np.zeros(3), samples=0)

@@ -1,0 +1,289 @@
+"""Ties, disagreements and reports of two systems, by hand; several systems in a table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics import matching
+from paraphrastic_hf.metrics.bootstrap import confidence_intervals, paired_p_value
+from paraphrastic_hf.metrics.compare import Comparison, Ties, compare, count_ties, read_nbest
+from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+from paraphrastic_hf.metrics.matching import load_matching
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
+from tests.texts import SENTENCES
+
+
+def word_share(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
+    """In BLEU's place: the share of the hypothesis' words that are in the references, x 100."""
+    pairs = zip(hypotheses, references, strict=True)
+    shares = [np.mean([word in " ".join(rs).split() for word in h.split()] or 0) for h, rs in pairs]
+    return 100 * np.array(shares)
+
+
+FIRST = ["the cat | sleeps", "a boat\tleaves", "warm bread", "the same"]
+SECOND = ["the cat sleeps", "the boat leaves at noon", "snow", "the same"]
+REFERENCES = ["the cat *sleeps*", "the boat\nleaves at noon", "warm bread", "the same"]
+
+
+@pytest.fixture
+def scorer(saved: Path) -> SimileScorer:
+    return SimileScorer(saved)
+
+
+@pytest.fixture
+def comparison(scorer: SimileScorer) -> Comparison:
+    return compare(scorer, word_share, ("one|1", "two"), (FIRST, SECOND), REFERENCES)
+
+
+def test_ties_of_an_n_best_list_of_3_by_hand() -> None:
+    """Thesis 7.5.1: 50, 50, 47 have the differences 0, 3, 3; 10 and 20 of another list 10."""
+    assert count_ties(np.array([50.0, 50.0, 47.0]), np.zeros(3)) == Ties(3, 2 / 3, 2.0)
+    scores, lists = np.array([10.0, 50.0, 50.0, 20.0, 47.0]), np.array([1, 0, 0, 1, 0])
+    assert count_ties(scores, lists) == Ties(4, 3 / 4, 16 / 4)
+
+
+def test_eight_hypotheses_make_28_pairs() -> None:
+    assert count_ties(np.arange(16.0), np.repeat([0, 1], 8)).pairs == 2 * 28
+
+
+def test_lists_of_one_have_no_pairs() -> None:
+    assert count_ties(np.array([1.0, 2.0]), np.array([0, 1])) == Ties(0, 0.0, 0.0)
+    assert count_ties(np.array([]), np.array([])) == Ties(0, 0.0, 0.0)
+
+
+def test_rounding_does_not_make_scores_differ() -> None:
+    assert count_ties(np.array([50.0, 50.0 + 1e-9]), np.zeros(2)).unequal == 0
+
+
+def test_two_systems_are_lists_of_two(comparison: Comparison) -> None:
+    assert not comparison.is_nbest
+    for measure, ties in comparison.ties.items():
+        differences = np.abs(comparison.change(measure))
+        assert ties.pairs == 4
+        assert ties.unequal == (differences > 1e-4).mean()
+        assert ties.difference == pytest.approx(differences.mean())
+
+
+def test_the_scores_are_those_of_the_scorer_and_of_bleu(
+    comparison: Comparison, scorer: SimileScorer
+) -> None:
+    for side, texts in enumerate((FIRST, SECOND)):
+        scores = scorer.score(texts, REFERENCES)
+        np.testing.assert_allclose(comparison.scores["SimiLE"][side], 100 * scores.simile)
+        np.testing.assert_allclose(comparison.scores["SIM"][side], 100 * scores.sim)
+        expected = word_share(texts, [[text] for text in REFERENCES])
+        np.testing.assert_array_equal(comparison.scores["BLEU"][side], expected)
+        assert comparison.signature == scores.signature
+
+
+def made(bleu: list[list[float]], sim: list[list[float]], second: str) -> Comparison:
+    scores = {"SimiLE": np.array(sim), "SIM": np.array(sim), "BLEU": np.array(bleu)}
+    hypotheses = (list("abcd"), list(second))
+    references = [[text] for text in "abcd"]
+    return Comparison(("x", "y"), hypotheses, references, scores, {}, False, {}, "")
+
+
+def test_the_order_of_disagreement_by_hand() -> None:
+    """7.7: |change of BLEU| - |change of SIM| is 8 - 30 = -22, 40 - 2 = 38, 0 - 0, -5 + 5 = 0; the
+    third segment's outputs are the same text and are left out."""
+    comparison = made(
+        [[10, 50, 20, 30], [18, 10, 20, 25]], [[60, 70, 50, 40], [90, 68, 50, 45]], "wxcz"
+    )
+    assert comparison.change("BLEU").tolist() == [8, -40, 0, -5]
+    assert comparison.order().tolist() == [1, 3, 0]
+
+
+def test_equal_systems_have_no_disagreement(scorer: SimileScorer, tmp_path: Path) -> None:
+    same = compare(scorer, word_share, ("a", "b"), (FIRST, FIRST), REFERENCES)
+    assert len(same.order()) == 0
+    systems = compare_systems(scorer, [("a", FIRST), ("b", FIRST)], REFERENCES, samples=10)
+    assert systems[1].p_value == 1
+    assert all(path.stat().st_size for path in write_comparison(same, systems, tmp_path))
+
+
+def test_nbest_lists_are_scored_each_with_its_references(scorer: SimileScorer) -> None:
+    nbest = [["the cat", "a cat", "the cat"], [], ["warm bread"], ["the same", "same"]]
+    found = compare(scorer, word_share, ("a", "b"), (FIRST, SECOND), REFERENCES, nbest)
+    assert found.is_nbest
+    assert found.ties["SimiLE"].pairs == 3 + 1
+    flat = [text for texts in nbest for text in texts]
+    own = [REFERENCES[i] for i, texts in enumerate(nbest) for _ in texts]
+    np.testing.assert_allclose(found.listed["SIM"], 100 * scorer.score(flat, own).sim)
+    assert found.scores["SIM"].shape == (2, 4)
+
+
+def test_wrong_numbers_of_segments_are_refused(scorer: SimileScorer) -> None:
+    with pytest.raises(DataError, match="n-best lists for 1 segments but references for 4"):
+        compare(scorer, word_share, ("a", "b"), (FIRST, SECOND), REFERENCES, [["a"]])
+    with pytest.raises(DataError, match="equally many, got 3 and 4"):
+        compare(scorer, word_share, ("a", "b"), (FIRST, SECOND[:3]), REFERENCES)
+    with pytest.raises(DataError, match="new has 3 segments but there are references for 4"):
+        compare_systems(scorer, [("old", FIRST), ("new", SECOND[:3])], REFERENCES)
+    with pytest.raises(DataError, match="samples must be 1 or more and seed 0 or more, got 0"):
+        compare_systems(scorer, [("old", FIRST)], REFERENCES, samples=0)
+
+
+def test_nbest_lines_of_moses_are_read() -> None:
+    lines = ["0 ||| a cat ||| LM0= -3 ||| -1.5", "1 ||| ", "0 |||a  dog||| -2"]
+    assert read_nbest(lines, 3, "n.txt") == [["a cat", "a  dog"], [""], []]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a cat", "n.txt:2 is not `number ||| hypothesis ||| ...`: 'a cat'"),
+        ("x ||| a cat", "n.txt:2 is not"),
+        ("-1 ||| a cat", "n.txt:2 is not"),
+        ("", "n.txt:2 is not"),
+        ("4 ||| a cat", "n.txt:2 is of segment 4, counted from 0, but there are 4"),
+    ],
+)
+def test_nbest_lines_that_are_none_are_named(line: str, message: str) -> None:
+    with pytest.raises(DataError) as error:
+        read_nbest(["0 ||| a", line], 4, "n.txt")
+    assert message in str(error.value)
+
+
+def report(comparison: Comparison, scorer: SimileScorer, **options: Any) -> str:
+    systems = [("one|1", FIRST), ("two", SECOND)]
+    results = compare_systems(scorer, systems, REFERENCES, samples=20)
+    return comparison_markdown(comparison, results, **{"count": 2, "plots": False, **options})
+
+
+def test_markdown_rows_have_their_columns_whatever_the_text(
+    comparison: Comparison, scorer: SimileScorer
+) -> None:
+    text = report(comparison, scorer, count=9)
+    rows = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
+    assert {row.count("|") for row in rows} == {6, 5, 7}
+    assert "the cat \\| sleeps" in text
+    assert "| one\\|1 |" in text
+    assert "the cat \\*sleeps\\*" in text
+    assert "the boat leaves at noon*" in text  # one line
+
+
+def test_a_carriage_return_does_not_break_a_row(scorer: SimileScorer) -> None:
+    texts = ["the cat\rsleeps", *FIRST[1:]]
+    comparison = compare(scorer, word_share, ("one|1", "two"), (texts, SECOND), REFERENCES)
+    assert "\r" not in report(comparison, scorer, count=9)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 2), (9, 6)])
+def test_as_many_examples_are_shown_as_asked(
+    comparison: Comparison, scorer: SimileScorer, count: int, shown: int
+) -> None:
+    text = report(comparison, scorer, count=count)
+    assert sum(line.endswith("| | | | |") for line in text.splitlines()) == shown
+
+
+def test_a_report_is_five_files(
+    comparison: Comparison, scorer: SimileScorer, tmp_path: Path
+) -> None:
+    results = compare_systems(scorer, [("one|1", FIRST), ("two", SECOND)], REFERENCES, samples=20)
+    paths = write_comparison(comparison, results, tmp_path / "new" / "report")
+    names = ["compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png"]
+    assert [path.name for path in paths] == names
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(names)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths[3:])
+    values = json.loads(paths[1].read_text(encoding="utf-8"))
+    assert values["systems"][1]["p_value"] == results[1].p_value
+    assert values["ties"]["BLEU"] == vars(comparison.ties["BLEU"])
+    assert values["signature"] == comparison.signature
+    with paths[2].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert [row["reference"] for row in rows] == REFERENCES
+    assert [row["hypothesis:one|1"] for row in rows] == FIRST
+    np.testing.assert_allclose(
+        [float(row["BLEU:two"]) for row in rows], comparison.scores["BLEU"][1], atol=1e-4
+    )
+
+
+def test_a_perfect_bleu_is_in_its_histogram(
+    scorer: SimileScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sacrebleu scores equal texts 100.00000000000004."""
+    pytest.importorskip("sacrebleu")
+    from matplotlib.axes import Axes
+
+    texts = ["the cat sleeps on the wall", *REFERENCES[1:]]
+    found = compare(scorer, load_matching("BLEU"), ("a", "b"), (texts, SECOND), texts)
+    assert found.listed["BLEU"].max() > 100
+    shown, plain = [], Axes.hist
+
+    def hist(*arguments: Any, **options: Any) -> Any:
+        drawn = plain(*arguments, **options)
+        shown.append(drawn[0].sum())
+        return drawn
+
+    monkeypatch.setattr(Axes, "hist", hist)
+    systems = compare_systems(scorer, [("a", texts), ("b", SECOND)], texts, samples=5)
+    write_comparison(found, systems, tmp_path)
+    assert shown == [8, 8, 8]
+
+
+def test_two_systems_of_one_name_are_refused(scorer: SimileScorer) -> None:
+    with pytest.raises(DataError, match="names of their own, both are 'x'"):
+        compare(scorer, word_share, ("x", "x"), (FIRST, SECOND), REFERENCES)
+
+
+def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> None:
+    texts = [SENTENCES[:10], SENTENCES[3:13], SENTENCES[5:15]]
+    references = SENTENCES[4:14]
+    systems = list(zip("abc", texts, strict=True))
+    results = compare_systems(scorer, systems, references, samples=200, seed=7)
+    scores = [scorer.score(each, references) for each in texts]
+    intervals = confidence_intervals([each.simile for each in scores], samples=200, seed=7)
+    assert [each.simile for each in results] == intervals
+    expected = [paired_p_value(s.simile, scores[0].simile, samples=200, seed=7) for s in scores[1:]]
+    assert [each.p_value for each in results] == [None, *expected]
+    sims = [paired_p_value(s.sim, scores[0].sim, samples=200, seed=7) for s in scores[1:]]
+    assert [each.sim_p_value for each in results] == [None, *sims]
+    table = system_table(results).splitlines()
+    assert table[0].split() == ["system", "SimiLE", "p", "SIM", "p"]
+    assert table[1].split()[0] == "a"
+    assert table[-1] == scores[0].signature
+    assert system_table(results[:1]).splitlines()[0].split() == ["system", "SimiLE", "SIM"]
+
+
+def test_segment_rows_are_numbered_from_1(scorer: SimileScorer) -> None:
+    results = compare_systems(scorer, [("a", FIRST), ("b", SECOND)], REFERENCES, samples=5)
+    rows = [line.rstrip("\n").split("\t") for line in segment_rows(results)]
+    assert rows[0] == ["segment", "simile:a", "sim:a", "simile:b", "sim:b"]
+    assert [row[0] for row in rows[1:]] == ["1", "2", "3", "4"]
+    np.testing.assert_allclose(
+        [float(row[3]) for row in rows[1:]], results[1].scores.simile, atol=5.1e-7
+    )
+
+
+def test_bleu_and_chrf_are_sacrebleus() -> None:
+    sacrebleu = pytest.importorskip("sacrebleu")
+    hypotheses, lists = ["the cat sat down"], [["the cat sat up", "a cat sat down"]]
+    for name, expected in (
+        ("BLEU", sacrebleu.sentence_bleu(hypotheses[0], lists[0])),
+        ("chrF", sacrebleu.sentence_chrf(hypotheses[0], lists[0])),
+    ):
+        assert load_matching(name)(hypotheses, lists).tolist() == [expected.score]
+
+
+def test_a_library_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics", None)
+    with pytest.raises(DataError, match=r"BLEU needs sacrebleu.*pip install 'paraphrastic-hf"):
+        load_matching("BLEU")
+
+
+def test_wordnet_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(*_: object) -> None:
+        raise LookupError("Resource wordnet not found")
+
+    monkeypatch.setitem(matching.MATCHING, "METEOR", lambda progress: absent)
+    with pytest.raises(DataError, match="METEOR needs WordNet"):
+        load_matching("METEOR")

@@ -1,0 +1,201 @@
+"""`evaluate.load("simile")` offline, from a Hub Space, and by two processes at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.metrics import install
+from paraphrastic_hf.metrics.install import SCRIPT, SPACE_FILES, export_space, install_metric
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from tests.hub import environment, folder_files, serve
+from tests.texts import SENTENCES
+
+OFFLINE = """
+import json, os, socket, sys
+
+class NoNetwork(socket.socket):
+    def connect(self, *_):
+        raise AssertionError("the network was asked")
+    connect_ex = connect
+
+socket.socket = NoNetwork
+import evaluate
+import paraphrastic_hf.metrics.install as install
+
+home = os.environ["HF_HOME"]
+def files():
+    return sorted(os.path.join(d, f) for d, _, fs in os.walk(home) for f in fs if f[-4:] != ".pyc")
+
+metric = evaluate.load("simile")
+before = files()
+result = metric.compute(predictions=["A cat sleeps."], references=["The cat is asleep."])
+assert files() == before, set(files()) - set(before)
+from pathlib import Path
+assert install.modules_cache() == Path(evaluate.config.HF_MODULES_CACHE)
+print(json.dumps({"result": result, "file": sys.modules[type(metric).__module__].__file__}))
+"""
+FROM_SPACE = """
+import json, sys
+import evaluate
+metric = evaluate.load("me/simile")
+print(json.dumps(metric.compute(predictions=["A cat sleeps."], references=["The cat is asleep."])))
+"""
+TWO = """
+import json, multiprocessing, sys
+import evaluate
+
+script, cache, model, texts = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
+
+def run(rank, results):
+    metric = evaluate.load(
+        script, num_process=2, process_id=rank, experiment_id="two", cache_dir=cache, timeout=60
+    )
+    half = texts[rank * len(texts) // 2 : (rank + 1) * len(texts) // 2]
+    metric.add_batch(predictions=half, references=[[text[::-1], texts[0]] for text in half])
+    results.put((rank, metric.compute(model=model, segments=True)))
+
+if __name__ == "__main__":
+    fork = multiprocessing.get_context("fork")
+    results = fork.Queue()
+    ranks = [fork.Process(target=run, args=(rank, results)) for rank in (0, 1)]
+    for rank in ranks:
+        rank.start()
+    got = [results.get(timeout=90) for _ in ranks]
+    for rank in ranks:
+        rank.join()
+    print(json.dumps(sorted(got, key=lambda item: item[0])))
+"""
+
+
+def run(program: str, *arguments: str, cwd: Path, variables: dict[str, str]) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=cwd,
+        env={**variables, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def default_result() -> dict[str, Any]:
+    return SimileScorer().score(["A cat sleeps."], ["The cat is asleep."]).to_dict()
+
+
+def test_by_bare_name_offline_from_any_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A socket that connects fails the process, and so does a file that `compute` writes."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("HF_HOME", str(home))
+    monkeypatch.delenv("HF_MODULES_CACHE")
+    assert main(["install-metric"]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    variables = {**os.environ, "HF_EVALUATE_OFFLINE": "1"}
+    got = run(OFFLINE, cwd=tmp_path / "elsewhere", variables=variables)
+    assert got["result"] == default_result()
+    assert got["file"] == capsys.readouterr().out.strip()
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_from_a_hub_space(tmp_path: Path) -> None:
+    export_space(tmp_path / "space")
+    with serve({"spaces/me/simile": folder_files(tmp_path / "space")}) as endpoint:
+        variables = environment(endpoint, tmp_path / "home")
+        variables["HF_MODULES_CACHE"] = str(tmp_path / "modules")
+        assert run(FROM_SPACE, cwd=tmp_path, variables=variables) == default_result()
+
+
+def test_process_0_of_two_has_the_result_of_one(saved: Path, tmp_path: Path) -> None:
+    texts = SENTENCES[:15]
+    lists = [[text[::-1], texts[0]] for text in texts]
+    expected = SimileScorer(saved).score(texts, lists).to_dict(segments=True)
+    arguments = (str(SCRIPT), str(tmp_path / "cache"), str(saved), json.dumps(texts))
+    variables = {**os.environ, "HF_HOME": str(tmp_path / "home")}
+    got = run(TWO, *arguments, cwd=tmp_path, variables=variables)
+    assert got == [[0, expected], [1, None]]
+
+
+def test_the_cache_is_where_the_variables_of_evaluate_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HF_MODULES_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert install.modules_cache() == tmp_path / ".cache" / "huggingface" / "modules"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert install.modules_cache() == tmp_path / "xdg" / "huggingface" / "modules"
+    monkeypatch.setenv("HF_HOME", "~/home")
+    assert install.modules_cache() == tmp_path / "home" / "modules"
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "own"))
+    assert install_metric().is_relative_to(tmp_path / "own")
+
+
+def test_installing_again_changes_nothing(tmp_path: Path) -> None:
+    first = install_metric(tmp_path)
+    files = folder_files(tmp_path)
+    assert install_metric(str(tmp_path)) == first
+    assert folder_files(tmp_path) == files
+    assert first.read_bytes() == SCRIPT.read_bytes()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def newest(root: Path) -> Path:
+    """The copy that `evaluate` takes: of the folders, the one whose script changed last."""
+    folder = root / "evaluate_modules" / "metrics" / "evaluate-metric--simile"
+    scripts = [path for path in folder.iterdir() if len(path.name) == 64]
+    return max(scripts, key=lambda path: (path / "simile.py").stat().st_mtime) / "simile.py"
+
+
+def test_the_copy_installed_last_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older version, then this one; and this one again after the other came back."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "simile.py").write_text("# an older version")
+    with monkeypatch.context() as patch:
+        patch.setattr(install, "SCRIPT", tmp_path / "old" / "simile.py")
+        older = install_metric(tmp_path / "cache")
+    os.utime(older, (1, 1))
+    own = install_metric(tmp_path / "cache")
+    assert newest(tmp_path / "cache") == own
+    os.utime(own, (2, 2))
+    os.utime(older, (3, 3))
+    assert newest(tmp_path / "cache") == older
+    assert install_metric(tmp_path / "cache") == own
+    assert newest(tmp_path / "cache") == own
+
+
+def test_the_folder_is_named_by_the_content(tmp_path: Path) -> None:
+    assert install_metric(tmp_path).parent.name == hashlib.sha256(SCRIPT.read_bytes()).hexdigest()
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["install-metric", "--cache", str(tmp_path / "file" / "cache")]) == 2
+    assert "paraphrastic install-metric: " in capsys.readouterr().err
+
+
+def test_a_space_has_module_card_page_and_requirements(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["install-metric", "--space", str(tmp_path / "space")]) == 0
+    printed = capsys.readouterr().out.split()
+    assert printed == [str(tmp_path / "space" / name) for name in SPACE_FILES]
+    assert set(folder_files(tmp_path / "space")) == set(SPACE_FILES)
+    card = (tmp_path / "space" / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("---\n")
+    assert "sdk: gradio" in card
+    compile((tmp_path / "space" / "app.py").read_text(encoding="utf-8"), "app.py", "exec")
+    assert "paraphrastic" in (tmp_path / "space" / "requirements.txt").read_text()

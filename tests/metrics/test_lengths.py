@@ -1,0 +1,86 @@
+"""Lengths in tokens and in characters, of every kind of tokenizer, by the slow loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+from sentence_transformers import SentenceTransformer
+
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.metrics.lengths import length_counter
+from paraphrastic_hf.text.normalize import normalize
+from tests.metrics.conftest import averaging
+from tests.texts import SENTENCES
+
+TEXTS = [*SENTENCES, "", " ", "\0", "zzz ☃☃ qqq", "<unk> <pad>", "a"]
+
+
+@pytest.mark.parametrize("kind", ["subword", "word", "char_ngram"])
+def test_our_tokenizers_by_the_slow_loop(kind: str, request: pytest.FixtureRequest) -> None:
+    tokenizer: Any = request.getfixturevalue(kind)
+    names = tokenizer.tokens()
+    pieces = [[names[i] for i in tokenizer.encode_batch([text])[0]] for text in TEXTS]
+    encoder = averaging(tokenizer)
+    assert length_counter(encoder)(TEXTS).tolist() == [len(row) for row in pieces]
+    characters = length_counter(encoder, "characters")(TEXTS)
+    assert characters.tolist() == [len(" ".join(row)) for row in pieces]
+
+
+def test_characters_are_those_that_the_2019_release_counts(saved: Path, encoder: Any) -> None:
+    """Its evaluate.py takes `len` of sentencepiece's pieces joined by spaces."""
+    released = sentencepiece.SentencePieceProcessor(str(saved / "spiece.model"))
+    counts = [len(" ".join(released.EncodeAsPieces(normalize(text)))) for text in SENTENCES]
+    assert length_counter(encoder, "characters")(SENTENCES).tolist() == counts
+
+
+def test_a_character_length_by_hand(encoder: Any) -> None:
+    """One piece has no space beside it, and no piece no length below 0."""
+    piece = max((token for token in encoder.tokenizer.tokens() if "▁" in token), key=len)
+    text = piece.replace("▁", "")
+    assert length_counter(encoder)([text, ""]).tolist() == [1, 0]
+    assert length_counter(encoder, "characters")([text, ""]).tolist() == [len(text) + 1, 0]
+
+
+def test_stock_static_embeddings_count_as_our_encoder_does(
+    stock: SentenceTransformer, encoder: Any
+) -> None:
+    texts = [text for text in TEXTS if "☃" not in text and "\0" not in text]
+    for unit in ("tokens", "characters"):
+        own, other = (length_counter(model, unit)(texts) for model in (encoder, stock))
+        np.testing.assert_array_equal(own, other)
+
+
+def test_a_transformer_counts_without_special_tokens_and_padding(
+    transformer: SentenceTransformer,
+) -> None:
+    """`cats` is cat + ##s."""
+    texts = ["the cats sleeps", "dog", ""]
+    assert length_counter(transformer)(texts).tolist() == [4, 1, 0]
+    characters = length_counter(transformer, "characters")(texts)
+    assert characters.tolist() == [len("the cat ##s sleeps"), 3, 0]
+    transformer.encode(texts)  # which sets padding on the tokenizer
+    assert length_counter(transformer)(texts).tolist() == [4, 1, 0]
+
+
+def test_a_long_text_is_as_long_before_encoding_as_after(transformer: SentenceTransformer) -> None:
+    measure = length_counter(transformer)
+    before = measure(["the cat " * 20]).tolist()
+    transformer.encode(["the cat " * 20])
+    assert before == measure(["the cat " * 20]).tolist() == [40]
+
+
+@pytest.mark.parametrize("unit", ["tokens", "characters"])
+def test_no_texts_have_no_lengths(encoder: Any, stock: SentenceTransformer, unit: str) -> None:
+    for model in (encoder, stock):
+        assert length_counter(model, unit)([]).shape == (0,)
+
+
+def test_a_model_without_tokenizer_and_an_unknown_unit_are_refused(encoder: Any) -> None:
+    with pytest.raises(ModelError, match=r"object has no tokenizer .* use penalty='none'"):
+        length_counter(object())
+    with pytest.raises(ValueError, match="tokens, characters, got 'words'"):
+        length_counter(encoder, "words")

@@ -1,0 +1,154 @@
+"""SIM, LP and SimiLE by hand, by oracle, and alike in numpy and torch."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf.metrics.semantic import PENALTIES, length_penalty, sim, simile
+from tests.oracles import cosine
+
+HYPOTHESES, REFERENCES = np.array([4, 2, 6, 0, 4, 0]), np.array([4, 4, 4, 4, 0, 0])
+BY_HAND = {  # LP of 7.2.1: 1 - 4/2 = -1, 1 - 6/4 = -1/2; 0 where one side alone is empty
+    "both": [1.0, math.exp(-1), math.exp(-0.5), 0.0, 0.0, 1.0],
+    "brevity": [1.0, math.exp(-1), 1.0, 0.0, 1.0, 1.0],
+    "excess": [1.0, 1.0, math.exp(-0.5), 1.0, 0.0, 1.0],
+    "none": [1.0] * 6,
+}
+
+
+def random_vectors(seed: int, dtype: type = np.float32) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return tuple(generator.normal(size=(50, 7)).astype(dtype) for _ in range(2))
+
+
+def test_sim_by_hand() -> None:
+    """(3, 4) . (4, 3) / (5 x 5) = 24 / 25; opposite vectors have -1."""
+    first = np.array([[3.0, 4.0], [1.0, 0.0], [2.0, 2.0]], np.float32)
+    second = np.array([[4.0, 3.0], [0.0, 5.0], [-1.0, -1.0]], np.float32)
+    np.testing.assert_allclose(sim(first, second), [0.96, 0.0, -1.0], atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_sim_is_the_cosine_of_a_slow_loop(dtype: type) -> None:
+    first, second = random_vectors(1, dtype)
+    slow = [cosine(a.tolist(), b.tolist()) for a, b in zip(first, second, strict=True)]
+    fast = sim(first, second)
+    assert fast.dtype == np.float64
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-14)  # both in double precision
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_torch_gives_what_numpy_gives(dtype: type) -> None:
+    first, second = random_vectors(2, dtype)
+    tensors = sim(torch.from_numpy(first), torch.from_numpy(second))
+    assert isinstance(tensors, torch.Tensor)
+    np.testing.assert_allclose(tensors.numpy(), sim(first, second), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+def test_torch_penalties_are_numpy_penalties(kind: str) -> None:
+    tensors = [torch.from_numpy(each) for each in (HYPOTHESES, REFERENCES)]
+    penalty = length_penalty(*tensors, kind)
+    assert isinstance(penalty, torch.Tensor)
+    # torch's exp of whole numbers is in single precision
+    np.testing.assert_allclose(penalty.numpy(), BY_HAND[kind], rtol=1e-6)
+
+
+def test_sim_is_symmetric_and_does_not_depend_on_scale() -> None:
+    first, second = random_vectors(3)
+    np.testing.assert_array_equal(sim(first, second), sim(second, first))
+    np.testing.assert_array_equal(sim(first * 4, second / 8), sim(first, second))
+
+
+def test_equal_vectors_have_sim_1_and_never_more() -> None:
+    first, _ = random_vectors(4)
+    assert (sim(first, first) <= 1).all()
+    np.testing.assert_allclose(sim(first, first * 3), 1, rtol=0, atol=1e-7)  # 3x rounds
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_zero_denormal_and_huge_vectors_have_a_finite_sim(kind: str) -> None:
+    """Rows: zero and zero, zero and one, the smallest float32, the largest, one of each."""
+    tiny, huge = np.float32(1e-45), np.finfo(np.float32).max
+    first = np.array([[0, 0], [0, 0], [tiny, 0], [huge, huge], [tiny, tiny]], np.float32)
+    second = np.array([[0, 0], [1, 2], [tiny, 0], [huge, huge], [huge, huge]], np.float32)
+    if kind == "torch":
+        values = sim(torch.from_numpy(first), torch.from_numpy(second)).numpy()
+    else:
+        values = sim(first, second)
+    np.testing.assert_allclose(values, [0, 0, 1, 1, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_extreme_doubles_have_their_cosine(scale: float) -> None:
+    first, second = np.array([[3.0, 4.0]]) * scale, np.array([[4.0, 3.0]]) * scale
+    np.testing.assert_allclose(sim(first, second), [0.96], rtol=1e-12)
+
+
+def test_no_rows_give_no_scores() -> None:
+    assert sim(np.zeros((0, 4)), np.zeros((0, 4))).shape == (0,)
+    assert length_penalty(np.zeros(0), np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
+def test_every_penalty_by_hand(kind: str) -> None:
+    penalty = length_penalty(HYPOTHESES, REFERENCES, kind)
+    np.testing.assert_allclose(penalty, BY_HAND[kind], rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.uint64, np.float32])
+def test_lengths_may_be_of_any_number_type(dtype: type) -> None:
+    penalty = length_penalty(HYPOTHESES.astype(dtype), REFERENCES.astype(dtype))
+    np.testing.assert_allclose(penalty, BY_HAND["both"], rtol=1e-6)
+
+
+def test_both_is_brevity_or_excess_and_symmetric() -> None:
+    lengths = np.random.default_rng(5).integers(0, 60, (2, 400))
+    both = length_penalty(*lengths)
+    brevity, excess = (length_penalty(*lengths, kind) for kind in ("brevity", "excess"))
+    np.testing.assert_array_equal(both, brevity * excess)
+    np.testing.assert_array_equal(both, length_penalty(*lengths[::-1]))
+    np.testing.assert_array_equal(brevity, length_penalty(*lengths[::-1], "excess"))
+
+
+def test_a_very_unequal_pair_has_penalty_0_without_a_warning() -> None:
+    assert length_penalty(np.array([1, 2**40]), np.array([2**40, 1])).tolist() == [0.0, 0.0]
+
+
+def test_lengths_below_1_count_in_their_unit() -> None:
+    """0.5 s and 1 s: exp(1 - 2), as for 1 and 2."""
+    np.testing.assert_allclose(length_penalty(np.array([0.5]), np.array([1.0])), [math.exp(-1)])
+
+
+def test_simile_by_hand() -> None:
+    """LP = exp(-1), SIM = 0.8: exp(-1/4) x 0.8."""
+    value = simile(np.array([0.8]), length_penalty(np.array([2]), np.array([4])))
+    np.testing.assert_allclose(value, [0.8 * math.exp(-0.25)], rtol=1e-15)
+
+
+def test_alpha_0_is_sim_even_where_the_penalty_is_0() -> None:
+    np.testing.assert_array_equal(
+        simile(np.array([0.3, -0.2]), np.array([0.0, 0.5]), 0), [0.3, -0.2]
+    )
+
+
+def test_shapes_that_differ_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"one shape, got \(2, 3\) and \(1, 3\)"):
+        sim(np.zeros((2, 3)), np.zeros((1, 3)))
+
+
+def test_unknown_penalties_and_negative_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="both, brevity, excess, none, got 'long'"):
+        length_penalty(np.array([1]), np.array([1]), "long")
+    with pytest.raises(ValueError, match="negative"):
+        length_penalty(np.array([1]), np.array([-1]))
+
+
+@pytest.mark.parametrize("alpha", [-0.1, math.nan])
+def test_a_negative_alpha_is_refused(alpha: float) -> None:
+    with pytest.raises(ValueError, match="alpha must be 0 or more"):
+        simile(np.array([1.0]), np.array([1.0]), alpha)

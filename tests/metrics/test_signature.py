@@ -1,0 +1,191 @@
+"""Signatures: equal for one model however it came, different for whatever changes a score."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+import paraphrastic_hf
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.metrics.conftest import averaging
+
+OPTIONS: list[dict[str, Any]] = [
+    {"alpha": 0.5},
+    {"alpha": 0},
+    {"penalty": "brevity"},
+    {"penalty": "excess"},
+    {"penalty": "none"},
+    {"length": "characters"},
+]
+
+
+def fields(signature: str) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in signature.split("|")[1:])
+
+
+def test_a_signature_names_all_that_a_score_depends_on(saved: Path) -> None:
+    scorer = SimileScorer(saved)
+    named = fields(scorer.score(["a"], ["a"]).signature)
+    assert named == {
+        "model": "saved",
+        "weights": weights_hash(scorer.model),
+        "tokenizer": tokenizer_hash(scorer.model.tokenizer),
+        "case": "lower",
+        "penalty": "both",
+        "alpha": "0.25",
+        "length": "tokens",
+        "nrefs": "1",
+        "version": paraphrastic_hf.__version__,
+    }
+
+
+def test_one_model_has_one_signature(saved: Path, tmp_path: Path) -> None:
+    """From its directory, a copy, torch, after scoring, and saved again."""
+    expected = SimileScorer(saved).signature()
+    shutil.copytree(saved, tmp_path / "elsewhere" / "saved")
+    assert SimileScorer(tmp_path / "elsewhere" / "saved").signature() == expected
+    assert SimileScorer(str(saved)).signature() == expected
+    encoder = SentenceEncoder.from_pretrained(saved)
+    assert SimileScorer(encoder).signature() == expected
+    encoder.model  # noqa: B018 (loads torch's)
+    assert SimileScorer(encoder).signature() == expected
+    scorer = SimileScorer(encoder)
+    scorer.score(["a cat"], ["the cat"])
+    assert scorer.signature() == SimileScorer(encoder).signature() == expected
+    encoder.save_pretrained(tmp_path / "again" / "saved")
+    assert SimileScorer(tmp_path / "again" / "saved").signature() == expected
+
+
+def test_the_fast_and_the_slow_path_see_the_same_weights(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = weights_hash(SentenceEncoder.from_pretrained(saved))
+    slow = SentenceEncoder.from_pretrained(saved)
+    monkeypatch.setattr(slow, "table", lambda: None)
+    assert weights_hash(slow) == fast
+
+
+def test_strides_and_precision_that_change_no_number_change_no_hash(
+    encoder: SentenceEncoder,
+) -> None:
+    weight = encoder.model.get_input_embeddings().weight
+    with torch.no_grad():
+        weight.copy_(weight.half().float())
+    expected = weights_hash(encoder)
+    weight.data = weight.data.t().contiguous().t()
+    assert weights_hash(encoder) == expected
+    encoder.model.half()
+    assert weights_hash(encoder) == expected
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_an_option_that_changes_scores_changes_the_signature(
+    encoder: SentenceEncoder, options: dict[str, Any]
+) -> None:
+    plain, other = SimileScorer(encoder), SimileScorer(encoder, **options)
+    assert plain.signature() != other.signature()
+
+
+def test_what_counts_of_several_references_is_named_where_there_are_several(
+    encoder: SentenceEncoder,
+) -> None:
+    best, mean = (SimileScorer(encoder, several=s) for s in ("best", "mean"))
+    one, two, uneven = ["a"], [["a", "b"]], [["a", "b"], ["a"]]
+    assert best.score(["a"], one).signature == mean.score(["a"], one).signature
+    named = fields(mean.score(["a"], two).signature)
+    assert (named["nrefs"], named["several"]) == ("2", "mean")
+    assert best.score(["a"], two).signature != mean.score(["a"], two).signature
+    assert fields(best.score(["a", "b"], uneven).signature)["nrefs"] == "var"
+
+
+def test_alphas_of_one_signature_have_one_score(encoder: SentenceEncoder) -> None:
+    """exp(-0.123 x) at x = 8 moves by 2e-6 between these two."""
+    scorers = [SimileScorer(encoder, alpha=alpha) for alpha in (0.1234566, 0.1234574)]
+    scores = [each.score(["the cat"], ["the cat " * 9]) for each in scorers]
+    assert scores[0].signature != scores[1].signature or scores[0].score == pytest.approx(
+        scores[1].score, abs=1e-6
+    )
+
+
+def test_one_changed_weight_changes_the_signature(saved: Path, encoder: SentenceEncoder) -> None:
+    expected = SimileScorer(encoder).signature()
+    with torch.no_grad():
+        encoder.model.get_input_embeddings().weight[-1, -1] += 1e-6
+    assert fields(SimileScorer(encoder).signature())["weights"] != fields(expected)["weights"]
+    assert fields(SimileScorer(encoder).signature())["tokenizer"] == fields(expected)["tokenizer"]
+
+
+def test_tokenizers_that_differ_have_different_hashes(
+    sentences: list[str], subword: SubwordTokenizer, word: WordTokenizer, char_ngram: Any
+) -> None:
+    others = [
+        SubwordTokenizer.train(sentences, vocab_size=300),
+        SubwordTokenizer(subword._model, lowercase=False),
+        SubwordTokenizer(subword._model, keep_unknown=True),
+        WordTokenizer.train(sentences, vocab_size=150, lowercase=False),
+        WordTokenizer.train(sentences, vocab_size=149),
+    ]
+    tokenizers = [subword, word, char_ngram, *others, None]
+    assert len({tokenizer_hash(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)
+
+
+def test_words_that_keep_the_unknown_have_another_hash(sentences: list[str]) -> None:
+    kinds = [
+        WordTokenizer.train(sentences, vocab_size=150, keep_unknown=keep) for keep in (False, True)
+    ]
+    hypotheses, references = ["the qqqq qqqq"], ["the"]
+    scores = [SimileScorer(averaging(kind)).score(hypotheses, references) for kind in kinds]
+    assert scores[0].score != pytest.approx(scores[1].score, abs=1e-3)
+    assert scores[0].signature != scores[1].signature
+
+
+def test_ngrams_padded_otherwise_have_another_hash(sentences: list[str], char_ngram: Any) -> None:
+    from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+
+    other = CharNgramTokenizer(ngrams=char_ngram.tokens()[2:], padding_mode="none")
+    assert other.tokens() == char_ngram.tokens()
+    assert tokenizer_hash(char_ngram) != tokenizer_hash(other)
+
+
+def test_a_stock_model_has_one_signature_before_and_after_saving(
+    stock: SentenceTransformer, tmp_path: Path
+) -> None:
+    expected = SimileScorer(stock).signature()
+    stock.encode(["the cat"])
+    assert SimileScorer(stock).signature() == expected
+    stock.save(str(tmp_path / "stock"))
+    assert SimileScorer(SentenceTransformer(str(tmp_path / "stock"))).signature() == expected
+    with torch.no_grad():
+        stock[0].embedding.weight[0, 0] += 1
+    assert SimileScorer(stock).signature() != expected
+
+
+def test_a_transformer_has_one_signature_before_and_after_encoding(
+    transformer: SentenceTransformer,
+) -> None:
+    expected = SimileScorer(transformer).signature()
+    transformer.encode(["the cat", "a"])
+    assert SimileScorer(transformer).signature() == expected
+
+
+@pytest.mark.parametrize(
+    "options", [{"truncate_dim": 2}, {"prompts": {"q": "dog "}, "default_prompt_name": "q"}]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_settings_that_change_a_stock_models_vectors_change_the_signature(
+    transformer_folder: Path, transformer: SentenceTransformer, options: dict[str, Any]
+) -> None:
+    scorers = [SimileScorer(transformer)]
+    scorers += [SimileScorer(SentenceTransformer(str(transformer_folder), **options))]
+    scores = [scorer.score(["the cat sleeps"], ["a dog runs"]) for scorer in scorers]
+    assert scores[0].score != pytest.approx(scores[1].score, abs=1e-4)
+    assert fields(scores[0].signature) != fields(scores[1].signature)
