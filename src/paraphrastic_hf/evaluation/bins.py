@@ -35,9 +35,10 @@ def by_number(
     found = []
     for name, (low, high) in bins.items():
         chosen = [i for i, number in enumerate(numbers) if low <= number <= high]
-        sides = ([side[i] for i in chosen] for side in (pairs.first, pairs.second))
+        first, second = ([side[i] for i in chosen] for side in (pairs.first, pairs.second))
         if chosen:
-            found.append(ScoredPairs(name, group, *sides, [pairs.scores[i] for i in chosen]))
+            scores = [pairs.scores[i] for i in chosen]
+            found.append(ScoredPairs(name, group, first, second, scores))
     return found
 
 

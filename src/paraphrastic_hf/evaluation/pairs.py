@@ -14,6 +14,7 @@ import numpy as np
 
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sts_files import ScoredPairs
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
@@ -37,6 +38,17 @@ class PairsTask:
     has_whole: bool = False
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None
 
+    def datasets(self, data_dir: Path) -> list[ScoredPairs]:
+        """The datasets that have pairs.
+
+        Raises:
+            DataError: None has any, or a file is missing or damaged.
+        """
+        suite = list(self.read(data_dir))
+        if not any(map(len, suite)):
+            raise DataError(f"{' and '.join(pairs.name for pairs in suite) or 'it'} has no pairs")
+        return [pairs for pairs in suite if len(pairs)]
+
     def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:
         """Score the datasets.
 
@@ -44,7 +56,7 @@ class PairsTask:
             DataError: A file is missing or damaged.
             ModelError: The vectors have the wrong shape or are not finite.
         """
-        suite = self.read(data_dir)
+        suite = self.datasets(data_dir)
         result = score_suite(encoder.encode, suite)
         rows = []
         for dataset, pairs in zip(result.datasets, suite, strict=True):
@@ -109,5 +121,7 @@ def corpus_task(
 
 def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
     """A measure of one row; NaN if it is not there."""
-    found = [row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)]
+    found = [
+        row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)
+    ]
     return float(found[0]) if found else float("nan")

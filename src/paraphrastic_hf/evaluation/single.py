@@ -1,4 +1,4 @@
-"""Suites of one corpus: SICK and Twitter (thesis, 3.2), and the tracks of STS 2017 (5.2.3, 5.6.4)."""
+"""Suites of one corpus: SICK and Twitter (thesis, 3.2), and STS 2017 (5.2.3, 5.6.4)."""
 
 from __future__ import annotations
 
@@ -63,9 +63,7 @@ STS17 = Suite(
     {"STS17": PairsTask(read_sts17)},
     _sts17_headline,
     {
-        "thesis SP, 1M OpenSubtitles pairs (Table 43)": _tracks(
-            75.6, 74.7, 85.4, 76.4, 84.5, 77.2
-        ),
+        "thesis SP, 1M OpenSubtitles pairs (Table 43)": _tracks(75.6, 74.7, 85.4, 76.4, 84.5, 77.2),
         "thesis SP, 10M, 1024 numbers (Table 43)": _tracks(76.2, 75.0, 86.2, 78.3, 84.5, 77.5),
         "random SP (Table 43)": _tracks(58.3, 16.1, 68.2, 10.4, 66.6, 22.2),
         "thesis BGT (Table 50)": {
