@@ -14,15 +14,7 @@ from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.report import headline_table, write_report
 from paraphrastic_hf.evaluation.run import evaluate
-
-
-class Letters:
-    """An encoder: counts of letters."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array(
-            [[text.count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts], float
-        )
+from tests.evaluation.made_pairs import Letters
 
 
 def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:

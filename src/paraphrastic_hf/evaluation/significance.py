@@ -127,7 +127,7 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
     """How likely a difference of two correlations with the same variable is at least so large.
 
-    Williams's T2 as Steiger (1980, equation 7) recommends it, with n - 3 degrees of freedom:
+    Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
