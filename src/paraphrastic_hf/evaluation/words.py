@@ -70,6 +70,8 @@ WORDS = Suite(
     {
         "thesis PARAGRAM, tuned on WS353 (Table 11)": _paper(66.7, 76.9, 81.4, 73.0),
         "thesis PARAGRAM, tuned on SL999 (Table 11)": _paper(68.5, 72.0, 77.9, 65.2),
+        "thesis PARAGRAM, 25 numbers, with constraints (Table 9)": {"SL999": 58.0},
+        "skip-gram, 1,000 numbers (Table 9)": {"SL999": 38.0},
         "GloVe (Table 11)": _paper(37.6, 57.9, 63.0, 57.1),
         "thesis CHARAGRAM, tuned on SL999 (Table 14, RW 3.7.2.3)": {
             "SL999": 63.33,
