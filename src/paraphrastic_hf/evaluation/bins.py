@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.data.hard_sts import moses_tokens
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts, read_sts_year
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.pairs import PairsTask, corpus_rows, score_of, scored_pairs
@@ -53,6 +52,8 @@ def _pooled(data_dir: Path) -> ScoredPairs:
 
 
 def _lengths(data_dir: Path) -> list[ScoredPairs]:
+    from paraphrastic_hf.data.hard_sts import moses_tokens  # imports datasets
+
     pool, tokens = _pooled(data_dir), moses_tokens()
     longer = [
         max(len(tokens(a)), len(tokens(b))) for a, b in zip(pool.first, pool.second, strict=True)
