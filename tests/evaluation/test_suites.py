@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,9 @@ import pytest
 
 from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
-from paraphrastic_hf.evaluation.report import write_report
+from paraphrastic_hf.evaluation.report import headline_table, write_report
 from paraphrastic_hf.evaluation.run import evaluate
-
-
-class Letters:
-    """An encoder: counts of letters."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array(
-            [[text.count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts], float
-        )
+from tests.evaluation.made_pairs import Letters
 
 
 def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:
@@ -34,6 +27,25 @@ def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> N
         encoding="utf-8"
     )
     assert paths[2].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("names", [("a", "b"), [f"a rather long name, {i}" for i in range(9)]])
+def test_a_table_too_wide_to_read_is_turned(names: Sequence[str]) -> None:
+    results = {
+        "model": "ours",
+        "summary": "What",
+        "unit": "r",
+        "headline": {name: 10.0 + i for i, name in enumerate(names)},
+        "papers": {"paper": {names[1]: 3.0}},
+    }
+    table = headline_table(results)[2:]
+    if len(names) == 2:
+        assert table[0] == "| system | a | b |"
+        assert table[2:] == ["| **ours** | 10.0 | 11.0 |", "| paper |  | 3.0 |"]
+    else:
+        assert table[0] == "| | **ours** | paper |"
+        assert table[2:4] == [f"| {names[0]} | 10.0 |  |", f"| {names[1]} | 11.0 | 3.0 |"]
+        assert len(table) == 2 + 9
 
 
 def test_the_averages_are_those_of_their_conventions(sts_folder: Path) -> None:

@@ -45,10 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.report import markdown, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    data_dir = arguments.data_dir or (os.path.join(root, "eval") if root else None)
-    if data_dir is None:
-        raise DataError("say where the official files are with --data-dir (or PARAPHRASTIC_DATA)")
+    data_dir = data_folder(arguments.data_dir)
     suites = chosen_suites(arguments.suite)
     encoder = load_encoder(arguments.model)
     skipped = 0
@@ -74,3 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
+
+
+def data_folder(given: str | None) -> str:
+    """The folder of the official files: as given, else in PARAPHRASTIC_DATA.
+
+    Raises:
+        DataError: Neither is there.
+    """
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if given is None and root is None:
+        raise DataError("say where the official files are with --data-dir (or PARAPHRASTIC_DATA)")
+    return given or os.path.join(str(root), "eval")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import datasets
@@ -92,6 +92,7 @@ SPLITS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+@cache
 def moses_tokens() -> Callable[[str], tuple[str, ...]]:
     """The Moses tokenizer for English, case kept, nothing escaped; remembers what it has seen."""
     from sacremoses import MosesTokenizer

@@ -1,17 +1,22 @@
-"""A suite's results as JSON, a Markdown table beside the papers, and a bar plot."""
+"""A suite's results as JSON, a Markdown table beside the papers, and a plot."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import write_bytes, write_json
 
-COLOURS = ("#1b6ca8", "#c9ced6", "#9aa3b0", "#6c7686")
-MOST_BARS = 16  # headline figures that a plot can show
+OWN = "#1b6ca8"
+PAPERS = tuple(  # marker and colour of each published system
+    zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
+)
+WIDEST = 110  # characters; the figures of a wider header stand below each other
 
 
 def write_report(results: dict[str, Any], directory: str | Path) -> list[Path]:
@@ -49,9 +54,10 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
 def markdown(results: dict[str, Any]) -> str:
     """The headline beside the papers, then every dataset."""
     lines = [f"# {results['model']}: {results['suite']}", "", *headline_table(results)]
-    lines += ["", *(f"* {note}" for note in results["notes"])]
-    lines += [f"* Skipped, {task}: {reason}" for task, reason in results["skipped"].items()]
+    notes = [f"* {note}" for note in results["notes"]]
+    notes += [f"* Skipped, {task}: {reason}" for task, reason in results["skipped"].items()]
     measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
+    lines += ["", *notes] if notes else []
     lines += ["", f"| group | dataset | size | {' | '.join(measures)} |"]
     lines += ["|---|---|---:|" + "---:|" * len(measures)]
     for row in results["rows"]:
@@ -67,40 +73,52 @@ def markdown(results: dict[str, Any]) -> str:
 def headline_table(results: dict[str, Any]) -> list[str]:
     """What the suite is, and its figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
-    lines = [
-        f"{results['summary']}. {results['unit']}.",
-        "",
-        f"| system | {' | '.join(headline)} |",
-        "|---|" + "---:|" * len(headline),
-        _row(f"**{results['model']}**", headline.values()),
-    ]
-    for name, values in results["papers"].items():
+    lines = [f"{results['summary']}. {results['unit']}.", ""]
+    systems = {f"**{results['model']}**": headline, **results["papers"]}
+    if sum(len(key) + 3 for key in headline) > WIDEST:
+        lines += [f"| | {' | '.join(systems)} |", "|---|" + "---:|" * len(systems)]
+        for key in headline:
+            lines.append(_row(key, [values.get(key, math.nan) for values in systems.values()]))
+        return lines
+    lines += [f"| system | {' | '.join(headline)} |", "|---|" + "---:|" * len(headline)]
+    for name, values in systems.items():
         lines.append(_row(name, [values.get(key, math.nan) for key in headline]))
     return lines
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """Bars of the headline figures beside the papers' rows, as a PNG."""
+    """The headline figures as points on a line each, beside the papers', as a PNG."""
     from matplotlib.figure import Figure
 
-    keys = list(results["headline"])[:MOST_BARS]
-    rows = [(results["model"], results["headline"]), *results["papers"].items()]
-    figure = Figure(figsize=(max(6, 0.5 + 0.9 * len(keys)), 4.2), layout="constrained")
+    headline = results["headline"]
+    places = range(len(headline))
+    systems = len(results["papers"]) + 1
+    height = 1.2 + 0.3 * len(headline) + 0.2 * systems
+    figure = Figure(figsize=(7.5, height), layout="constrained")
     axes = figure.add_subplot()
-    width = 0.8 / len(rows)
-    shown = []
-    for i, (name, values) in enumerate(rows):
-        heights = [values.get(key, math.nan) for key in keys]
-        shown += [height for height in heights if not math.isnan(height)]
-        places = [x + (i - (len(rows) - 1) / 2) * width for x in range(len(keys))]
-        bars = axes.bar(places, heights, width, label=name, color=COLOURS[i % len(COLOURS)])
-        if i == 0:
-            axes.bar_label(bars, fmt="%.1f", fontsize=8, padding=2)
-    axes.set_xticks(range(len(keys)), keys, rotation=30, ha="right")
-    low = max(0, min(shown, default=0) - 10) if min(shown, default=0) >= 0 else None
-    axes.set_ylim(low, max(shown, default=1) * 1.08)
-    axes.set_ylabel(results["unit"] + (" (axis cut)" if low else ""), fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.scatter(  # a ring, through which equal points of the papers show
+        list(headline.values()), places, s=90, c="none", edgecolors=OWN, linewidths=2.5,
+        label=results["model"], zorder=3,
+    )  # fmt: skip
+    for (name, values), (marker, colour) in zip(
+        results["papers"].items(), itertools.cycle(PAPERS), strict=False
+    ):
+        scores = [values.get(key, math.nan) for key in headline]
+        axes.scatter(
+            scores, places, s=36, c=colour, marker=marker, alpha=0.8, linewidths=0, label=name
+        )
+    for place, score in zip(places, headline.values(), strict=True):
+        axes.annotate(
+            f"{score:.1f}", (1.02, place), xycoords=("axes fraction", "data"), va="center",
+            color=OWN, fontsize=9,
+        )  # fmt: skip
+    axes.set_yticks(places, list(headline))
+    axes.set_ylim(len(headline) - 0.5, -0.5)
+    axes.grid(axis="y", color="#e3e6ea")
+    axes.set_axisbelow(True)
+    axes.set_xlabel(textwrap.fill(results["unit"], 80), fontsize=8)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=8)
     figure.savefig(path, dpi=150)
 

@@ -67,16 +67,9 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
     Raises:
         ModelError: The vectors have the wrong shape or are not finite.
     """
-    texts = sorted(
-        {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}
-    )
-    place = {text: i for i, text in enumerate(texts)}
-    vectors = checked_vectors(encode(texts), len(texts))
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
-    for pairs in suite:
-        first, second = ([place[text] for text in side] for side in (pairs.first, pairs.second))
-        cosine = pairwise_cosine(vectors[first], vectors[second])
+    for pairs, cosine in zip(suite, cosines(encode, suite), strict=True):
         datasets.append(
             DatasetScore(
                 pairs.name,
@@ -104,6 +97,29 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
             )
         )
     return SuiteScore(datasets, groups)
+
+
+def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
+    """Cosine of every pair, (pairs,) a dataset; every text is encoded once.
+
+    Args:
+        encode: Texts to vectors, (texts, dim).
+        suite: Datasets.
+
+    Raises:
+        ModelError: The vectors have the wrong shape or are not finite.
+    """
+    texts = sorted(
+        {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}
+    )
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = checked_vectors(encode(texts), len(texts))
+    return [
+        pairwise_cosine(
+            *(vectors[[place[text] for text in side]] for side in (pairs.first, pairs.second))
+        )
+        for pairs in suite
+    ]
 
 
 def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from paraphrastic_hf.data.sts_files import (
     STS_DATASETS,
     STSB_SPLITS,
-    ScoredPairs,
     read_sts17,
     read_sts_year,
     read_stsb,
 )
-from paraphrastic_hf.evaluation.similarity import score_suite
-from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of, weighted_mean_of
+from paraphrastic_hf.evaluation.pairs import WHOLE, PairsTask
+from paraphrastic_hf.evaluation.suite import Row, Suite, mean_of, weighted_mean_of
 
 YEARS = tuple(STS_DATASETS)
 AVERAGE = "2012-2016"
-WHOLE = "all pairs"  # of a year, scored together
 CONVENTIONS = {
     AVERAGE: "thesis: unweighted mean of a year's datasets (Pearson r), then of the years",
     "weighted": "mean weighted by pairs of a year's datasets (Pearson r), then of the years",
@@ -47,25 +43,8 @@ def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def _task(read: Callable[[Path], Sequence[ScoredPairs]], *, has_whole: bool = False) -> Task:
-    def score(encoder: Any, data_dir: Path) -> list[Row]:
-        result = score_suite(encoder.encode, read(data_dir))
-        rows = [
-            Row(d.group, d.name, d.pairs, {"pearson": d.pearson, "spearman": d.spearman})
-            for d in result.datasets
-        ]
-        if has_whole:
-            rows += [
-                Row(g.group, WHOLE, g.pairs, {"pearson": g.all_pearson, "spearman": g.all_spearman})
-                for g in result.groups
-            ]
-        return rows
-
-    return score
-
-
-def _year(year: str) -> Task:
-    return _task(lambda data_dir: read_sts_year(data_dir, year), has_whole=True)
+def _year(year: str) -> PairsTask:
+    return PairsTask(lambda data_dir: read_sts_year(data_dir, year), has_whole=True)
 
 
 def _paper(*years: float, **others: float) -> dict[str, float]:
@@ -77,8 +56,8 @@ STS = Suite(
     "Pearson r x 100; MTEB: Spearman rho x 100",
     {
         **{year: _year(year) for year in YEARS},
-        "STS-B": _task(lambda data_dir: [read_stsb(data_dir, split) for split in STSB_SPLITS]),
-        "STS17": _task(read_sts17),
+        "STS-B": PairsTask(lambda data_dir: [read_stsb(data_dir, split) for split in STSB_SPLITS]),
+        "STS17": PairsTask(read_sts17),
     },
     sts_headline,
     {

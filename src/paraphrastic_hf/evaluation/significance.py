@@ -1,0 +1,277 @@
+"""Whether one model correlates better with people than another, on the same pairs.
+
+Two one-sided tests: Steiger's for dependent correlations, as in the thesis (3.5.3, Table 9), and
+the paired bootstrap over pairs. Any suite of scored pairs will do (`evaluation/pairs.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.pairs import PairsTask
+from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
+from paraphrastic_hf.evaluation.suites import SUITES
+
+CORRELATIONS = {"pearson": pearson, "spearman": spearman}
+DRAWS_AT_A_TIME = 2**21
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two models on one dataset.
+
+    Attributes:
+        group: As in the suite's rows.
+        name: The dataset.
+        pairs: How many.
+        measure: `pearson` or `spearman`.
+        first: Correlation of the first model, x 100.
+        second: Of the second.
+        bootstrap: The p-value of `bootstrap_p_value`.
+        steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs.
+    """
+
+    group: str
+    name: str
+    pairs: int
+    measure: str
+    first: float
+    second: float
+    bootstrap: float
+    steiger: float
+
+
+def compare_encoders(
+    first: Any,
+    second: Any,
+    suite: str,
+    data_dir: str | Path,
+    *,
+    samples: int = 1000,
+    seed: int = 1,
+) -> tuple[list[Difference], dict[str, str]]:
+    """Every scored-pair dataset of a suite, and why tasks were skipped.
+
+    Args:
+        first: Anything with `encode`.
+        second: Another.
+        suite: One of `evaluation/suites.py`.
+        data_dir: Folder of the official files.
+        samples: Resamples of the bootstrap.
+        seed: Of its draws.
+
+    Raises:
+        RecipeError: There is no such suite, or none of its tasks is a list of scored pairs.
+        DataError: No task has its data.
+        ModelError: `encode` returns something else than finite vectors.
+    """
+    if suite not in SUITES:
+        raise RecipeError(f"there is no suite {suite!r}; those of scored pairs are {_names()}")
+    tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, PairsTask)}
+    if not tasks:
+        raise RecipeError(f"the suite {suite} has no scored pairs; those that have are {_names()}")
+    differences: list[Difference] = []
+    skipped: dict[str, str] = {}
+    for name, task in tasks.items():
+        try:
+            datasets = task.datasets(Path(data_dir))
+        except DataError as error:
+            skipped[name] = str(error)
+            continue
+        sides = (cosines(encoder.encode, datasets) for encoder in (first, second))
+        for pairs, a, b in zip(datasets, *sides, strict=True):
+            gold = np.asarray(pairs.scores, np.float64)
+            options: dict[str, Any] = {"measure": task.measure, "samples": samples, "seed": seed}
+            correlation = CORRELATIONS[task.measure]
+            one, other, between = correlation(a, gold), correlation(b, gold), correlation(a, b)
+            differences.append(
+                Difference(
+                    pairs.group,
+                    pairs.name,
+                    len(pairs),
+                    task.measure,
+                    one,
+                    other,
+                    bootstrap_p_value(a, b, gold, **options),
+                    steiger_p_value(one / 100, other / 100, between / 100, len(pairs)),
+                )
+            )
+    if not differences:
+        raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
+    return differences, skipped
+
+
+def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
+    """The comparison as lines of Markdown; p-values below 0.05 in bold."""
+    lines = [
+        f"| group | dataset | size | score | {' | '.join(names)} | difference | p (bootstrap) "
+    ]
+    lines[0] += "| p (Steiger) |"
+    lines += ["|---|---|---:|---|---:|---:|---:|---:|---:|"]
+    for each in differences:
+        lines.append(
+            f"| {each.group} | {each.name} | {each.pairs:,} | {each.measure} | {each.first:.1f} "
+            f"| {each.second:.1f} | {_signed(each.second - each.first)} | {_p(each.bootstrap)} "
+            f"| {_p(each.steiger)} |"
+        )
+    return lines
+
+
+def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
+    """How likely a difference of two correlations with the same variable is at least so large.
+
+    Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
+
+        t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
+
+    where |R| is the determinant of the three correlations and m the mean of r12 and r13. Made for
+    Pearson's r; for Spearman's rho it is an approximation.
+
+    Args:
+        first: Correlation of one prediction with the gold scores, r12, -1 to 1.
+        second: Of another prediction with them, r13.
+        between: Of the two predictions, r23.
+        size: Examples.
+
+    Returns:
+        One-sided, in favour of the higher: 0 to 0.5; 1 for equal ones, NaN for fewer than four
+        examples.
+
+    Example:
+        >>> round(2 * steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
+        0.187
+    """
+    if size < 4:
+        return float("nan")
+    if first == second:
+        return 1.0
+    determinant = max(
+        0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between
+    )  # rounding can make it negative
+    spread = 2 * determinant * (size - 1) / (size - 3)
+    spread += ((first + second) / 2) ** 2 * (1 - between) ** 3
+    if spread <= 0:
+        return 0.0
+    t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / spread)
+    return float(stats.t.sf(t, size - 3))
+
+
+def bootstrap_p_value(
+    first: np.ndarray,
+    second: np.ndarray,
+    gold: np.ndarray,
+    *,
+    measure: str = "pearson",
+    samples: int = 1000,
+    seed: int = 1,
+) -> float:
+    """How likely the better prediction is not better on other examples of the kind.
+
+    The share of resamples of the examples, drawn with replacement, in which the prediction with the
+    higher correlation does not have it.
+
+    Args:
+        first: One prediction, (examples,).
+        second: Another.
+        gold: Gold scores.
+        measure: `pearson` or `spearman`; ranks are taken anew in every resample.
+        samples: Resamples.
+        seed: Of the draws.
+
+    Returns:
+        One-sided, 0 to 1, with a resolution of 1 / samples; 1 for equal correlations.
+
+    Raises:
+        ValueError: The three differ in length, are empty, or there is less than one sample.
+    """
+    if not len(first) == len(second) == len(gold) or len(gold) == 0:
+        raise ValueError(
+            "both predictions need a value for each gold score, "
+            f"got {len(first)}, {len(second)} and {len(gold)}"
+        )
+    if samples < 1:
+        raise ValueError(f"samples must be 1 or more, got {samples}")
+    correlation = CORRELATIONS[measure]
+    difference = correlation(first, gold) - correlation(second, gold)
+    if difference == 0:
+        return 1.0
+    values = np.stack([np.asarray(each, np.float64) for each in (first, second, gold)])
+    lost = 0
+    for counts in drawn_counts(len(gold), samples, seed):
+        drawn = resampled_correlations(values, counts, measure)
+        lost += int(((drawn[0] - drawn[1]) * np.sign(difference) <= 0).sum())
+    return lost / samples
+
+
+def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each example is in each resample, (some, size) at a time, `samples` in all."""
+    at_a_time = max(1, DRAWS_AT_A_TIME // size)
+    generator = np.random.default_rng(seed)
+    for start in range(0, samples, at_a_time):
+        number = min(at_a_time, samples - start)
+        drawn = generator.integers(size, size=(number, size))
+        drawn += size * np.arange(number)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=number * size).reshape(number, size)
+
+
+def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str) -> np.ndarray:
+    """Correlation of each row but the last with the last one, in every resample.
+
+    Args:
+        values: Predictions and gold scores, (rows, examples).
+        counts: How often each example is in each resample, (samples, examples).
+        measure: `pearson` or `spearman`.
+
+    Returns:
+        (rows - 1, samples), -1 to 1; 0 where a side is constant.
+    """
+    if measure == "spearman":
+        resampled = [_ranks(row, counts) for row in values]  # (samples, examples) each
+    else:
+        resampled = [np.broadcast_to(row, counts.shape) for row in values]
+    size = counts.sum(1, keepdims=True)
+    centred = [row - (row * counts).sum(1, keepdims=True) / size for row in resampled]
+    squares = [(row * row * counts).sum(1) for row in centred]
+    scales = [(row * row * counts).sum(1) for row in resampled]
+    found = np.zeros((len(values) - 1, len(counts)))
+    for i in range(len(values) - 1):
+        varies = (squares[i] > 1e-20 * scales[i]) & (squares[-1] > 1e-20 * scales[-1])
+        product = (centred[i] * centred[-1] * counts).sum(1)
+        found[i, varies] = product[varies] / np.sqrt(squares[i] * squares[-1])[varies]
+    return found
+
+
+def _ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Rank of each example among a resample's, equal ones sharing the mean, (samples, examples)."""
+    _, group = np.unique(values, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    members = np.add.reduceat(counts[:, order], starts, axis=1)  # (samples, distinct values)
+    upto = members.cumsum(1)
+    return np.asarray((upto - (members - 1) / 2)[:, group])
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 1) + 0.0:+.1f}"  # no -0.0
+
+
+def _p(value: float) -> str:
+    if np.isnan(value):
+        return ""
+    text = "<0.001" if value < 0.001 else f"{value:.3f}"
+    return f"**{text}**" if value < 0.05 else text
+
+
+def _names() -> str:
+    return ", ".join(
+        name
+        for name, suite in SUITES.items()
+        if any(isinstance(task, PairsTask) for task in suite.tasks.values())
+    )

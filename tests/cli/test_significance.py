@@ -1,0 +1,64 @@
+"""`paraphrastic significance` end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from tests.evaluation.sts_files import write_sts
+
+
+@pytest.fixture
+def models(subword: SubwordTokenizer, tmp_path: Path) -> list[str]:
+    paths = []
+    for name, dim in (("one", 2), ("two", 64)):
+        config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=dim)
+        SentenceEncoder(AveragingModel(config), subword).save_pretrained(tmp_path / name)
+        paths.append(str(tmp_path / name))
+    return paths
+
+
+def test_two_models_are_compared_dataset_by_dataset(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, output = write_sts(tmp_path / "eval"), tmp_path / "new" / "table.md"
+    arguments = ["significance", *models, "--suite", "sts17", "--data-dir", str(data)]
+    assert main([*arguments, "--samples", "20", "--output", str(output)]) == 0
+    printed = capsys.readouterr().out
+    assert printed == output.read_text(encoding="utf-8")
+    assert printed.startswith("# one and two: sts17\n")
+    assert printed.count("| STS17 |") == 7
+    assert "20 resamples, seed 1." in printed
+
+
+def test_missing_data_gives_exit_status_3(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_sts(tmp_path / "eval")
+    (data / "sts13" / "STS.input.FNWN.txt").unlink()
+    arguments = ["significance", *models, "--samples", "5", "--data-dir", str(data)]
+    assert main(arguments) == 3
+    assert "Skipped, 2013: STS.input.FNWN.txt" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [(["--samples", "0"], "--samples must be 1 or more"), (["--suite", "x"], "no suite 'x'")],
+)
+def test_wrong_options_are_one_line(
+    option: list[str],
+    message: str,
+    models: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = str(write_sts(tmp_path / "eval"))
+    assert main(["significance", *models, "--data-dir", data, *option]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

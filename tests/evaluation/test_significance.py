@@ -1,0 +1,198 @@
+"""Steiger's test and the paired bootstrap, by hand, by oracle and by what they must do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.significance import (
+    Difference,
+    bootstrap_p_value,
+    compare_encoders,
+    drawn_counts,
+    resampled_correlations,
+    significance_table,
+    steiger_p_value,
+)
+from tests.evaluation.made_pairs import Constant, Letters
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "between", "size", "t"),
+    [
+        (0.80, 0.72, 0.89, 26, 1.361),  # Howell, Statistical Methods for Psychology, 6th ed., 262
+        (0.40, 0.50, 0.10, 103, 0.891),  # |R| = 0.62, m = 0.45: sqrt(112.2 / 1.41242) * 0.1
+    ],
+)
+def test_steiger_agrees_with_worked_examples(
+    first: float, second: float, between: float, size: int, t: float
+) -> None:
+    expected = stats.t.sf(t, size - 3)
+    assert steiger_p_value(first, second, between, size) == pytest.approx(expected, rel=2e-3)
+
+
+def test_steiger_does_not_ask_which_is_first() -> None:
+    assert steiger_p_value(0.8, 0.7, 0.9, 40) == steiger_p_value(0.7, 0.8, 0.9, 40)
+
+
+def test_closer_predictions_make_the_same_difference_more_certain() -> None:
+    p_values = [steiger_p_value(0.6, 0.5, between, 100) for between in (0.3, 0.6, 0.9)]
+    assert p_values == sorted(p_values, reverse=True)
+
+
+def test_steiger_where_there_is_nothing_to_tell() -> None:
+    assert steiger_p_value(0.5, 0.5, 1.0, 100) == 1
+    assert np.isnan(steiger_p_value(0.5, 0.4, 0.3, 3))
+    assert steiger_p_value(1.0, -1.0, -1.0, 10) == pytest.approx(0, abs=1e-9)
+
+
+def test_steiger_is_right_five_times_in_a_hundred_where_neither_is_better() -> None:
+    random = np.random.default_rng(0)
+    found = 0
+    for _ in range(2000):
+        gold, one, other = random.normal(size=(3, 60))
+        a, b = gold + one, gold + other
+        r = np.corrcoef([gold, a, b])
+        found += steiger_p_value(r[0, 1], r[0, 2], r[1, 2], 60) < 0.025  # two sides
+    assert found / 2000 == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize("measure", ["pearson", "spearman"])
+def test_resampled_correlations_are_those_of_the_drawn_examples(measure: str) -> None:
+    random = np.random.default_rng(1)
+    values = random.integers(0, 6, size=(3, 30)).astype(float)  # many ties
+    (counts,) = drawn_counts(30, 20, seed=3)
+    found = resampled_correlations(values, counts, measure)
+    oracle = stats.pearsonr if measure == "pearson" else stats.spearmanr
+    for sample, count in enumerate(counts):
+        drawn = np.repeat(values, count, axis=1)
+        for i in range(2):
+            expected = oracle(drawn[i], drawn[2]).statistic
+            assert found[i, sample] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["pearson", "spearman"])
+def test_a_resample_of_equal_examples_correlates_with_nothing(measure: str) -> None:
+    values = np.array([[0.1, 0.3, 0.7], [0.7, 0.3, 0.1], [1.0, 2.0, 3.0]])
+    found = resampled_correlations(values, np.array([[3, 0, 0], [0, 3, 0]]), measure)
+    assert found.tolist() == [[0, 0], [0, 0]]
+
+
+def test_every_resample_has_as_many_examples_as_there_are() -> None:
+    counts = np.concatenate(list(drawn_counts(2**20, 5, seed=0)))  # two at a time
+    assert counts.shape == (5, 2**20)
+    assert (counts.sum(1) == 2**20).all()
+    assert len({row.tobytes() for row in counts}) == 5
+
+
+@pytest.mark.parametrize("measure", ["pearson", "spearman"])
+def test_a_clearly_better_prediction_is_found_whichever_comes_first(measure: str) -> None:
+    random = np.random.default_rng(2)
+    gold = random.normal(size=200)
+    good, bad = gold + 0.3 * random.normal(size=200), gold + 3 * random.normal(size=200)
+    assert bootstrap_p_value(good, bad, gold, measure=measure) == 0
+    assert bootstrap_p_value(bad, good, gold, measure=measure) == 0
+
+
+def test_the_two_tests_agree_on_normal_data() -> None:
+    random = np.random.default_rng(6)
+    gold = random.normal(size=400)
+    a, b = gold + random.normal(size=400), gold + 1.15 * random.normal(size=400)
+    r = np.corrcoef([gold, a, b])
+    steiger = steiger_p_value(r[0, 1], r[0, 2], r[1, 2], 400)
+    assert 0.001 < steiger < 0.5
+    assert bootstrap_p_value(a, b, gold, samples=4000) == pytest.approx(steiger, abs=0.03)
+
+
+def test_equal_and_constant_predictions_are_never_better() -> None:
+    gold = np.arange(10.0)
+    assert bootstrap_p_value(gold, gold, gold) == 1
+    assert bootstrap_p_value(np.ones(10), np.zeros(10), gold) == 1
+
+
+def test_equal_seeds_give_equal_p_values() -> None:
+    random = np.random.default_rng(4)
+    first, second, gold = random.normal(size=(3, 40))
+    values = {bootstrap_p_value(first, second, gold, seed=seed) for seed in (1, 1, 1)}
+    assert len(values) == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "samples", "message"),
+    [((3, 3, 4), 10, "3, 3 and 4"), ((0, 0, 0), 10, "0, 0 and 0"), ((3, 3, 3), 0, "got 0")],
+)
+def test_a_bootstrap_of_nothing_is_refused(
+    sizes: tuple[int, int, int], samples: int, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        bootstrap_p_value(*(np.arange(float(n)) for n in sizes), samples=samples)
+
+
+class Lengths:
+    """An encoder that knows little."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[len(text), 1.0] for text in texts])
+
+
+def test_scores_are_those_of_the_evaluation(sts_folder: Path) -> None:
+    differences, skipped = compare_encoders(Letters(), Lengths(), "sts", sts_folder, samples=50)
+    assert not skipped
+    assert len(differences) == 25 + 2 + 7
+    for side, encoder in (("first", Letters()), ("second", Lengths())):
+        rows = evaluate(encoder, "sts", sts_folder)["rows"]
+        scores = {(row["group"], row["name"]): row["scores"]["pearson"] for row in rows}
+        for each in differences:
+            assert getattr(each, side) == pytest.approx(scores[each.group, each.name])
+    assert all(each.first > each.second for each in differences)  # letters tell paraphrases
+    assert all(each.bootstrap < 0.5 for each in differences)
+
+
+def test_a_model_is_not_better_than_itself(sts_folder: Path) -> None:
+    differences, _ = compare_encoders(Letters(), Letters(), "sts17", sts_folder, samples=20)
+    assert {(each.bootstrap, each.steiger) for each in differences} == {(1.0, 1.0)}
+
+
+def test_a_model_for_which_all_is_the_same_scores_zero(sts_folder: Path) -> None:
+    differences, _ = compare_encoders(Letters(), Constant(), "sts17", sts_folder, samples=20)
+    assert {each.second for each in differences} == {0.0}
+
+
+def test_missing_data_is_named_and_the_rest_compared(sts_folder: Path) -> None:
+    (sts_folder / "sts14" / "STS.gs.images.txt").unlink()
+    differences, skipped = compare_encoders(Letters(), Lengths(), "sts", sts_folder, samples=5)
+    assert list(skipped) == ["2014"]
+    assert len(differences) == 19 + 2 + 7
+
+
+def test_what_cannot_be_compared_is_an_error(sts_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="those of scored pairs are sts, sts-hard"):
+        compare_encoders(Letters(), Lengths(), "st", sts_folder)
+    with pytest.raises(RecipeError, match="wmt-da has no scored pairs"):
+        compare_encoders(Letters(), Lengths(), "wmt-da", sts_folder)
+    with pytest.raises(DataError, match="no task of the suite words has its data"):
+        compare_encoders(Letters(), Lengths(), "words", tmp_path)
+
+
+def test_vectors_that_are_none_are_refused(sts_folder: Path) -> None:
+    class Bad(Letters):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return super().encode(texts) * np.nan
+
+    with pytest.raises(ModelError, match="NaN"):
+        compare_encoders(Letters(), Bad(), "sts17", sts_folder)
+
+
+def test_the_table_marks_what_is_significant() -> None:
+    rows = [
+        Difference("g", "x", 1000, "pearson", 50.0, 61.25, 0.0, 0.04),
+        Difference("g", "y", 3, "pearson", 50.0, 49.99, 0.5, float("nan")),
+    ]
+    table = significance_table(rows, ("a", "b"))
+    assert table[2] == "| g | x | 1,000 | pearson | 50.0 | 61.2 | +11.2 | **<0.001** | **0.040** |"
+    assert table[3] == "| g | y | 3 | pearson | 50.0 | 50.0 | +0.0 | 0.500 |  |"

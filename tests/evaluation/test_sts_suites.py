@@ -1,0 +1,182 @@
+"""Suites made from the STS files: Hard STS, bins and the tracks of 2017."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.data.load import load_dataset
+from paraphrastic_hf.data.sts_files import ScoredPairs
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.bins import LENGTHS, by_number
+from paraphrastic_hf.evaluation.hard import GROUPS
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites import SUITES
+from paraphrastic_hf.evaluation.vocabulary import count_unknown, unknown_share
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.evaluation.made_pairs import Letters, row_of
+from tests.evaluation.sts_files import write_lines
+
+TABLE_21 = (71, 216, 572, 1097, 1356, 1266, 1010, 3143, 1559, 1818)  # pairs of each length
+
+
+@pytest.fixture
+def hard_folder(sts_folder: Path) -> Path:
+    """With 400 pairs of ten made-up words, any number of them changed and any gold score."""
+    random = np.random.default_rng(0)
+    lines, gold = [], []
+    for i in range(400):
+        words = ["".join(random.choice(list("abcdefgh"), 4)) for _ in range(10)]
+        changed = [w if random.random() < (i % 11) / 10 else w[::-1] + "i" for w in words]
+        lines.append(f"{' '.join(words)}\t{' '.join([*changed, 'not'][: 10 + i % 2])}")
+        if i % 4 == 0:
+            lines[-1] = f"{words[0]}\t{' '.join(words[1:])}"
+        gold.append(round(random.uniform(0, 5), 1))
+    write_lines(sts_folder / "sts12" / "STS.input.MSRpar.txt", lines)
+    write_lines(sts_folder / "sts12" / "STS.gs.MSRpar.txt", gold)
+    return sts_folder
+
+
+class Words(Letters):
+    """Counts of letters, with a vocabulary of words."""
+
+    tokenizer = WordTokenizer(["a", "the", "."])
+
+
+def test_a_pair_is_in_every_bin_its_number_lies_in() -> None:
+    pairs = ScoredPairs("x", "2012", list("abcd"), list("efgh"), [1, 2, 3, 4])
+    bins = {"0": (0, 0), "1-2": (1, 2), "9": (9, 9), "2+": (2, 100)}
+    found = by_number(pairs, [2, 0, 1, 7], bins, "length")
+    assert [(each.name, each.first, each.second, each.scores) for each in found] == [
+        ("0", ["b"], ["f"], [2]),
+        ("1-2", ["a", "c"], ["e", "g"], [1, 3]),
+        ("2+", ["a", "d"], ["e", "h"], [1, 4]),  # none has 9
+    ]
+
+
+def test_every_pair_of_20_datasets_is_in_one_bin_of_table_21(sts_folder: Path) -> None:
+    rows = evaluate(Letters(), "sts-bins", sts_folder)["rows"]
+    sizes = {row["name"]: row["size"] for row in rows if row["group"] == "length"}
+    whole = sum(size for name, size in sizes.items() if name != "10+")
+    assert whole == 20 * 12  # 2016 is not among them
+    assert sizes.get("10+", 0) == sum(
+        sizes.get(name, 0) for name in ("10", "11-15", "16-20", "21+")
+    )
+
+
+def test_unknown_words_are_those_of_both_sentences_that_the_vocabulary_lacks() -> None:
+    texts = ["The cat, the owl.", "a", "", "THE."]
+    assert count_unknown(Words(), texts) == [3, 0, 0, 0]  # cat , owl
+
+
+def test_unknown_words_count_the_same_where_they_have_an_id() -> None:
+    class Keeps(Letters):
+        tokenizer = WordTokenizer(["a", "the", "."], keep_unknown=True)
+
+    assert count_unknown(Keeps(), ["The cat, the owl."]) == [3]
+    assert unknown_share(Keeps(), ["a", "cat"]) == 50
+
+
+def test_a_word_is_known_to_character_ngrams_if_one_of_them_is() -> None:
+    class Ngrams(Letters):
+        tokenizer = CharNgramTokenizer(ngrams=["cat"])
+
+    assert unknown_share(Ngrams(), ["cat", "cats", "dog", "cat"]) == pytest.approx(100 / 3)
+
+
+def test_the_bins_of_unknown_words_are_those_of_the_encoder(sts_folder: Path) -> None:
+    results = evaluate(Words(), "sts-bins", sts_folder)
+    sizes = {r["name"]: r["size"] for r in results["rows"] if r["group"] == "unknown words"}
+    assert sizes["0+"] == sizes["1+"] == 20 * 12  # no pair is made of three words
+    assert "unknown words 0" not in results["headline"]
+    assert "unknown words" not in results["skipped"]
+
+
+@pytest.mark.parametrize("tokenizer", [None, CharNgramTokenizer(ngrams=["abc"])])
+def test_without_a_vocabulary_of_words_the_bins_are_skipped(
+    tokenizer: object, sts_folder: Path
+) -> None:
+    encoder = Letters()
+    if tokenizer is not None:
+        encoder.tokenizer = tokenizer
+    skipped = evaluate(encoder, "sts-bins", sts_folder)["skipped"]["unknown words"]
+    assert "no vocabulary of words" in skipped
+    assert type(tokenizer).__name__ in skipped
+
+
+def test_captions_are_told_from_other_pairs_by_their_genre(sts_folder: Path) -> None:
+    genres = ["main-captions"] * 3 + ["main-news"] * 2 + ["main-forums"]
+    rows = [
+        f"{genre}\tf\t2012\t{i}\t{i % 4}\tcat {i}\tcab {i * i}" for i, genre in enumerate(genres)
+    ]
+    write_lines(sts_folder / "stsbenchmark" / "sts-test.csv", rows)
+    results = evaluate(Letters(), "sts-bins", sts_folder)
+    sizes = [row_of(results, "STS-B test", n)["size"] for n in ("all", "captions", "no captions")]
+    assert sizes == [6, 3, 3]
+    captions = [row["name"] for row in results["rows"] if row["group"] == "captions"]
+    assert captions == ["2012 MSRvid", "2014 images", "2015 images"]
+    assert sum(row["group"] == "other datasets" for row in results["rows"]) == 22
+
+
+def test_a_benchmark_without_genres_is_skipped(sts_folder: Path) -> None:
+    skipped = evaluate(Letters(), "sts-bins", sts_folder)["skipped"]
+    assert "no genre" in skipped["STS-B captions"]
+
+
+def test_hard_sts_is_the_correlation_over_each_split(hard_folder: Path) -> None:
+    results = evaluate(Letters(), "sts-hard", hard_folder)
+    assert len(results["rows"]) == 10
+    for row in results["rows"]:
+        config = GROUPS[row["group"]][row["name"]]
+        pairs = list(load_dataset("hard_sts", config, "test", data_dir=hard_folder, streaming=True))
+        vectors = [
+            Letters().encode([p[side] for p in pairs]) for side in ("sentence1", "sentence2")
+        ]
+        unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in vectors]
+        gold = [p["score"] for p in pairs]
+        assert row["size"] == len(pairs)
+        expected = 100 * np.corrcoef((unit[0] * unit[1]).sum(1), gold)[0, 1] if np.ptp(gold) else 0
+        assert row["scores"]["pearson"] == pytest.approx(expected)
+
+
+def test_the_hard_average_is_that_of_the_two(hard_folder: Path) -> None:
+    headline = evaluate(Letters(), "sts-hard", hard_folder)["headline"]
+    assert headline["Hard average"] == (headline["Hard+"] + headline["Hard-"]) / 2
+
+
+def test_hard_sts_needs_every_year(sts_folder: Path) -> None:
+    (sts_folder / "sts14" / "STS.gs.images.txt").unlink()
+    with pytest.raises(DataError, match=r"STS.gs.images.txt"):
+        evaluate(Letters(), "sts-hard", sts_folder)
+
+
+def test_the_tracks_of_2017_stand_in_the_order_of_table_43(sts_folder: Path) -> None:
+    headline = evaluate(Letters(), "sts17", sts_folder)["headline"]
+    tracks = ["ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en", "es-en-wmt"]
+    assert list(headline) == tracks
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_the_papers_figures_have_the_headlines_names(suite: str) -> None:
+    names = set(SUITES[suite].headline([]))
+    if suite == "wmt-da":
+        pytest.skip("its headline has the metrics that were run")
+    for paper, figures in SUITES[suite].papers.items():
+        assert set(figures) <= names, paper
+
+
+def test_the_bins_of_the_official_files_are_those_of_table_21() -> None:
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
+    found = {
+        p.name: len(p) for p in SUITES["sts-bins"].tasks["length"].datasets(Path(root) / "eval")
+    }  # type: ignore[attr-defined]
+    names = [name for name in LENGTHS if name != "10+"]
+    assert sum(found[name] for name in names) == 12_108
+    for name, published in zip(names, TABLE_21, strict=True):
+        assert found[name] == pytest.approx(published, rel=0.03)
