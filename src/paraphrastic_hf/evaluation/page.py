@@ -12,12 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import read_results
+from paraphrastic_hf.evaluation.report import plot_systems, read_results
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import write_bytes
-
-PALETTE = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#6b7280", "#c2a01e", "#4aa3a2")
-MOST_GROUPS = 12  # figures in a plot
 
 STYLE = """
 :root { color-scheme: light dark; --line: #d5dae1; --faint: #69727f; --best: #1b6ca8; }
@@ -35,7 +32,7 @@ th:first-child, td:first-child {
   text-align: left; position: sticky; left: 0; background: Canvas; min-width: 8rem;
 }
 tr.paper td { color: var(--faint); } td.best { color: var(--best); font-weight: 700; }
-img { max-width: 100%; height: auto; background: white; border-radius: 4px; }
+img { width: 100%; max-width: 44rem; height: auto; background: white; border-radius: 4px; }
 .faint { color: var(--faint); font-size: .85rem; }
 details { margin: .6rem 0; } summary { cursor: pointer; }
 """
@@ -128,7 +125,7 @@ def page_html(sections: Sequence[Section], title: str) -> str:
         body.append(f"<p>{_e(_about(section))}</p>")
         body.append(f'<div class="wide">{_html_table(section)}</div>')
         plot = base64.b64encode(_plot(section)).decode()
-        alt = f"bars of the table's figures, {section.name}"
+        alt = f"the table's figures as points, {section.name}"
         body.append(f'<p><img alt="{_e(alt)}" src="data:image/png;base64,{plot}"></p>')
         remarks = "".join(f"<li>{_e(text)}</li>" for text in _remarks(section))
         body.append(f'<ul class="faint">{remarks}</ul>')
@@ -198,32 +195,12 @@ def _html_details(results: dict[str, Any]) -> str:
 
 
 def _plot(section: Section) -> bytes:
-    from matplotlib.figure import Figure
-
-    columns = section.columns[:MOST_GROUPS]
-    own = [row for row in section.rows if not row[2]]
-    papers = [row for row in section.rows if row[2]]
-    figure = Figure(figsize=(max(6.0, 1.5 + 0.8 * len(columns)), 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    width = 0.8 / len(own)
-    for i, (name, values, _) in enumerate(own):
-        places = [x + (i - (len(own) - 1) / 2) * width for x in range(len(columns))]
-        color = PALETTE[i % len(PALETTE)]
-        axes.bar(places, values[: len(columns)], width, label=name, color=color)
-    for i, (name, values, _) in enumerate(papers):
-        points = axes.plot(range(len(columns)), values[: len(columns)], "_|x+1234"[i % 8])
-        points[0].set(color="0.25", markersize=9, label=f"{name} (paper)")
-    figures = [v for _, values, _ in section.rows for v in values[: len(columns)]]
-    shown = [v for v in figures if not math.isnan(v)]
-    low = max(0.0, min(shown, default=0.0) - 10)
-    axes.set_ylim(low if min(shown, default=0) >= 0 else None, max(shown, default=1) * 1.05)
-    axes.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
-    if low:
-        axes.set_ylabel("axis cut", fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    figures = [dict(zip(section.columns, values, strict=True)) for _, values, _ in section.rows]
+    kinds: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for (name, _, is_paper), values in zip(section.rows, figures, strict=True):
+        kinds[is_paper][name] = values
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=130, format="png")
+    plot_systems(*kinds, section.results[0]["unit"]).savefig(buffer, dpi=130, format="png")
     return buffer.getvalue()
 
 

@@ -6,13 +6,17 @@ import itertools
 import json
 import math
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import write_bytes, write_json
 
-OWN = "#1b6ca8"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01e", "#444c56")
 PAPERS = tuple(  # marker and colour of each published system
     zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
 )
@@ -87,40 +91,59 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """The headline figures as points on a line each, beside the papers', as a PNG."""
+    """The headline figures beside the papers', as a PNG."""
+    own = {results["model"]: results["headline"]}
+    plot_systems(own, results["papers"], results["unit"]).savefig(path, dpi=150)
+
+
+def plot_systems(
+    models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
+) -> Figure:
+    """Figures as points on a line each: models as rings, the papers' systems as marks.
+
+    Args:
+        models: Figures by name, of each model.
+        papers: Likewise, of published systems.
+        unit: Of the figures.
+    """
     from matplotlib.figure import Figure
 
-    headline = results["headline"]
-    places = range(len(headline))
-    systems = len(results["papers"]) + 1
-    height = 1.2 + 0.3 * len(headline) + 0.2 * systems
+    keys = list(dict.fromkeys(key for values in models.values() for key in values))
+    places = range(len(keys))
+    height = 1.2 + 0.3 * len(keys) + 0.2 * (len(models) + len(papers))
     figure = Figure(figsize=(7.5, height), layout="constrained")
     axes = figure.add_subplot()
-    axes.scatter(  # a ring, through which equal points of the papers show
-        list(headline.values()), places, s=90, c="none", edgecolors=OWN, linewidths=2.5,
-        label=results["model"], zorder=3,
-    )  # fmt: skip
-    for (name, values), (marker, colour) in zip(
-        results["papers"].items(), itertools.cycle(PAPERS), strict=False
-    ):
-        scores = [values.get(key, math.nan) for key in headline]
-        axes.scatter(
-            scores, places, s=36, c=colour, marker=marker, alpha=0.8, linewidths=0, label=name
-        )
-    for place, score in zip(places, headline.values(), strict=True):
-        axes.annotate(
-            f"{score:.1f}", (1.02, place), xycoords=("axes fraction", "data"), va="center",
-            color=OWN, fontsize=9,
+    for (name, values), colour in zip(models.items(), itertools.cycle(OWN), strict=False):
+        axes.scatter(  # a ring, through which equal points of others show
+            _figures(values, keys), places, s=90, c="none", edgecolors=colour, linewidths=2.5,
+            label=name, zorder=3,
         )  # fmt: skip
-    axes.set_yticks(places, list(headline))
-    axes.set_ylim(len(headline) - 0.5, -0.5)
+    for (name, values), (marker, colour) in zip(
+        papers.items(), itertools.cycle(PAPERS), strict=False
+    ):
+        axes.scatter(
+            _figures(values, keys), places, s=36, c=colour, marker=marker, alpha=0.8,
+            linewidths=0, label=name,
+        )  # fmt: skip
+    if len(models) == 1:
+        for place, score in zip(places, _figures(next(iter(models.values())), keys), strict=True):
+            axes.annotate(
+                f"{score:.1f}", (1.02, place), xycoords=("axes fraction", "data"), va="center",
+                color=OWN[0], fontsize=9,
+            )  # fmt: skip
+    axes.set_yticks(places, keys)
+    axes.set_ylim(len(keys) - 0.5, -0.5)
     axes.grid(axis="y", color="#e3e6ea")
     axes.set_axisbelow(True)
-    axes.set_xlabel(textwrap.fill(results["unit"], 80), fontsize=8)
+    axes.set_xlabel(textwrap.fill(unit, 80), fontsize=8)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150)
+    return figure
+
+
+def _figures(values: Mapping[str, float], keys: Sequence[str]) -> list[float]:
+    return [values.get(key, math.nan) for key in keys]
 
 
 def _row(name: str, values: Any) -> str:
