@@ -8,8 +8,9 @@ from typing import Any
 from paraphrastic_hf.errors import ModelError
 
 
-def load_encoder(name: str) -> Any:
-    """A `SentenceEncoder` for a directory of ours, else a `SentenceTransformer`.
+def load_encoder(name: str, num_threads: int = -1) -> Any:
+    """A `SentenceEncoder` for a directory of ours, else a `SentenceTransformer`, whose threads are
+    torch's.
 
     Raises:
         ModelError: Neither can load it.
@@ -17,7 +18,7 @@ def load_encoder(name: str) -> Any:
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
 
     try:
-        return SentenceEncoder.from_pretrained(name)
+        return SentenceEncoder.from_pretrained(name, num_threads=num_threads)
     except ModelError as ours:
         if not (Path(name) / "modules.json").exists() and Path(name).exists():
             raise

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.encoding.static import StaticEncoder, read_table, serves
+from paraphrastic_hf.encoding.static import StaticEncoder, read_table, serves, shortened
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
+from paraphrastic_hf.text.subword import SubwordTokenizer
 
 DEFAULT_MODEL = "english"
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -28,6 +29,8 @@ class SentenceEncoder:
     Args:
         model: Any encoder of this package.
         tokenizer: Its tokenizer.
+        num_threads: Threads of `encode`; -1 for one a core. Those of torch, which encodes with
+            models that do not average, are `torch.set_num_threads`'s.
 
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("runs/sp")  # doctest: +SKIP
@@ -35,25 +38,41 @@ class SentenceEncoder:
         array([0.93], dtype=float32)
     """
 
-    def __init__(self, model: SentenceEncoderModel, tokenizer: TextTokenizer) -> None:
+    def __init__(
+        self, model: SentenceEncoderModel, tokenizer: TextTokenizer, *, num_threads: int = -1
+    ) -> None:
         _check_rows(model.get_input_embeddings().weight.shape[0], tokenizer)
         self._model: SentenceEncoderModel | None = model
         self._directory: Path | None = None
         self._table: np.ndarray | None = None
         self.tokenizer = tokenizer
         is_mean = type(model).__name__ == "AveragingModel"
-        self._static = StaticEncoder(tokenizer) if is_mean and serves(tokenizer) else None
+        self._set_threads(num_threads, is_mean and serves(tokenizer))
+
+    def _set_threads(self, num_threads: int, is_fast: bool) -> None:
+        if num_threads < 1 and num_threads != -1:
+            raise ValueError(f"num_threads must be at least 1, or -1 for all, got {num_threads}")
+        if num_threads > 0 and isinstance(self.tokenizer, SubwordTokenizer):
+            self.tokenizer.num_threads = num_threads
+        self._static = StaticEncoder(self.tokenizer, num_threads=num_threads) if is_fast else None
 
     @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str] = DEFAULT_MODEL) -> SentenceEncoder:
+    def from_pretrained(
+        cls, name: str | os.PathLike[str] = DEFAULT_MODEL, *, num_threads: int = -1
+    ) -> SentenceEncoder:
         """Load a model directory, a Hub repository written by this package, or a packaged model.
 
         Without a name it is the packaged English model, which needs no download.
 
         An averaging model is ready without torch, which is imported when `model` is asked for.
 
+        Args:
+            name: Directory, repository or packaged model.
+            num_threads: As of the class.
+
         Raises:
             ModelError: It is not there, or not one of ours, or damaged.
+            ValueError: `num_threads` is 0 or below -1.
         """
         directory = _local_directory(name)
         tokenizer = load_tokenizer(directory)
@@ -61,11 +80,12 @@ class SentenceEncoder:
         if table is None:
             from paraphrastic_hf.encoding.directory import load_model
 
-            return cls(load_model(directory), tokenizer)
+            return cls(load_model(directory), tokenizer, num_threads=num_threads)
         _check_rows(len(table), tokenizer)
         encoder = cls.__new__(cls)
-        encoder._model, encoder._directory, encoder._table = None, directory, table
-        encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
+        encoder._model, encoder._directory, encoder._table = None, directory, shortened(table)
+        encoder.tokenizer = tokenizer
+        encoder._set_threads(num_threads, True)
         return encoder
 
     @property
@@ -138,7 +158,8 @@ class SentenceEncoder:
         return unit_length(vectors) if normalize else vectors
 
     def _rows(self) -> np.ndarray | None:
-        """The model's table where the fast path can read it; it is the model's own memory."""
+        """The table where the fast path can read it: before the model is loaded, which may then be
+        changed, maybe `shortened`; after, the model's own memory."""
         if self._model is None:
             return self._table
         weight = self._model.get_input_embeddings().weight.detach()
