@@ -18,7 +18,7 @@
 #include "_unigram.h"
 
 #define TEXTS_AHEAD 4
-#define WORDS_AT_A_TIME 256 /* so many look-ups wait for memory together */
+#define WORDS_AT_A_TIME 512 /* so many look-ups wait for memory together */
 
 /* ---- arguments ---- */
 
