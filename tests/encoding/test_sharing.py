@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(static.WordTable is None, reason="_words.c is no
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "TEXTS_AT_A_TIME", 8)
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
+    monkeypatch.setattr(static, "MANY_WORDS", 20)
 
 
 def table_of(tokenizer: SubwordTokenizer | WordTokenizer) -> np.ndarray:
