@@ -444,7 +444,7 @@ static int mean_texts(Block *self, const Range *range, const Rows *rows) {
     return failed;
 }
 
-static int raise(int failed) {
+static int raise_for(int failed) {
     if (failed == NO_MEMORY) PyErr_NoMemory();
     if (failed == NO_ROW) PyErr_SetString(PyExc_ValueError, "an id is out of range of the table");
     return failed;
@@ -454,7 +454,7 @@ static int raise(int failed) {
 static int get_strings(Block *self, PyObject *texts, const Range *range) {
     if (reserve((void **)&self->bytes, &self->bytes_capacity, range->count, sizeof(char *)) ||
         reserve((void **)&self->sizes, &self->sizes_capacity, range->count, sizeof(size_t)))
-        return raise(NO_MEMORY);
+        return raise_for(NO_MEMORY);
     for (size_t i = 0; i < range->count; i++) {
         PyObject *text = PyList_GetItem(texts, (Py_ssize_t)i);
         if (!text) return -1;
@@ -481,7 +481,7 @@ static int mean_list(Block *self, PyObject *texts, const Range *range, const Row
     Py_BEGIN_ALLOW_THREADS
     failed = mean_texts(self, range, rows);
     Py_END_ALLOW_THREADS
-    return raise(failed);
+    return raise_for(failed);
 }
 
 PyDoc_STRVAR(mean_doc,
