@@ -137,10 +137,7 @@ def ours(directory: Path, threads: int) -> Iterator[Contender]:
     from paraphrastic_hf.encoding.static import StaticEncoder
 
     def load() -> SentenceEncoder:
-        encoder = SentenceEncoder.from_pretrained(directory)
-        if hasattr(encoder.tokenizer, "_num_threads"):  # of sentencepiece; no public option
-            encoder.tokenizer._num_threads = threads
-        return encoder
+        return SentenceEncoder.from_pretrained(directory, num_threads=threads)
 
     def encode_fresh(texts: list[str]) -> np.ndarray:
         fresh._static = StaticEncoder(fresh.tokenizer, num_threads=threads)
@@ -149,7 +146,6 @@ def ours(directory: Path, threads: int) -> Iterator[Contender]:
     encoder, fresh, slow = load(), load(), load()
     if encoder._static is None:
         raise SystemExit("no fast path for this model; is the extension compiled?")
-    encoder._static = StaticEncoder(encoder.tokenizer, num_threads=threads)
     slow._static = None
     _ = slow.model  # imports torch
     one = lambda text: encoder.encode(text, normalize=True)  # noqa: E731

@@ -167,21 +167,19 @@ def gathers(
 def our_kernel(
     table: np.ndarray, ids: np.ndarray, counts: np.ndarray, threads: int
 ) -> Callable[[], object]:
-    """The C kernel on bags of ids: each bag is one word that the table of words lacks."""
-    from paraphrastic_hf.encoding.static import WordTable
+    """The C kernel on bags of ids."""
+    from paraphrastic_hf.encoding._words import average
 
-    kernel, ends = WordTable(), np.cumsum(counts)
+    ends = np.cumsum(counts)
     cuts = np.linspace(0, len(counts), threads + 1).astype(int)
     output = np.empty((len(counts), table.shape[1]), np.float32)
     parts = []
     for start, stop in itertools.pairwise(cuts):
         first = ends[start] - counts[start]
-        words = -1 - np.arange(stop - start, dtype=np.int32)
-        each = np.arange(1, stop - start + 1, dtype=np.int64)
         mine = ids[first : ends[stop - 1]]
-        parts.append((words, each, ends[start:stop] - first, mine, table, output[start:stop]))
+        parts.append((mine, ends[start:stop] - first, table, output[start:stop]))
     pool = ThreadPoolExecutor(threads)
-    return lambda: list(pool.map(lambda part: kernel.mean(*part, False), parts))
+    return lambda: list(pool.map(lambda part: average(*part, False), parts))
 
 
 def made_lines(words: Words, number: int, share_new: float) -> Iterator[list[str]]:

@@ -62,6 +62,8 @@ def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path
                 str(tmp_path / "in.txt"),
                 "--output",
                 str(tmp_path / "out.npy"),
+                "--threads",
+                "1",
                 "--quiet",
             ]
         )

@@ -271,3 +271,37 @@ def test_a_norm_power_changes_lengths_and_no_direction(
     np.testing.assert_array_equal(encoder.model.get_input_embeddings().weight.detach(), before)
     with pytest.raises(ValueError, match="power must be a number, got nan"):
         encoder.with_norm_power(float("nan"))
+
+
+def test_the_number_of_threads_changes_no_vector(directory: Path, compiled: bool) -> None:
+    texts = TEXTS * 20
+    expected = SentenceEncoder.from_pretrained(directory).encode(texts)
+    for threads in (1, 3):
+        encoder = SentenceEncoder.from_pretrained(directory, num_threads=threads)
+        np.testing.assert_array_equal(encoder.encode(texts), expected)
+        again = SentenceEncoder(encoder.model, encoder.tokenizer, num_threads=threads)
+        np.testing.assert_array_equal(again.encode(texts), expected)
+
+
+@pytest.mark.parametrize("threads", [0, -2])
+def test_no_threads_are_refused(threads: int, directory: Path) -> None:
+    with pytest.raises(ValueError, match=f"at least 1, or -1 for all, got {threads}"):
+        SentenceEncoder.from_pretrained(directory, num_threads=threads)
+
+
+def test_a_table_of_short_numbers_is_held_in_half_the_memory(directory: Path) -> None:
+    """Eight binary digits at most: the vectors stay the same, bit for bit, also once the model is
+    loaded; one number with more keeps the whole table."""
+    table = table_in(directory).bfloat16().float()
+    write_table(directory, table)
+    encoder = SentenceEncoder.from_pretrained(directory)
+    if encoder._static is None:
+        pytest.skip("_words.c is not compiled")
+    assert encoder._rows().dtype == np.uint16
+    expected = encoder.encode(TEXTS)
+    _ = encoder.model
+    assert encoder._rows().dtype == np.float32
+    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
+    table[-1, -1] += table[-1, -1] / 1024
+    write_table(directory, table)
+    assert SentenceEncoder.from_pretrained(directory)._rows().dtype == np.float32

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(static.WordTable is None, reason="_words.c is no
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "TEXTS_AT_A_TIME", 8)
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
+    monkeypatch.setattr(static, "MANY_WORDS", 20)
 
 
 def table_of(tokenizer: SubwordTokenizer | WordTokenizer) -> np.ndarray:
@@ -226,31 +227,23 @@ def test_what_holds_no_strings_is_a_type_error(texts: object, word: WordTokenize
         StaticEncoder(word).encode(texts, table_of(word))  # type: ignore[arg-type]
 
 
-class Watched(StaticEncoder):
-    """The first texts are scanned once the others' scan has begun, which takes a while."""
+@pytest.mark.parametrize("error", [TypeError, KeyboardInterrupt])
+@pytest.mark.parametrize("here", [False, True])
+def test_an_error_in_one_thread_stops_and_awaits_the_others(
+    here: bool, error: type[BaseException], word: WordTokenizer
+) -> None:
+    encoder, ended, halted = StaticEncoder(word, num_threads=3), threading.Event(), []
 
-    def __init__(self, tokenizer: WordTokenizer) -> None:
-        super().__init__(tokenizer, num_threads=2)
-        self.begun, self.ended = threading.Event(), threading.Event()
+    def work(number: int) -> None:
+        if (number == 0) is here:
+            raise error
+        ended.wait(0.2)
+        ended.set()
 
-    def _scan(self, texts: Sequence[str], start: int, stop: int):  # type: ignore[no-untyped-def]
-        if not start:
-            self.begun.wait(5)
-            return super()._scan(texts, start, stop)
-        self.begun.set()
-        self.ended.wait(0.3)
-        scan = super()._scan(texts, start, stop)
-        self.ended.set()
-        return scan
-
-
-def test_an_error_in_one_thread_waits_for_the_others(word: WordTokenizer) -> None:
-    encoder = Watched(word)
-    with pytest.raises(TypeError):
-        encoder.encode([None, *["the cat"] * 15], table_of(word))  # type: ignore[list-item]
-    has_ended = encoder.ended.is_set()
-    encoder.ended.wait(5)
-    assert has_ended
+    with pytest.raises(error):
+        encoder._together(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
+    assert ended.is_set()
+    assert halted
 
 
 ORDER = list(range(len(SENTENCES)))[::-1]

@@ -189,6 +189,7 @@ def test_how_texts_are_divided_does_not_change_the_vectors(
     for threads, block, few in [(1, 1, 0), (2, 1, 0), (2, 5, 9), (3, 2, 2), (7, 3, 0), (2, 999, 0)]:
         monkeypatch.setattr(static, "TEXTS_AT_A_TIME", block)
         monkeypatch.setattr(static, "FEW_TEXTS", few)
+        monkeypatch.setattr(static, "MANY_WORDS", 10 * block)
         encoder = StaticEncoder(tokenizer, num_threads=threads)
         order = np.random.default_rng(threads).permutation(len(texts))
         shuffled = encoder.encode([texts[i] for i in order], table)

@@ -124,6 +124,16 @@ def test_a_batch_gives_what_its_texts_give_alone(
     ]
 
 
+def test_a_large_batch_gives_what_small_ones_give(subword: SubwordTokenizer) -> None:
+    texts = [f"{text} {i}" for i in range(20) for text in SENTENCES]
+    rows = [row.tolist() for row in subword.encode_batch(texts)]
+    assert rows == [
+        row.tolist()
+        for i in range(0, len(texts), 9)
+        for row in subword.encode_batch(texts[i : i + 9])
+    ]
+
+
 def test_an_empty_batch_has_no_rows(subword: SubwordTokenizer) -> None:
     assert len(subword.encode_batch([])) == 0
 

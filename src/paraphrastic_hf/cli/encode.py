@@ -18,6 +18,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "texts with vectors; - prints tab-separated rows",
     )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
+    parser.add_argument(
+        "--threads", type=int, default=-1, help="of averaging models and tokenizers; default: all"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.epilog = (
         "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
@@ -38,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.shards import ShardWriter
 
-    encoder = load_encoder(arguments.model)
+    encoder = load_encoder(arguments.model, num_threads=arguments.threads)
     output = arguments.output
     array = ArrayWriter(Path(output)) if output != "-" and not output.endswith("/") else None
     shards = ShardWriter(Path(output)) if output.endswith("/") else None

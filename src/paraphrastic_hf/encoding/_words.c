@@ -1,9 +1,9 @@
-/* Strings to averaged table rows, for `encoding/static.py`, which says what each function is for.
+/* Strings to averaged table rows, for `encoding/static.py`, which says what each part is for.
 
-   A WordTable maps a word's bytes to its token ids. `scan` looks up the words of many texts,
-   `mean` averages the rows of their ids; both run without the interpreter's lock. Words are added
-   between the two by one thread at a time. Words the table lacks are numbered and given back; with
-   a Unigram model, those in ASCII are cut into pieces on the way, as sentencepiece cuts them.
+   A WordTable maps words to their token ids. A Block reads texts: it finds their words in its
+   table and averages the rows of their ids; words the table lacks it keeps, and with a Unigram
+   model cuts those in ASCII itself. That runs without the interpreter's lock, and many Blocks may
+   read one table. A table changes only while the lock is held, and while no Block is reading.
 
    A word is a run of bytes above the space, but for DEL: white space and control characters of
    ASCII are spaces in the normalisation of `text/normalize.py`. Upper-case ASCII is lowered in
@@ -13,290 +13,87 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "_map.h"
+#include "_rows.h"
+#include "_unigram.h"
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define VECTORIZED __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTORIZED
-#endif
-#if defined(__GNUC__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#else
-#define PREFETCH(address) ((void)0)
-#endif
+#define TEXTS_AHEAD 4
+#define WORDS_AT_A_TIME 512 /* so many look-ups wait for memory together */
 
-#define IDS_AT_A_TIME 32 /* float sums of more would round to more than 1e-6 */
-#define ROWS_AHEAD 8
+/* ---- arguments ---- */
 
-/* ---- growing arrays and a map from bytes to numbers 0, 1, 2, ... ---- */
-
-static int reserve(void **items, size_t *capacity, size_t wanted, size_t size) {
-    if (wanted <= *capacity) return 0;
-    size_t larger = *capacity ? *capacity : 64;
-    while (larger < wanted) larger *= 2;
-    void *moved = realloc(*items, larger * size);
-    if (!moved) return -1;
-    *items = moved;
-    *capacity = larger;
-    return 0;
+/* A contiguous buffer of int32 (i), int64 (q), float32 (f), or of a table's rows (r): float32, or
+   uint16, the upper halves of float32. */
+static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
+                     const char *name) {
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    if (PyObject_GetBuffer(object, view, flags)) return -1;
+    char format = view->format ? view->format[0] : 'B';
+    Py_ssize_t size = view->itemsize;
+    int fits = kind == 'i'   ? size == 4 && (format == 'i' || format == 'l')
+               : kind == 'q' ? size == 8 && (format == 'q' || format == 'l')
+                             : size == 4 && format == 'f';
+    if (kind == 'r') fits |= size == 2 && format == 'H';
+    if (fits) return 0;
+    PyErr_Format(PyExc_TypeError, "%s must be %s", name,
+                 kind == 'i'   ? "int32"
+                 : kind == 'q' ? "int64"
+                 : kind == 'f' ? "float32"
+                               : "float32 or uint16");
+    PyBuffer_Release(view);
+    return -1;
 }
 
-#define SHORT 16 /* bytes of a word that lie beside its hash: one line of the cache a look-up */
-
+/* The table of rows and where the means go. */
 typedef struct {
-    uint64_t hash;
-    uint32_t length;
-    union {
-        char bytes[SHORT];
-        size_t start; /* of a longer word, in the map's bytes */
-    } word;
-} Key;
+    Py_buffer table, out;
+    Averager averager;
+} Rows;
 
-typedef struct {
-    char *bytes;
-    size_t bytes_used, bytes_capacity;
-    Key *keys;
-    size_t count, capacity;
-    uint32_t *slots; /* number of a key plus one; 0 for none */
-    size_t mask;     /* number of slots less one */
-} Map;
-
-static void map_free(Map *map) {
-    free(map->bytes);
-    free(map->keys);
-    free(map->slots);
-    memset(map, 0, sizeof *map);
+static void release_rows(Rows *rows) {
+    PyBuffer_Release(&rows->table);
+    PyBuffer_Release(&rows->out);
+    free(rows->averager.sum);
+    free(rows->averager.total);
 }
 
-static uint64_t hash_bytes(const char *bytes, size_t length) {
-    uint64_t hash = 0x9E3779B97F4A7C15u ^ length, part;
-    while (length >= 8) {
-        memcpy(&part, bytes, 8);
-        hash = (hash ^ part) * 0xFF51AFD7ED558CCDu;
-        hash ^= hash >> 32;
-        bytes += 8;
-        length -= 8;
-    }
-    part = 0;
-    memcpy(&part, bytes, length);
-    hash = (hash ^ part) * 0xFF51AFD7ED558CCDu;
-    hash ^= hash >> 32;
-    hash *= 0xC4CEB9FE1A85EC53u;
-    return hash ^ (hash >> 29);
-}
-
-static const char *key_bytes(const Map *map, const Key *key) {
-    return key->length <= SHORT ? key->word.bytes : map->bytes + key->word.start;
-}
-
-static int64_t map_find(const Map *map, const char *bytes, size_t length, uint64_t hash) {
-    if (!map->slots) return -1;
-    for (size_t slot = hash & map->mask;; slot = (slot + 1) & map->mask) {
-        uint32_t number = map->slots[slot];
-        if (!number) return -1;
-        const Key *key = &map->keys[number - 1];
-        if (key->hash == hash && key->length == length &&
-            !memcmp(key_bytes(map, key), bytes, length))
-            return number - 1;
-    }
-}
-
-static void map_place(Map *map, uint32_t number) {
-    size_t slot = map->keys[number].hash & map->mask;
-    while (map->slots[slot]) slot = (slot + 1) & map->mask;
-    map->slots[slot] = number + 1;
-}
-
-/* The number of a new key, or -1 without memory. */
-static int64_t map_add(Map *map, const char *bytes, size_t length, uint64_t hash) {
-    if (map->count >= INT32_MAX - 1 || length > UINT32_MAX) return -1;
-    size_t apart = length <= SHORT ? 0 : length;
-    if (reserve((void **)&map->keys, &map->capacity, map->count + 1, sizeof(Key)) ||
-        (apart && reserve((void **)&map->bytes, &map->bytes_capacity, map->bytes_used + apart, 1)))
+static int get_rows(PyObject *table, PyObject *out, Py_ssize_t texts, int normalize, Rows *rows) {
+    if (get_items(table, &rows->table, 'r', 0, "table")) return -1;
+    if (get_items(out, &rows->out, 'f', 1, "out")) {
+        PyBuffer_Release(&rows->table);
         return -1;
-    if (!map->slots || map->count * 2 >= map->mask) {
-        size_t wanted = map->slots ? (map->mask + 1) * 2 : 256;
-        uint32_t *slots = calloc(wanted, sizeof(uint32_t));
-        if (!slots) return -1;
-        free(map->slots);
-        map->slots = slots;
-        map->mask = wanted - 1;
-        for (size_t number = 0; number < map->count; number++) map_place(map, (uint32_t)number);
     }
-    Key *key = &map->keys[map->count];
-    key->hash = hash;
-    key->length = (uint32_t)length;
-    if (apart) key->word.start = map->bytes_used;
-    memcpy(apart ? map->bytes + map->bytes_used : key->word.bytes, bytes, length);
-    map->bytes_used += apart;
-    map_place(map, (uint32_t)map->count);
-    return (int64_t)map->count++;
-}
-
-/* ---- a Unigram model: pieces in a trie, with their scores ---- */
-
-#define UNKNOWN_ID 1
-#define UNKNOWN_PENALTY 10.0f
-#define NO_PIECE (-1)
-
-typedef struct {
-    uint64_t *edges; /* node << 8 | byte, plus one; 0 for none */
-    uint32_t *children;
-    size_t edge_count, mask;
-    int32_t *pieces; /* of each node */
-    size_t nodes, capacity;
-    const float *scores;
-    float *scores_held;
-    float unknown_score;
-    int32_t mark; /* the piece that is the space mark alone */
-    int keep_unknown;
-} Unigram;
-
-static const char SPACE_MARK[] = "\xE2\x96\x81";
-
-static void unigram_free(Unigram *model) {
-    free(model->edges);
-    free(model->children);
-    free(model->pieces);
-    free(model->scores_held);
-    memset(model, 0, sizeof *model);
-}
-
-static size_t edge_slot(const Unigram *model, uint64_t edge) {
-    uint64_t hash = edge * 0x9E3779B97F4A7C15u;
-    size_t slot = (hash ^ (hash >> 32)) & model->mask;
-    while (model->edges[slot] && model->edges[slot] != edge) slot = (slot + 1) & model->mask;
-    return slot;
-}
-
-/* The child of a node, or 0, which is the root and nobody's child. */
-static uint32_t child_of(const Unigram *model, uint32_t node, unsigned char byte) {
-    size_t slot = edge_slot(model, ((uint64_t)node << 8 | byte) + 1);
-    return model->edges[slot] ? model->children[slot] : 0;
-}
-
-static int add_node(Unigram *model) {
-    if (reserve((void **)&model->pieces, &model->capacity, model->nodes + 1, sizeof(int32_t)))
+    size_t dimension = rows->table.ndim == 2 ? (size_t)rows->table.shape[1] : 0;
+    Averager *the = &rows->averager;
+    *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
+    the->is_half = rows->table.itemsize == 2;
+    if (!dimension || rows->out.ndim != 2 || rows->out.shape[0] != texts ||
+        (size_t)rows->out.shape[1] != dimension) {
+        PyErr_SetString(PyExc_ValueError, "out must be a row a text, as wide as the table");
+        release_rows(rows);
         return -1;
-    model->pieces[model->nodes++] = NO_PIECE;
-    return 0;
-}
-
-static int add_edge(Unigram *model, uint32_t node, unsigned char byte) {
-    if (!model->edges || model->edge_count * 2 >= model->mask) {
-        size_t wanted = model->edges ? (model->mask + 1) * 2 : 1024, old = model->mask + 1;
-        uint64_t *edges = model->edges;
-        uint32_t *children = model->children;
-        model->edges = calloc(wanted, sizeof *model->edges);
-        model->children = malloc(wanted * sizeof *model->children);
-        model->mask = wanted - 1;
-        for (size_t i = 0; edges && model->edges && model->children && i < old; i++)
-            if (edges[i]) {
-                size_t slot = edge_slot(model, edges[i]);
-                model->edges[slot] = edges[i];
-                model->children[slot] = children[i];
-            }
-        free(edges);
-        free(children);
-        if (!model->edges || !model->children) return -1;
     }
-    uint64_t edge = ((uint64_t)node << 8 | byte) + 1;
-    size_t slot = edge_slot(model, edge);
-    model->edges[slot] = edge;
-    model->children[slot] = (uint32_t)model->nodes;
-    model->edge_count++;
-    return add_node(model);
-}
-
-static int add_piece(Unigram *model, const char *bytes, size_t length, int32_t piece) {
-    uint32_t node = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-        uint32_t child = model->edges ? child_of(model, node, byte) : 0;
-        if (!child) {
-            child = (uint32_t)model->nodes;
-            if (add_edge(model, node, byte)) return -1;
-        }
-        node = child;
-    }
-    model->pieces[node] = piece;
-    return 0;
-}
-
-typedef struct {
-    float score;
-    int32_t piece; /* that ends here on the best path; NO_PIECE before any does */
-    uint32_t start;
-} Step;
-
-typedef struct {
-    Step *steps;
-    size_t steps_capacity;
-    char *text;
-    size_t text_capacity;
-    int32_t *ids;
-    size_t count, capacity;
-} Pieces;
-
-/* Append the ids of an ASCII word: the path of the best sum of scores; of equal ones that whose
-   last piece starts first, as in sentencepiece. */
-static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size_t length) {
-    size_t size = length + 3;
-    if (size >= UINT32_MAX ||
-        reserve((void **)&pieces->text, &pieces->text_capacity, size, 1) ||
-        reserve((void **)&pieces->steps, &pieces->steps_capacity, size + 1, sizeof(Step)))
+    the->rows = (size_t)rows->table.shape[0];
+    the->sum = malloc(dimension * sizeof(float));
+    the->total = malloc(dimension * sizeof(double));
+    if (!the->sum || !the->total) {
+        PyErr_NoMemory();
+        release_rows(rows);
         return -1;
-    memcpy(pieces->text, SPACE_MARK, 3);
-    memcpy(pieces->text + 3, word, length);
-    Step *steps = pieces->steps;
-    for (size_t i = 0; i <= size; i++) steps[i] = (Step){0, NO_PIECE, 0};
-    for (size_t start = 0; start < size; start += start ? 1 : 3) {
-        size_t character = start ? start + 1 : 3;
-        int has_character = 0;
-        uint32_t node = 0;
-        for (size_t end = start; end < size;) {
-            node = child_of(model, node, (unsigned char)pieces->text[end++]);
-            if (!node) break;
-            int32_t piece = model->pieces[node];
-            if (piece == NO_PIECE) continue;
-            float score = steps[start].score + model->scores[piece];
-            if (steps[end].piece == NO_PIECE || score > steps[end].score)
-                steps[end] = (Step){score, piece, (uint32_t)start};
-            has_character |= end == character;
-        }
-        if (!has_character) {
-            float score = steps[start].score + model->unknown_score;
-            if (steps[character].piece == NO_PIECE || score > steps[character].score)
-                steps[character] = (Step){score, UNKNOWN_ID, (uint32_t)start};
-        }
     }
-    size_t first = pieces->count;
-    for (size_t end = size; end > 0; end = steps[end].start) {
-        int32_t piece = steps[end].piece;
-        int is_again = pieces->count > first && pieces->ids[pieces->count - 1] == UNKNOWN_ID;
-        if (piece == UNKNOWN_ID && is_again) continue; /* a run of unknown characters is one */
-        if (reserve((void **)&pieces->ids, &pieces->capacity, pieces->count + 1, sizeof(int32_t)))
-            return -1;
-        pieces->ids[pieces->count++] = piece;
-    }
-    int32_t *ids = pieces->ids + first;
-    size_t count = pieces->count - first, kept = 0;
-    for (size_t i = 0; i < count / 2; i++) {
-        int32_t other = ids[i];
-        ids[i] = ids[count - 1 - i];
-        ids[count - 1 - i] = other;
-    }
-    if (model->keep_unknown) return 0;
-    for (size_t i = 0; i < count; i++) { /* and a bare mark before one goes with it */
-        int is_bare = ids[i] == model->mark && i + 1 < count && ids[i + 1] == UNKNOWN_ID;
-        if (ids[i] != UNKNOWN_ID && !is_bare) ids[kept++] = ids[i];
-    }
-    pieces->count = first + kept;
     return 0;
+}
+
+static PyObject *none(void) {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static void free_object(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(object);
+    Py_DECREF(type);
 }
 
 /* ---- the table ---- */
@@ -305,10 +102,6 @@ typedef struct {
     PyObject_HEAD
     Map words;
     Unigram model;
-    size_t *starts; /* of each word's ids, and one past the last */
-    size_t starts_capacity;
-    int32_t *ids;
-    size_t ids_capacity;
     int lowercase;
 } WordTable;
 
@@ -318,48 +111,34 @@ static PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *na
     if (!PyArg_ParseTupleAndKeywords(arguments, named, "|p", names, &lowercase)) return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     WordTable *self = (WordTable *)allocate(type, 0);
-    if (!self) return NULL;
-    self->lowercase = lowercase;
-    if (reserve((void **)&self->starts, &self->starts_capacity, 1, sizeof(size_t))) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
-    }
-    self->starts[0] = 0;
+    if (self) self->lowercase = lowercase;
     return (PyObject *)self;
 }
 
 static void table_free(PyObject *object) {
-    WordTable *self = (WordTable *)object;
-    PyTypeObject *type = Py_TYPE(object);
-    map_free(&self->words);
-    unigram_free(&self->model);
-    free(self->starts);
-    free(self->ids);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(object);
-    Py_DECREF(type);
+    map_free(&((WordTable *)object)->words);
+    unigram_free(&((WordTable *)object)->model);
+    free_object(object);
 }
 
 static Py_ssize_t table_length(PyObject *object) {
     return (Py_ssize_t)((WordTable *)object)->words.count;
 }
 
-/* A contiguous buffer of int32 (i), int64 (q) or float32 (f); of whole numbers also plain bytes. */
-static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
-                     const char *name) {
-    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(object, view, flags)) return -1;
-    Py_ssize_t size = kind == 'q' ? 8 : 4;
-    const char *format = view->format ? view->format : "B";
-    int is_whole = strchr(kind == 'q' ? "qlQL" : "iIlL", format[0]) && view->itemsize == size;
-    int is_bytes = view->itemsize == 1 && view->len % size == 0;
-    if (kind == 'f' ? format[0] != 'f' : !is_whole && !is_bytes) {
-        const char *wanted = kind == 'f' ? "float32" : kind == 'q' ? "int64" : "int32";
-        PyErr_Format(PyExc_TypeError, "%s must be %s", name, wanted);
-        PyBuffer_Release(view);
+/* How many of ids are each of `number` words' own; -1 with an error where they do not fit. */
+static int check_counts(const Py_buffer *counts, const Py_buffer *ids, Py_ssize_t number) {
+    if (counts->len / 4 != number) {
+        PyErr_SetString(PyExc_ValueError, "counts must be as many as words");
         return -1;
     }
-    return 0;
+    size_t given = (size_t)ids->len / 4, used = 0;
+    for (Py_ssize_t i = 0; i < number && used <= given; i++) {
+        int32_t count = ((const int32_t *)counts->buf)[i];
+        used = count < 0 ? given + 1 : used + (size_t)count;
+    }
+    if (used == given) return 0;
+    PyErr_SetString(PyExc_ValueError, "counts must sum to the number of ids");
+    return -1;
 }
 
 PyDoc_STRVAR(add_doc,
@@ -368,54 +147,43 @@ PyDoc_STRVAR(add_doc,
 
 static PyObject *table_add(PyObject *object, PyObject *arguments) {
     WordTable *self = (WordTable *)object;
-    PyObject *words, *counts_object, *ids_object;
+    PyObject *words, *counts_object, *ids_object, *result = NULL;
     if (!PyArg_ParseTuple(arguments, "O!OO", &PyList_Type, &words, &counts_object, &ids_object))
         return NULL;
-    Py_buffer counts_view, ids_view;
-    if (get_items(counts_object, &counts_view, 'i', 0, "counts")) return NULL;
-    if (get_items(ids_object, &ids_view, 'i', 0, "ids")) {
-        PyBuffer_Release(&counts_view);
+    Py_buffer counts, ids;
+    if (get_items(counts_object, &counts, 'i', 0, "counts")) return NULL;
+    if (get_items(ids_object, &ids, 'i', 0, "ids")) {
+        PyBuffer_Release(&counts);
         return NULL;
     }
-    const int32_t *counts = counts_view.buf, *ids = ids_view.buf;
-    size_t given = (size_t)ids_view.len / 4, used = 0;
     Py_ssize_t number = PyList_Size(words);
-    PyObject *result = NULL;
-    if (counts_view.len / 4 != number) {
-        PyErr_SetString(PyExc_ValueError, "counts must be as many as words");
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < number && used <= given; i++)
-        used = counts[i] < 0 ? given + 1 : used + (size_t)counts[i];
-    if (used != given) {
-        PyErr_SetString(PyExc_ValueError, "counts must sum to the number of ids");
-        goto done;
-    }
-    used = 0;
+    char *word = NULL;
+    size_t capacity = 0;
+    const int32_t *next = ids.buf;
+    if (check_counts(&counts, &ids, number)) goto done;
     for (Py_ssize_t i = 0; i < number; i++) {
-        Py_ssize_t length;
-        const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(words, i), &length);
+        Py_ssize_t given;
+        const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(words, i), &given);
         if (!bytes) goto done;
-        uint64_t hash = hash_bytes(bytes, (size_t)length);
-        if (map_find(&self->words, bytes, (size_t)length, hash) < 0) {
-            size_t start = self->starts[self->words.count], end = start + (size_t)counts[i];
-            if (reserve((void **)&self->ids, &self->ids_capacity, end + 1, sizeof(int32_t)) ||
-                reserve((void **)&self->starts, &self->starts_capacity, self->words.count + 2,
-                        sizeof(size_t)) ||
-                map_add(&self->words, bytes, (size_t)length, hash) < 0) {
-                PyErr_NoMemory();
-                goto done;
-            }
-            memcpy(self->ids + start, ids + used, (size_t)counts[i] * sizeof(int32_t));
-            self->starts[self->words.count] = end;
+        size_t length = (size_t)given, count = (size_t)((const int32_t *)counts.buf)[i];
+        if (reserve((void **)&word, &capacity, length + EIGHT, 1)) goto no_memory;
+        memset(word + length, 0, EIGHT);
+        memcpy(word, bytes, length);
+        uint32_t hash = hash_word(word, length);
+        if (!map_find(&self->words, word, length, hash)) {
+            Key *key = map_add(&self->words, word, length, hash);
+            if (!key || map_answer(&self->words, key, next, count)) goto no_memory;
         }
-        used += (size_t)counts[i];
+        next += count;
     }
-    result = Py_None;
-    Py_INCREF(result);
+    result = none();
+    goto done;
+no_memory:
+    PyErr_NoMemory();
 done:
-    PyBuffer_Release(&counts_view);
-    PyBuffer_Release(&ids_view);
+    free(word);
+    PyBuffer_Release(&counts);
+    PyBuffer_Release(&ids);
     return result;
 }
 
@@ -426,408 +194,576 @@ PyDoc_STRVAR(cut_doc,
 static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
     WordTable *self = (WordTable *)object;
     PyObject *pieces, *scores_object;
-    int keep_unknown;
-    if (!PyArg_ParseTuple(arguments, "O!Op", &PyList_Type, &pieces, &scores_object, &keep_unknown))
+    Unigram model = {.mark = NO_PIECE};
+    if (!PyArg_ParseTuple(arguments, "O!Op", &PyList_Type, &pieces, &scores_object,
+                          &model.keep_unknown))
         return NULL;
     Py_buffer view;
     if (get_items(scores_object, &view, 'f', 0, "scores")) return NULL;
-    Unigram model = {0};
-    Py_ssize_t count = PyList_Size(pieces);
     const float *scores = view.buf;
     float lowest = 0;
     int failed = 1;
-    model.mark = NO_PIECE;
-    model.keep_unknown = keep_unknown;
+    Entry *entries = NULL;
+    size_t used = 0;
+    Py_ssize_t count = PyList_Size(pieces);
     if (view.len / 4 != count) {
         PyErr_SetString(PyExc_ValueError, "scores must be as many as pieces");
         goto done;
     }
-    model.scores = model.scores_held = malloc((size_t)view.len + 4);
-    if (!model.scores || add_node(&model) || add_edge(&model, 0, 0)) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    memcpy(model.scores_held, scores, (size_t)view.len);
-    for (Py_ssize_t i = 0; i < count; i++) {
+    entries = malloc(((size_t)count + 1) * sizeof *entries);
+    for (Py_ssize_t i = 0; entries && i < count; i++) {
         Py_ssize_t length;
         const char *bytes = PyUnicode_AsUTF8AndSize(PyList_GetItem(pieces, i), &length);
         if (!bytes) goto done;
         if (!length) continue;
         if (scores[i] < lowest) lowest = scores[i];
         if (length == 3 && !memcmp(bytes, SPACE_MARK, 3)) model.mark = (int32_t)i;
-        if (add_piece(&model, bytes, (size_t)length, (int32_t)i)) {
-            PyErr_NoMemory();
-            goto done;
-        }
+        used += get_entry(bytes, (size_t)length, (int32_t)i, scores[i], &entries[used]);
+    }
+    if (entries) qsort(entries, used, sizeof *entries, by_bytes);
+    if (!entries || build_trie(&model, entries, used)) {
+        PyErr_NoMemory();
+        goto done;
     }
     model.unknown_score = lowest - UNKNOWN_PENALTY;
     unigram_free(&self->model);
     self->model = model;
     failed = 0;
 done:
+    free(entries);
     PyBuffer_Release(&view);
-    if (failed) {
-        unigram_free(&model);
-        return NULL;
-    }
-    Py_INCREF(Py_None);
-    return Py_None;
+    if (failed) unigram_free(&model);
+    return failed ? NULL : none();
 }
 
-/* ---- scan ---- */
+/* ---- a block: texts in groups of some words, which are looked up together ---- */
 
 typedef struct {
-    int32_t *words; /* number in the table, or minus one minus the number of a missing word */
-    size_t count, capacity;
-    Map missing;
-    int32_t *counts; /* of the ids of each missing word; -1 for one that is not cut here */
-    size_t counts_capacity;
-    Pieces pieces;
-    char *word;
-    size_t word_capacity;
-} Scan;
+    uint32_t hash, length;
+    size_t start; /* in the group's bytes */
+} Word;
 
-static int64_t add_missing(const WordTable *self, Scan *scan, const char *word, size_t size,
-                           uint64_t hash, int is_ascii) {
-    size_t number = scan->missing.count, before = scan->pieces.count;
-    int is_cut = is_ascii && self->model.nodes;
-    if (reserve((void **)&scan->counts, &scan->counts_capacity, number + 1, sizeof(int32_t)) ||
-        (is_cut && cut_word(&self->model, &scan->pieces, word, size)))
-        return -1;
-    scan->counts[number] = is_cut ? (int32_t)(scan->pieces.count - before) : -1;
-    return map_add(&scan->missing, word, size, hash);
+typedef struct {
+    PyObject_HEAD
+    WordTable *table;
+    Map words; /* that the table lacks; UNANSWERED those to ask the tokenizer for */
+    Pieces pieces;
+    const char **bytes;
+    size_t *sizes;
+    size_t bytes_capacity, sizes_capacity;
+    size_t *waiting; /* numbers of the texts with a word to ask for */
+    size_t waiting_count, waiting_capacity;
+    uint32_t *asked; /* numbers of those words */
+    size_t asked_count, asked_capacity;
+    /* of a group: */
+    char *group;
+    size_t used, group_capacity;
+    Word *found;
+    size_t found_count, found_capacity;
+    size_t *ends; /* of each text's words */
+    size_t ends_count, ends_capacity;
+    int32_t *ids;
+    size_t ids_capacity;
+} Block;
+
+static void block_free(PyObject *object) {
+    Block *self = (Block *)object;
+    map_free(&self->words);
+    pieces_free(&self->pieces);
+    free(self->bytes);
+    free(self->sizes);
+    free(self->waiting);
+    free(self->asked);
+    free(self->group);
+    free(self->found);
+    free(self->ends);
+    free(self->ids);
+    Py_XDECREF((PyObject *)self->table);
+    free_object(object);
 }
 
-static int scan_text(const WordTable *self, Scan *scan, const unsigned char *text, size_t length) {
-    size_t at = 0;
-    while (at < length) {
-        while (at < length && (text[at] <= 32 || text[at] == 127)) at++;
-        if (at == length) break;
-        size_t start = at;
-        unsigned char seen = 0;
-        while (at < length && text[at] > 32 && text[at] != 127) seen |= text[at++];
-        size_t size = at - start;
-        const char *word = (const char *)text + start;
-        if (self->lowercase && seen < 128) {
-            if (reserve((void **)&scan->word, &scan->word_capacity, size, 1)) return -1;
-            for (size_t i = 0; i < size; i++) {
-                unsigned char c = text[start + i];
-                scan->word[i] = (char)(c + ((unsigned char)(c - 'A') < 26 ? 32 : 0));
-            }
-            word = scan->word;
+static Py_ssize_t block_length(PyObject *object) {
+    return (Py_ssize_t)((Block *)object)->words.count;
+}
+
+/* Add the words of a text to the group. */
+static int split(Block *self, const char *text, size_t length) {
+    size_t padded = self->used + (length / EIGHT + 2) * EIGHT;
+    if (reserve((void **)&self->group, &self->group_capacity, padded, 1)) return -1;
+    char *at = self->group + self->used, *end = at + length;
+    memcpy(at, text, length);
+    memset(end, 0, (size_t)(self->group + padded - end));
+    uint64_t seen = 0;
+    for (char *part = at; part < end; part += EIGHT) seen |= load(part);
+    int is_ascii = !(seen & EVERY(0x80)), lowercase = self->table->lowercase;
+    if (is_ascii && lowercase) lower_ascii(at, length);
+    for (;;) {
+        while (at < end && ((unsigned char)*at <= ' ' || *at == 127)) at++;
+        if (at == end) break;
+        char *start = at;
+        uint64_t eight, spaces;
+        for (seen = 0;; at += EIGHT) {
+            eight = load(at);
+            if ((spaces = spaces_in(eight))) break;
+            seen |= eight;
         }
-        uint64_t hash = hash_bytes(word, size);
-        int64_t number = map_find(&self->words, word, size, hash);
-        if (number < 0) {
-            int64_t missing = map_find(&scan->missing, word, size, hash);
-            if (missing < 0) missing = add_missing(self, scan, word, size, hash, seen < 128);
-            if (missing < 0) return -1;
-            number = -1 - missing;
-        }
-        if (reserve((void **)&scan->words, &scan->capacity, scan->count + 1, sizeof(int32_t)))
+        size_t last = lowest_byte(spaces);
+        seen |= low_bytes(eight, last);
+        at += last;
+        size_t size = (size_t)(at - start);
+        if (size > UINT32_MAX ||
+            reserve((void **)&self->found, &self->found_capacity, self->found_count + 1,
+                    sizeof(Word)))
             return -1;
-        scan->words[scan->count++] = (int32_t)number;
+        if (!is_ascii && lowercase && !(seen & EVERY(0x80))) lower_ascii(start, size);
+        uint32_t hash = hash_word(start, size);
+        Word word = {hash, (uint32_t)size, (size_t)(start - self->group)};
+        self->found[self->found_count++] = word;
+    }
+    self->used = padded;
+    return 0;
+}
+
+/* The key of a word in the table or in the block, new there if need be; NULL without memory. */
+static const Key *look_up(Block *self, const Word *word, const Map **map) {
+    const char *bytes = self->group + word->start;
+    *map = &self->table->words;
+    const Key *known = map_find(*map, bytes, word->length, word->hash);
+    if (known && known->count != UNANSWERED) return known;
+    *map = &self->words;
+    Key *key = map_find(*map, bytes, word->length, word->hash);
+    if (key) return key;
+    key = map_add(&self->words, bytes, word->length, word->hash);
+    if (!key) return NULL;
+    unsigned char seen = 0;
+    for (size_t i = 0; i < word->length; i++) seen |= (unsigned char)bytes[i];
+    if (seen < 128 && self->table->model.cells) {
+        Pieces *pieces = &self->pieces;
+        if (cut_word(&self->table->model, pieces, bytes, word->length) ||
+            map_answer(&self->words, key, pieces->ids, pieces->count))
+            return NULL;
+    } else {
+        if (reserve((void **)&self->asked, &self->asked_capacity, self->asked_count + 1,
+                    sizeof *self->asked))
+            return NULL;
+        self->asked[self->asked_count++] = (uint32_t)self->words.count - 1;
+    }
+    return key;
+}
+
+enum { DONE, NO_MEMORY, NO_ROW };
+
+static int wait_for(Block *self, size_t text) {
+    if (reserve((void **)&self->waiting, &self->waiting_capacity, self->waiting_count + 1,
+                sizeof(size_t)))
+        return NO_MEMORY;
+    self->waiting[self->waiting_count++] = text;
+    return DONE;
+}
+
+/* Texts by number, which are also those of their rows: `count` ones from `first` on, or others. */
+typedef struct {
+    size_t first, count;
+    const size_t *others;
+} Range;
+
+static size_t number_of(const Range *range, size_t i) {
+    return range->others ? range->others[i] : range->first + i;
+}
+
+/* The means of a group of texts, from the one at `begin` in the range. */
+static int mean_group(Block *self, const Range *range, size_t begin, const Rows *rows) {
+    const Map *table = &self->table->words;
+    const Averager *the = &rows->averager;
+    for (size_t i = 0; table->slots && i < self->found_count; i++) {
+        Slot slot = table->slots[self->found[i].hash & table->mask];
+        if (!slot.number || slot.hash != self->found[i].hash) continue;
+        const Key *key = &table->keys[slot.number - 1];
+        PREFETCH(key);
+        PREFETCH((const char *)(key + 1) - 1);
+    }
+    size_t held = 0;
+    for (size_t text = 0, word = 0; text < self->ends_count; text++) {
+        size_t before = held;
+        int waits = 0;
+        for (; word < self->ends[text]; word++) {
+            const Map *map;
+            const Key *key = look_up(self, &self->found[word], &map);
+            if (!key) return NO_MEMORY;
+            waits |= key->count == UNANSWERED;
+            if (waits) continue;
+            size_t count = (size_t)key->count;
+            if (reserve((void **)&self->ids, &self->ids_capacity, held + count + FEW,
+                        sizeof(int32_t)))
+                return NO_MEMORY;
+            const int32_t *ids = key_ids(map, key);
+            for (size_t i = 0; i < count; i++) {
+                if ((uint32_t)ids[i] >= the->rows) return NO_ROW;
+                self->ids[held++] = ids[i];
+            }
+        }
+        if (waits) {
+            held = before;
+            if (!range->others && wait_for(self, number_of(range, begin + text)))
+                return NO_MEMORY;
+        }
+        self->ends[text] = waits ? SIZE_MAX : held; /* from here on, of its ids */
+    }
+    for (size_t text = 0, from = 0; text < self->ends_count; text++) {
+        size_t end = self->ends[text], number = number_of(range, begin + text);
+        if (end == SIZE_MAX) continue;
+        average(the, self->ids + from, end - from, held - from,
+                (float *)rows->out.buf + number * the->dimension);
+        from = end;
+    }
+    return DONE;
+}
+
+static int mean_texts(Block *self, const Range *range, const Rows *rows) {
+    const Map *table = &self->table->words;
+    int failed = DONE;
+    for (size_t i = 0; i < range->count && !failed;) {
+        size_t begin = i;
+        self->used = self->found_count = self->ends_count = 0;
+        for (; i < range->count && self->found_count < WORDS_AT_A_TIME; i++) {
+            size_t before = self->found_count;
+            if (i + TEXTS_AHEAD < range->count) {
+                PREFETCH(self->bytes[i + TEXTS_AHEAD]);
+                PREFETCH(self->bytes[i + TEXTS_AHEAD] + 64);
+            }
+            if (reserve((void **)&self->ends, &self->ends_capacity, self->ends_count + 1,
+                        sizeof(size_t)) ||
+                split(self, self->bytes[i], self->sizes[i]))
+                return NO_MEMORY;
+            self->ends[self->ends_count++] = self->found_count;
+            for (size_t word = before; table->slots && word < self->found_count; word++)
+                PREFETCH(&table->slots[self->found[word].hash & table->mask]);
+        }
+        failed = mean_group(self, range, begin, rows);
+    }
+    return failed;
+}
+
+static int raise_for(int failed) {
+    if (failed == NO_MEMORY) PyErr_NoMemory();
+    if (failed == NO_ROW) PyErr_SetString(PyExc_ValueError, "an id is out of range of the table");
+    return failed;
+}
+
+/* The UTF-8 of the strings of a list, whose numbers are in the range. */
+static int get_strings(Block *self, PyObject *texts, const Range *range) {
+    if (reserve((void **)&self->bytes, &self->bytes_capacity, range->count, sizeof(char *)) ||
+        reserve((void **)&self->sizes, &self->sizes_capacity, range->count, sizeof(size_t)))
+        return raise_for(NO_MEMORY);
+    for (size_t i = 0; i < range->count; i++) {
+        PyObject *text = PyList_GetItem(texts, (Py_ssize_t)i);
+        if (!text) return -1;
+        if (!PyUnicode_Check(text)) {
+            PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(text), "__name__");
+            if (name)
+                PyErr_Format(PyExc_TypeError, "texts[%zu] must be a string, got %U",
+                             number_of(range, i), name);
+            Py_XDECREF(name);
+            return -1;
+        }
+        Py_ssize_t length;
+        self->bytes[i] = PyUnicode_AsUTF8AndSize(text, &length);
+        if (!self->bytes[i]) return -1;
+        self->sizes[i] = (size_t)length;
     }
     return 0;
 }
 
-static PyObject *as_bytes(const void *items, size_t count, size_t size) {
-    return PyBytes_FromStringAndSize(count ? (const char *)items : "", (Py_ssize_t)(count * size));
-}
-
-PyDoc_STRVAR(scan_doc,
-             "scan(texts, start, stop) -> (words int32, ends int64, missing, counts int32, ids "
-             "int32): the words of texts, all together; where each text's end; the distinct words "
-             "that the table lacks, numbered -1, -2, ... among the words; and how many of ids are "
-             "each one's, -1 for a word that was not cut here.");
-
-static PyObject *table_scan(PyObject *object, PyObject *arguments) {
-    WordTable *self = (WordTable *)object;
-    PyObject *given, *texts, *result = NULL;
-    Py_ssize_t start, stop;
-    if (!PyArg_ParseTuple(arguments, "Onn", &given, &start, &stop)) return NULL;
-    PyObject *slice = PySequence_GetSlice(given, start, stop);
-    if (!slice) return NULL;
-    texts = PySequence_List(slice); /* keeps the strings alive */
-    Py_DECREF(slice);
-    if (!texts) return NULL;
-    Py_ssize_t count = PyList_Size(texts);
-    Scan scan = {0};
-    const char **bytes = malloc(((size_t)count + 1) * sizeof *bytes);
-    size_t *sizes = malloc(((size_t)count + 1) * sizeof *sizes);
-    int64_t *ends = malloc(((size_t)count + 1) * sizeof *ends);
-    int failed = !bytes || !sizes || !ends;
-    for (Py_ssize_t i = 0; !failed && i < count; i++) {
-        PyObject *text = PyList_GetItem(texts, i); /* the list's own */
-        if (!text) goto done;
-        if (!PyUnicode_Check(text)) {
-            PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(text), "__name__");
-            if (name)
-                PyErr_Format(PyExc_TypeError, "texts[%zd] must be a string, got %U", start + i,
-                             name);
-            Py_XDECREF(name);
-            goto done;
-        }
-        Py_ssize_t length;
-        bytes[i] = PyUnicode_AsUTF8AndSize(text, &length);
-        if (!bytes[i]) goto done;
-        sizes[i] = (size_t)length;
-    }
+/* Read the texts of a list and write their means to their rows. */
+static int mean_list(Block *self, PyObject *texts, const Range *range, const Rows *rows) {
+    int failed;
+    if (get_strings(self, texts, range)) return -1;
     Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = 0; !failed && i < count; i++) {
-        failed = scan_text(self, &scan, (const unsigned char *)bytes[i], sizes[i]);
-        ends[i] = (int64_t)scan.count;
-    }
+    failed = mean_texts(self, range, rows);
     Py_END_ALLOW_THREADS
-    if (failed) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    PyObject *missing = PyList_New((Py_ssize_t)scan.missing.count);
-    for (size_t i = 0; missing && i < scan.missing.count; i++) {
-        const Key *key = &scan.missing.keys[i];
-        PyObject *word = PyUnicode_DecodeUTF8(key_bytes(&scan.missing, key),
-                                              (Py_ssize_t)key->length, NULL);
-        if (!word) Py_CLEAR(missing);
-        else PyList_SetItem(missing, (Py_ssize_t)i, word);
-    }
-    if (missing)
-        result = Py_BuildValue(
-            "(NNNNN)", as_bytes(scan.words, scan.count, sizeof(int32_t)),
-            as_bytes(ends, (size_t)count, sizeof(int64_t)), missing,
-            as_bytes(scan.counts, scan.missing.count, sizeof(int32_t)),
-            as_bytes(scan.pieces.ids, scan.pieces.count, sizeof(int32_t)));
-done:
-    map_free(&scan.missing);
-    free(scan.words);
-    free(scan.word);
-    free(scan.counts);
-    free(scan.pieces.steps);
-    free(scan.pieces.text);
-    free(scan.pieces.ids);
-    free(bytes);
-    free(sizes);
-    free(ends);
-    Py_DECREF(texts);
-    return result;
-}
-
-/* ---- mean ---- */
-
-VECTORIZED
-static void add_rows(const float *table, size_t dimension, const int32_t *ids, size_t count,
-                     float *sum) {
-    size_t i = 0;
-    for (; i + 2 <= count; i += 2) {
-        const float *a = table + (size_t)ids[i] * dimension;
-        const float *b = table + (size_t)ids[i + 1] * dimension;
-        if (i + ROWS_AHEAD + 1 < count) {
-            const char *next = (const char *)(table + (size_t)ids[i + ROWS_AHEAD] * dimension);
-            const char *after = (const char *)(table + (size_t)ids[i + ROWS_AHEAD + 1] * dimension);
-            for (size_t line = 0; line < dimension * sizeof(float); line += 256) {
-                PREFETCH(next + line);
-                PREFETCH(after + line);
-            }
-        }
-        for (size_t d = 0; d < dimension; d++) sum[d] += a[d] + b[d];
-    }
-    if (i < count) {
-        const float *a = table + (size_t)ids[i] * dimension;
-        for (size_t d = 0; d < dimension; d++) sum[d] += a[d];
-    }
-}
-
-VECTORIZED
-static void scale(float *vector, size_t dimension, float factor) {
-    for (size_t d = 0; d < dimension; d++) vector[d] *= factor;
-}
-
-#define LANES 16
-
-VECTORIZED
-static double square(const float *vector, size_t dimension) {
-    double lanes[LANES] = {0}, total = 0; /* side by side: one sum alone would wait for itself */
-    size_t d = 0;
-    for (; d + LANES <= dimension; d += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] += (double)vector[d + lane] * vector[d + lane];
-    for (; d < dimension; d++) total += (double)vector[d] * vector[d];
-    for (size_t lane = 0; lane < LANES; lane++) total += lanes[lane];
-    return total;
-}
-
-typedef struct {
-    const float *table;
-    size_t dimension;
-    double *total; /* of a long text, so that its rounding errors stay small */
-    float *sum;    /* where the mean goes */
-    int32_t ids[IDS_AT_A_TIME];
-    size_t held, count;
-    int is_long;
-} Bag;
-
-static void empty_bag(Bag *bag, int more) {
-    add_rows(bag->table, bag->dimension, bag->ids, bag->held, bag->sum);
-    bag->held = 0;
-    if (more || bag->is_long) {
-        for (size_t d = 0; d < bag->dimension; d++) {
-            bag->total[d] = (bag->is_long ? bag->total[d] : 0) + bag->sum[d];
-            bag->sum[d] = 0;
-        }
-        bag->is_long = 1;
-    }
-}
-
-static void fill_bag(Bag *bag, const int32_t *ids, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (bag->held == IDS_AT_A_TIME) empty_bag(bag, 1);
-        bag->ids[bag->held++] = ids[i];
-    }
-    bag->count += count;
-}
-
-static void finish_bag(Bag *bag, int normalize) {
-    empty_bag(bag, 0);
-    if (bag->is_long)
-        for (size_t d = 0; d < bag->dimension; d++)
-            bag->sum[d] = (float)(bag->total[d] / (double)bag->count);
-    else if (bag->count > 1)
-        scale(bag->sum, bag->dimension, 1.0f / (float)bag->count);
-    if (normalize) {
-        double norm = sqrt(square(bag->sum, bag->dimension));
-        if (norm > 1e-30) scale(bag->sum, bag->dimension, (float)(1.0 / norm));
-        else if (norm > 0)
-            for (size_t d = 0; d < bag->dimension; d++)
-                bag->sum[d] = (float)(bag->sum[d] / norm);
-    }
+    return raise_for(failed);
 }
 
 PyDoc_STRVAR(mean_doc,
-             "mean(words, ends, missing_ends, missing_ids, table, out, normalize): write the mean "
-             "of the table's rows, float32 (vocab, dim), over the ids of each text's words, which "
-             "`scan` gave, to out, float32 (texts, dim). missing_ends, int64, says where each "
-             "missing word's ids end in missing_ids, int32. A text without ids gets zeros.");
+             "mean(texts, start, stop, table, out, normalize): write the means of the table's "
+             "rows, float32 (vocab, dim), over the ids of each of texts[start:stop] to their rows "
+             "of out, float32 (texts, dim); zeros for a text without ids. Texts with words that "
+             "are `asked` wait for the `answer`.");
 
-static PyObject *table_mean(PyObject *object, PyObject *arguments) {
-    WordTable *self = (WordTable *)object;
-    PyObject *given[6];
+static PyObject *block_mean(PyObject *object, PyObject *arguments) {
+    PyObject *texts, *table, *out;
+    Py_ssize_t start, stop;
     int normalize;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOp", &given[0], &given[1], &given[2], &given[3],
-                          &given[4], &given[5], &normalize))
+    if (!PyArg_ParseTuple(arguments, "O!nnOOp", &PyList_Type, &texts, &start, &stop, &table, &out,
+                          &normalize))
         return NULL;
-    static const char *names[] = {"words", "ends", "missing_ends", "missing_ids", "table", "out"};
-    static const char kinds[] = "iqqiff";
-    Py_buffer views[6];
-    for (int i = 0; i < 6; i++)
-        if (get_items(given[i], &views[i], kinds[i], i == 5, names[i])) {
-            while (i--) PyBuffer_Release(&views[i]);
-            return NULL;
-        }
-    const int32_t *words = views[0].buf, *missing_ids = views[3].buf;
-    const int64_t *ends = views[1].buf, *missing_ends = views[2].buf;
-    size_t texts = (size_t)views[1].len / 8, known = self->words.count;
-    size_t word_count = (size_t)views[0].len / 4, missing = (size_t)views[2].len / 8;
-    PyObject *result = NULL;
-    size_t dimension = views[4].ndim == 2 ? (size_t)views[4].shape[1] : 0;
-    double *total = malloc((dimension + 1) * sizeof(double));
-    int32_t highest = 0;
-    int wrong = !dimension || dimension * texts * 4 != (size_t)views[5].len ||
-                (texts ? (size_t)ends[texts - 1] != word_count : word_count > 0);
-    size_t rows = dimension ? (size_t)views[4].len / 4 / dimension : 0;
-    if (!total) {
-        PyErr_NoMemory();
+    if (start < 0 || stop < start || stop > PyList_Size(texts)) {
+        PyErr_SetString(PyExc_ValueError, "start and stop must be in the list, in this order");
+        return NULL;
+    }
+    Rows rows;
+    if (get_rows(table, out, PyList_Size(texts), normalize, &rows)) return NULL;
+    PyObject *part = PyList_GetSlice(texts, start, stop); /* keeps the strings alive */
+    Range range = {(size_t)start, (size_t)(stop - start), NULL};
+    int failed = !part || mean_list((Block *)object, part, &range, &rows);
+    Py_XDECREF(part);
+    release_rows(&rows);
+    return failed ? NULL : none();
+}
+
+PyDoc_STRVAR(asked_doc, "asked() -> list: the words that the tokenizer has to be asked for.");
+
+static PyObject *block_asked(PyObject *object, PyObject *Py_UNUSED(nothing)) {
+    Block *self = (Block *)object;
+    PyObject *words = PyList_New((Py_ssize_t)self->asked_count);
+    for (size_t i = 0; words && i < self->asked_count; i++) {
+        const Key *key = &self->words.keys[self->asked[i]];
+        PyObject *word = PyUnicode_DecodeUTF8(key_word(&self->words, key),
+                                              (Py_ssize_t)key->length, NULL);
+        if (word) PyList_SetItem(words, (Py_ssize_t)i, word);
+        else Py_CLEAR(words);
+    }
+    return words;
+}
+
+/* The texts that wait, which their list may have lost since. */
+static PyObject *waiting_texts(const Block *self, PyObject *texts) {
+    PyObject *waiting = PyList_New(0);
+    for (size_t i = 0; waiting && i < self->waiting_count; i++) {
+        PyObject *text = PyList_GetItem(texts, (Py_ssize_t)self->waiting[i]);
+        if (!text || PyList_Append(waiting, text)) Py_CLEAR(waiting);
+    }
+    return waiting;
+}
+
+PyDoc_STRVAR(answer_doc,
+             "answer(counts, ids, texts, table, out, normalize): the ids, int32, of the words "
+             "`asked`, counts int32 of them each; writes the means that wait for them, as `mean`.");
+
+static PyObject *block_answer(PyObject *object, PyObject *arguments) {
+    Block *self = (Block *)object;
+    PyObject *counts_object, *ids_object, *texts, *table, *out, *result = NULL;
+    int normalize, failed = DONE;
+    if (!PyArg_ParseTuple(arguments, "OOO!OOp", &counts_object, &ids_object, &PyList_Type, &texts,
+                          &table, &out, &normalize))
+        return NULL;
+    Py_buffer counts, ids;
+    Rows rows;
+    if (get_items(counts_object, &counts, 'i', 0, "counts")) return NULL;
+    if (get_items(ids_object, &ids, 'i', 0, "ids")) {
+        PyBuffer_Release(&counts);
+        return NULL;
+    }
+    if (check_counts(&counts, &ids, (Py_ssize_t)self->asked_count) ||
+        get_rows(table, out, PyList_Size(texts), normalize, &rows))
         goto done;
+    PyObject *waiting = waiting_texts(self, texts);
+    const int32_t *next = ids.buf;
+    for (size_t i = 0; waiting && i < self->asked_count && !failed; i++) {
+        size_t count = (size_t)((const int32_t *)counts.buf)[i];
+        failed = map_answer(&self->words, &self->words.keys[self->asked[i]], next, count);
+        next += count;
     }
-    if (wrong) {
-        PyErr_SetString(PyExc_ValueError, "ends, words and out do not belong together");
-        goto done;
-    }
-    Py_BEGIN_ALLOW_THREADS
-    for (size_t i = 0; i < word_count && !wrong; i++)
-        wrong = words[i] >= 0 ? (size_t)words[i] >= known : (size_t)(-1 - words[i]) >= missing;
-    for (size_t i = 0; i < texts && !wrong; i++)
-        wrong = ends[i] < (i ? ends[i - 1] : 0) || (size_t)ends[i] > word_count;
-    for (size_t i = 0; i < missing && !wrong; i++)
-        wrong = missing_ends[i] < (i ? missing_ends[i - 1] : 0) ||
-                (size_t)missing_ends[i] > (size_t)views[3].len / 4;
-    for (size_t i = 0; i < (size_t)views[3].len / 4; i++) {
-        if (missing_ids[i] < 0) wrong = 1;
-        if (missing_ids[i] > highest) highest = missing_ids[i];
-    }
-    for (size_t text = 0, word = 0; text < texts && !wrong; text++) {
-        Bag bag;
-        bag.table = views[4].buf;
-        bag.dimension = dimension;
-        bag.total = total;
-        bag.sum = (float *)views[5].buf + text * dimension;
-        bag.held = bag.count = 0;
-        bag.is_long = 0;
-        memset(bag.sum, 0, dimension * sizeof(float));
-        for (; word < (size_t)ends[text] && !wrong; word++) {
-            int32_t number = words[word];
-            const int32_t *ids;
-            size_t count;
-            if (number >= 0) {
-                ids = self->ids + self->starts[number];
-                count = self->starts[number + 1] - self->starts[number];
-                for (size_t i = 0; i < count; i++)
-                    if (ids[i] < 0 || (size_t)ids[i] >= rows) wrong = 1;
-            } else {
-                size_t m = (size_t)(-1 - number), from = m ? (size_t)missing_ends[m - 1] : 0;
-                ids = missing_ids + from;
-                count = (size_t)missing_ends[m] - from;
-                if ((size_t)highest >= rows) wrong = 1;
-            }
-            if (!wrong) fill_bag(&bag, ids, count);
-        }
-        if (!wrong) finish_bag(&bag, normalize);
-    }
-    Py_END_ALLOW_THREADS
-    if (wrong) {
-        PyErr_SetString(PyExc_ValueError, "an id or a word number is out of range");
-        goto done;
-    }
-    result = Py_None;
-    Py_INCREF(result);
+    if (failed) PyErr_NoMemory();
+    Range range = {0, self->waiting_count, self->waiting};
+    if (waiting && !failed && !mean_list(self, waiting, &range, &rows)) result = none();
+    if (waiting) self->asked_count = self->waiting_count = 0;
+    Py_XDECREF(waiting);
+    release_rows(&rows);
 done:
-    free(total);
-    for (int i = 0; i < 6; i++) PyBuffer_Release(&views[i]);
+    PyBuffer_Release(&counts);
+    PyBuffer_Release(&ids);
     return result;
 }
 
-/* ---- the module ---- */
+static size_t characters(const char *word, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) count += ((unsigned char)word[i] & 0xC0) != 0x80;
+    return count;
+}
 
-static PyMethodDef methods[] = {
-    {"add", table_add, METH_VARARGS, add_doc},
-    {"cut_with", table_cut_with, METH_VARARGS, cut_doc},
-    {"scan", table_scan, METH_VARARGS, scan_doc},
-    {"mean", table_mean, METH_VARARGS, mean_doc},
+PyDoc_STRVAR(learn_doc,
+             "learn(longest, most): move the words of this block to its table: those of at most "
+             "`longest` characters, while the table has less than `most`. Not while another block "
+             "reads the table.");
+
+static PyObject *block_learn(PyObject *object, PyObject *arguments) {
+    Block *self = (Block *)object;
+    Py_ssize_t longest, most;
+    if (!PyArg_ParseTuple(arguments, "nn", &longest, &most)) return NULL;
+    Map *known = &self->table->words, *words = &self->words;
+    for (size_t i = 0; i < words->count && (Py_ssize_t)known->count < most; i++) {
+        if (known->slots && i + 16 < words->count)
+            PREFETCH(&known->slots[words->keys[i + 16].hash & known->mask]);
+        const Key *key = &words->keys[i];
+        const char *word = key_word(words, key);
+        if (key->count == UNANSWERED || map_find(known, word, key->length, key->hash)) continue;
+        if (key->length > longest && (Py_ssize_t)characters(word, key->length) > longest) continue;
+        Key *learned = map_add(known, word, key->length, key->hash);
+        if (!learned || map_answer(known, learned, key_ids(words, key), (size_t)key->count))
+            return PyErr_NoMemory();
+    }
+    map_clear(words);
+    self->asked_count = self->waiting_count = 0;
+    return none();
+}
+
+PyDoc_STRVAR(words_doc, "words() -> dict: the words of this block and their ids, None for those "
+                        "that are to be answered.");
+
+static PyObject *block_words(PyObject *object, PyObject *Py_UNUSED(nothing)) {
+    Block *self = (Block *)object;
+    PyObject *words = PyDict_New();
+    for (size_t i = 0; words && i < self->words.count; i++) {
+        const Key *key = &self->words.keys[i];
+        const char *bytes = key_word(&self->words, key);
+        PyObject *word = PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)key->length, NULL);
+        PyObject *ids = key->count == UNANSWERED ? none() : PyList_New(key->count);
+        for (int32_t j = 0; ids && j < key->count; j++) {
+            PyObject *id = PyLong_FromLong(key_ids(&self->words, key)[j]);
+            if (id) PyList_SetItem(ids, j, id);
+            else Py_CLEAR(ids);
+        }
+        if (!word || !ids || PyDict_SetItem(words, word, ids)) Py_CLEAR(words);
+        Py_XDECREF(word);
+        Py_XDECREF(ids);
+    }
+    return words;
+}
+
+static PyMethodDef block_methods[] = {
+    {"mean", block_mean, METH_VARARGS, mean_doc},
+    {"asked", block_asked, METH_NOARGS, asked_doc},
+    {"answer", block_answer, METH_VARARGS, answer_doc},
+    {"learn", block_learn, METH_VARARGS, learn_doc},
+    {"words", block_words, METH_NOARGS, words_doc},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
+static PyType_Slot block_slots[] = {
+    {Py_tp_dealloc, block_free},
+    {Py_tp_methods, block_methods},
+    {Py_sq_length, block_length},
+    {Py_tp_doc, "Texts that are read, and the words of theirs that the table lacks."},
+    {0, NULL},
+};
+
+static PyType_Spec block_spec = {
+    .name = "paraphrastic_hf.encoding._words.Block",
+    .basicsize = sizeof(Block),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = block_slots,
+};
+
+/* ---- the module ---- */
+
+typedef struct {
+    PyTypeObject *block_type;
+} State;
+
+PyDoc_STRVAR(block_doc, "block() -> Block: for one thread at a time to read texts with.");
+
+static PyObject *table_block(PyObject *object, PyObject *Py_UNUSED(nothing)) {
+    State *state = PyType_GetModuleState(Py_TYPE(object));
+    if (!state) return NULL;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(state->block_type, Py_tp_alloc);
+    Block *self = (Block *)allocate(state->block_type, 0);
+    if (!self) return NULL;
+    Py_INCREF(object);
+    self->table = (WordTable *)object;
+    return (PyObject *)self;
+}
+
+static PyMethodDef table_methods[] = {
+    {"add", table_add, METH_VARARGS, add_doc},
+    {"cut_with", table_cut_with, METH_VARARGS, cut_doc},
+    {"block", table_block, METH_NOARGS, block_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot table_slots[] = {
     {Py_tp_new, table_new},
     {Py_tp_dealloc, table_free},
-    {Py_tp_methods, methods},
+    {Py_tp_methods, table_methods},
     {Py_sq_length, table_length},
     {Py_tp_doc, "WordTable(lowercase=True): words with the ids of their tokens."},
     {0, NULL},
 };
 
-static PyType_Spec spec = {
+static PyType_Spec table_spec = {
     .name = "paraphrastic_hf.encoding._words.WordTable",
     .basicsize = sizeof(WordTable),
     .flags = Py_TPFLAGS_DEFAULT,
-    .slots = slots,
+    .slots = table_slots,
+};
+
+PyDoc_STRVAR(average_doc,
+             "average(ids, ends, table, out, normalize): write the means of the table's rows over "
+             "ids, int32, to out, as `Block.mean` does; ends, int64, says where each mean's end.");
+
+static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
+    PyObject *ids_object, *ends_object, *table, *out, *result = NULL;
+    int normalize, wrong = 0;
+    if (!PyArg_ParseTuple(arguments, "OOOOp", &ids_object, &ends_object, &table, &out, &normalize))
+        return NULL;
+    Py_buffer ids_view, ends_view;
+    Rows rows;
+    if (get_items(ids_object, &ids_view, 'i', 0, "ids")) return NULL;
+    if (get_items(ends_object, &ends_view, 'q', 0, "ends")) {
+        PyBuffer_Release(&ids_view);
+        return NULL;
+    }
+    const int32_t *ids = ids_view.buf;
+    const int64_t *ends = ends_view.buf;
+    size_t count = (size_t)ids_view.len / 4, texts = (size_t)ends_view.len / 8;
+    if (get_rows(table, out, (Py_ssize_t)texts, normalize, &rows)) goto done;
+    Py_BEGIN_ALLOW_THREADS
+    for (size_t i = 0; i < count; i++) wrong |= (uint32_t)ids[i] >= rows.averager.rows;
+    for (size_t i = 0; i < texts; i++)
+        wrong |= ends[i] < (i ? ends[i - 1] : 0) || (size_t)ends[i] > count;
+    wrong |= (texts ? (size_t)ends[texts - 1] : 0) != count;
+    for (size_t i = 0, from = 0; i < texts && !wrong; from = (size_t)ends[i++])
+        average(&rows.averager, ids + from, (size_t)ends[i] - from, count - from,
+                (float *)rows.out.buf + i * rows.averager.dimension);
+    Py_END_ALLOW_THREADS
+    release_rows(&rows);
+    if (wrong) PyErr_SetString(PyExc_ValueError, "an id or an end is out of range");
+    else result = none();
+done:
+    PyBuffer_Release(&ids_view);
+    PyBuffer_Release(&ends_view);
+    return result;
+}
+
+static PyMethodDef module_methods[] = {
+    {"average", average_ids, METH_VARARGS, average_doc},
+    {NULL, NULL, 0, NULL},
 };
 
 static int execute(PyObject *module) {
-    PyObject *type = PyType_FromSpec(&spec);
+    State *state = PyModule_GetState(module);
+    state->block_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &block_spec, NULL);
+    if (!state->block_type) return -1;
+    PyObject *type = PyType_FromModuleAndSpec(module, &table_spec, NULL);
     if (!type) return -1;
     int failed = PyModule_AddObjectRef(module, "WordTable", type);
     Py_DECREF(type);
     return failed;
 }
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+    State *state = PyModule_GetState(module);
+    if (state) Py_VISIT(state->block_type);
+    return 0;
+}
+
+static int clear(PyObject *module) {
+    State *state = PyModule_GetState(module);
+    if (state) Py_CLEAR(state->block_type);
+    return 0;
+}
+
+static void free_module(void *module) { clear(module); }
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, execute}, {0, NULL}};
 
@@ -835,7 +771,12 @@ static PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_words",
     .m_doc = "Words of texts, and means of their rows; see encoding/static.py.",
+    .m_size = sizeof(State),
+    .m_methods = module_methods,
     .m_slots = module_slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = free_module,
 };
 
 PyMODINIT_FUNC PyInit__words(void) { return PyModuleDef_Init(&module); }

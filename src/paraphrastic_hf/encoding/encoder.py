@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.encoding.static import StaticEncoder, check_finite, read_table, serves
+from paraphrastic_hf.encoding.static import (
+    StaticEncoder,
+    check_finite,
+    lengthened,
+    read_table,
+    serves,
+    shortened,
+)
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
+from paraphrastic_hf.text.subword import SubwordTokenizer
 
 DEFAULT_MODEL = "english"
 EVEN_MODELS = {"simile": ("english", 0.5)}  # packaged models with rows of other lengths
@@ -29,6 +37,8 @@ class SentenceEncoder:
     Args:
         model: Any encoder of this package.
         tokenizer: Its tokenizer.
+        num_threads: Threads of `encode`; -1 for one a core. Those of torch, which encodes with
+            models that do not average, are `torch.set_num_threads`'s.
 
     Attributes:
         name: Of the directory or repository it was loaded from, for reports.
@@ -39,7 +49,9 @@ class SentenceEncoder:
         array([0.93], dtype=float32)
     """
 
-    def __init__(self, model: SentenceEncoderModel, tokenizer: TextTokenizer) -> None:
+    def __init__(
+        self, model: SentenceEncoderModel, tokenizer: TextTokenizer, *, num_threads: int = -1
+    ) -> None:
         _check_rows(model.get_input_embeddings().weight.shape[0], tokenizer)
         self._model: SentenceEncoderModel | None = model
         self._directory: Path | None = None
@@ -47,10 +59,20 @@ class SentenceEncoder:
         self.tokenizer = tokenizer
         self.name: str | None = None
         is_mean = type(model).__name__ == "AveragingModel"
-        self._static = StaticEncoder(tokenizer) if is_mean and serves(tokenizer) else None
+        self._set_threads(num_threads, is_mean and serves(tokenizer))
+
+    def _set_threads(self, num_threads: int, is_fast: bool) -> None:
+        if num_threads < 1 and num_threads != -1:
+            raise ValueError(f"num_threads must be at least 1, or -1 for all, got {num_threads}")
+        if num_threads > 0 and isinstance(self.tokenizer, SubwordTokenizer):
+            self.tokenizer.num_threads = num_threads
+        self._num_threads = num_threads
+        self._static = StaticEncoder(self.tokenizer, num_threads=num_threads) if is_fast else None
 
     @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str] = DEFAULT_MODEL) -> SentenceEncoder:
+    def from_pretrained(
+        cls, name: str | os.PathLike[str] = DEFAULT_MODEL, *, num_threads: int = -1
+    ) -> SentenceEncoder:
         """Load a model directory, a Hub repository written by this package, or a packaged model.
 
         Without a name it is the packaged English model, which needs no download; `simile` is the
@@ -58,12 +80,17 @@ class SentenceEncoder:
 
         An averaging model is ready without torch, which is imported when `model` is asked for.
 
+        Args:
+            name: Directory, repository or packaged model.
+            num_threads: As of the class.
+
         Raises:
             ModelError: It is not there, or not one of ours, or damaged.
+            ValueError: `num_threads` is 0 or below -1.
         """
         if name in EVEN_MODELS and not os.path.isdir(name):
             source, power = EVEN_MODELS[str(name)]
-            encoder = cls.from_pretrained(source).with_norm_power(power)
+            encoder = cls.from_pretrained(source, num_threads=num_threads).with_norm_power(power)
             encoder.name = str(name)
             return encoder
         directory = _local_directory(name)
@@ -72,16 +99,21 @@ class SentenceEncoder:
         if table is None:
             from paraphrastic_hf.encoding.directory import load_model
 
-            encoder = cls(load_model(directory), tokenizer)
+            encoder = cls(load_model(directory), tokenizer, num_threads=num_threads)
             encoder.name = Path(name).name
             return encoder
-        encoder = cls.from_table(table, tokenizer, str(directory))
+        encoder = cls.from_table(table, tokenizer, str(directory), num_threads=num_threads)
         encoder._directory, encoder.name = directory, Path(name).name
         return encoder
 
     @classmethod
     def from_table(
-        cls, table: np.ndarray, tokenizer: TextTokenizer, name: str | None = None
+        cls,
+        table: np.ndarray,
+        tokenizer: TextTokenizer,
+        name: str | None = None,
+        *,
+        num_threads: int = -1,
     ) -> SentenceEncoder:
         """An averaging encoder of given rows.
 
@@ -89,6 +121,7 @@ class SentenceEncoder:
             table: A row an entry of the tokenizer, (vocab, dim) float32.
             tokenizer: Its tokenizer.
             name: For reports.
+            num_threads: As of the class.
 
         Raises:
             ModelError: Not as many rows as entries, or a number that is not finite.
@@ -99,11 +132,12 @@ class SentenceEncoder:
         if not serves(tokenizer):
             from paraphrastic_hf.encoding.directory import averaging_model
 
-            encoder = cls(averaging_model(table), tokenizer)
+            encoder = cls(averaging_model(table), tokenizer, num_threads=num_threads)
         else:
             encoder = cls.__new__(cls)
-            encoder._model, encoder._directory, encoder._table = None, None, table
-            encoder.tokenizer, encoder._static = tokenizer, StaticEncoder(tokenizer)
+            encoder._model, encoder._directory, encoder._table = None, None, shortened(table)
+            encoder.tokenizer = tokenizer
+            encoder._set_threads(num_threads, True)
         encoder.name = name
         return encoder
 
@@ -136,7 +170,8 @@ class SentenceEncoder:
         norms = np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float64))
         factors = np.where(norms > 0, norms, 1) ** (power - 1)
         name = None if self.name is None else f"{self.name}-norms{power:g}"
-        return self.from_table(table * factors.astype(np.float32)[:, None], self.tokenizer, name)
+        rows = table * factors.astype(np.float32)[:, None]
+        return self.from_table(rows, self.tokenizer, name, num_threads=self._num_threads)
 
     @property
     def model(self) -> SentenceEncoderModel:
@@ -148,7 +183,7 @@ class SentenceEncoder:
                 self._model = load_model(self._directory)
             else:
                 assert self._table is not None
-                self._model = averaging_model(self._table)
+                self._model = averaging_model(lengthened(self._table))
             self._table = None
         return self._model
 
@@ -192,7 +227,7 @@ class SentenceEncoder:
         if isinstance(texts, str):
             options = {"normalize": normalize, "progress": progress, "apart": apart}
             return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
-        if self._static is not None and not apart and (table := self.table()) is not None:
+        if self._static is not None and not apart and (table := self._rows()) is not None:
             return self._static.encode(texts, table, normalize=normalize, progress=progress)
         texts = list(texts)
         for i, text in enumerate(texts):
@@ -212,8 +247,14 @@ class SentenceEncoder:
         return unit_length(vectors) if normalize else vectors
 
     def table(self) -> np.ndarray | None:
-        """The rows an averaging model averages, (vocab, dim) float32, not a copy; None for another
-        kind of model, or one that is not on the CPU in float32."""
+        """The rows an averaging model averages, (vocab, dim) float32; None for another kind of
+        model, or one that is not on the CPU in float32."""
+        rows = self._rows()
+        return None if rows is None else lengthened(rows)
+
+    def _rows(self) -> np.ndarray | None:
+        """The table where the fast path can read it: before the model is loaded, which may then be
+        changed, maybe `shortened`; after, the model's own memory."""
         if self._model is None:
             return self._table
         if type(self._model).__name__ != "AveragingModel":

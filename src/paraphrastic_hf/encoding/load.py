@@ -10,15 +10,15 @@ from paraphrastic_hf.encoding.encoder import DEFAULT_MODEL, SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 
 
-def load_encoder(name: str | os.PathLike[str] = DEFAULT_MODEL) -> Any:
+def load_encoder(name: str | os.PathLike[str] = DEFAULT_MODEL, *, num_threads: int = -1) -> Any:
     """A `SentenceEncoder` for a packaged model, a directory or Hub repository of ours, else a
-    `SentenceTransformer`.
+    `SentenceTransformer`, whose threads are torch's.
 
     Raises:
         ModelError: Neither can load it.
     """
     try:
-        return SentenceEncoder.from_pretrained(name)
+        return SentenceEncoder.from_pretrained(name, num_threads=num_threads)
     except ModelError as ours:
         if not (Path(name) / "modules.json").exists() and Path(name).exists():
             raise

@@ -2,10 +2,11 @@
 Python.
 
 No piece or word crosses white space, so a text's tokens are those of its words, one after the
-other. A table in C (`_words.c`) remembers the ids of the words it has met; of new words it cuts
-those in ASCII itself, as sentencepiece would, and the tokenizer is asked for the others, in one
-call a block. A second call in C averages the rows of the ids. Both run without the interpreter's
-lock, on several threads.
+other. A table in C (`_words.c`) remembers the ids of the words it has met. Threads take some texts
+at a time, each with a block of its own, which finds their words, cuts new ones in ASCII as
+sentencepiece would, asks the tokenizer for the others in one call, and averages the rows; all but
+the asking without the interpreter's lock. Between the two, when no thread reads it, the table
+learns the new words.
 
 The vectors are those of the slow path (`encoding/batches.py`) up to rounding, which in long texts
 is the slow path's; and past some 6,000 pieces in one text sentencepiece's scores lose digits, so
@@ -18,13 +19,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -33,17 +34,19 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
+
 try:
     from paraphrastic_hf.encoding._words import WordTable
 except ImportError:  # no wheel for this platform and no compiler
     WordTable = None
 
-TEXTS_AT_A_TIME = 4096
+TEXTS_AT_A_TIME = 512
 FEW_TEXTS = 256  # not worth a second thread
+MANY_WORDS = 8192  # new ones that a thread keeps to itself; more would leave its core's cache
 LONGEST_WORD = 48  # characters; longer ones are mostly links, or sentences of Chinese
 MOST_WORDS = 1_000_000
-
-Scan = tuple[bytes, bytes, list[str], Ragged]
 
 
 def serves(tokenizer: object) -> bool:
@@ -70,15 +73,31 @@ def read_table(directory: Path) -> np.ndarray | None:
     return np.ascontiguousarray(table, np.float32)
 
 
+def shortened(table: np.ndarray) -> np.ndarray:
+    """The same numbers in half the memory, where they have eight binary digits at most (bfloat16).
+
+    Returns:
+        uint16: the upper halves of the numbers, whose lower halves are 0; or `table` itself.
+    """
+    parts = table.view(np.uint16).reshape(*table.shape, 2)
+    upper = int(sys.byteorder == "little")
+    return table if parts[..., 1 - upper].any() else np.ascontiguousarray(parts[..., upper])
+
+
+def lengthened(table: np.ndarray) -> np.ndarray:
+    """The float32 numbers of a `shortened` table; another is given back."""
+    return table if table.dtype != np.uint16 else (table.astype(np.uint32) << 16).view(np.float32)
+
+
 def check_finite(table: np.ndarray, name: object) -> None:
     """Refuse a table with NaN or infinity.
 
     Raises:
         ModelError: It has; the first such row is named.
     """
-    with np.errstate(invalid="ignore"):  # of infinities of both signs
-        is_finite = np.isfinite(table.sum(dtype=np.float64))
-    if not is_finite:
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = table.sum()
+    if not np.isfinite(total):
         bad = np.flatnonzero(~np.isfinite(table).all(1))
         if len(bad):
             raise ModelError(
@@ -93,6 +112,36 @@ class WordTokenizer(Protocol):
     lowercase: bool
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
+
+
+class Block(Protocol):
+    """What `WordTable.block` gives."""
+
+    def __len__(self) -> int: ...
+
+    def mean(
+        self,
+        texts: list[str],
+        start: int,
+        stop: int,
+        table: np.ndarray,
+        out: np.ndarray,
+        normalize: bool,
+    ) -> None: ...
+
+    def asked(self) -> list[str]: ...
+
+    def answer(
+        self,
+        counts: np.ndarray,
+        ids: np.ndarray,
+        texts: list[str],
+        table: np.ndarray,
+        out: np.ndarray,
+        normalize: bool,
+    ) -> None: ...
+
+    def learn(self, longest: int, most: int) -> None: ...
 
 
 class StaticEncoder:
@@ -134,7 +183,7 @@ class StaticEncoder:
 
         Args:
             texts: Texts; the empty text, and one without a known token, gives zeros.
-            table: Rows, (vocab, dim), float32 and contiguous.
+            table: Rows, (vocab, dim), contiguous: float32, or `shortened`.
             normalize: Scale to unit length (zeros stay zeros).
             progress: Show a progress bar.
 
@@ -147,85 +196,70 @@ class StaticEncoder:
         texts = list(texts)  # ours: another thread may change the caller's
         output = np.empty((len(texts), table.shape[1]), np.float32)
         with self._lock:
-            step = TEXTS_AT_A_TIME * self._threads
-            starts: Iterable[int] = range(0, len(texts), step)
-            if progress:
-                from tqdm.auto import tqdm
+            if len(texts) > FEW_TEXTS:
+                self._learn_pieces()
+            threads = self._threads if len(texts) > FEW_TEXTS else 1
+            blocks = [self._words.block() for _ in range(threads)]
+            parts = _Parts(len(texts), threads, progress)
 
-                starts = tqdm(starts, unit=" blocks")
-            for start in starts:
-                block = (start, min(start + step, len(texts)), table, output, normalize)
-                try:
-                    self._encode_block(texts, *block)
-                except UnicodeEncodeError:  # lone surrogates
-                    texts = [valid_unicode(t) if isinstance(t, str) else t for t in texts]
-                    self._encode_block(texts, *block)
+            def work(block: Block) -> None:
+                for start, stop in parts:
+                    try:
+                        block.mean(texts, start, stop, table, output, normalize)
+                    except UnicodeEncodeError:  # lone surrogates
+                        part = texts[start:stop]
+                        texts[start:stop] = [
+                            valid_unicode(t) if isinstance(t, str) else t for t in part
+                        ]
+                        block.mean(texts, start, stop, table, output, normalize)
+                    if len(block) > MANY_WORDS:
+                        parts.pause()
+                if asked := block.asked():
+                    ids = self._tokenizer.encode_batch(asked)
+                    counts = np.diff(ids.offsets).astype(np.int32)
+                    block.answer(counts, ids.ids, texts, table, output, normalize)
+
+            while parts.resume():
+                self._together(work, blocks, parts.pause)
+                for block in blocks:
+                    block.learn(LONGEST_WORD, MOST_WORDS)
         return output
 
     def learn(self, words: Sequence[str]) -> None:
         """Remember words beforehand, the most frequent first; encoding learns by itself too."""
         with self._lock:
             words = list(words[: max(0, MOST_WORDS - len(self._words))])
-            self._remember(words, self._tokenizer.encode_batch(words))
+            short = [word for word in words if len(word) <= LONGEST_WORD]
+            ids = self._tokenizer.encode_batch(short)
+            self._words.add(short, np.diff(ids.offsets).astype(np.int32), ids.ids)
 
-    def _encode_block(
-        self,
-        texts: Sequence[str],
-        start: int,
-        stop: int,
-        table: np.ndarray,
-        output: np.ndarray,
-        normalize: bool,
+    def _together(
+        self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        threads = 1
-        if stop - start > FEW_TEXTS:
-            threads = self._threads
-            self._learn_pieces()
-        cuts = np.linspace(start, stop, threads + 1).astype(int).tolist()
-        parts = list(pairwise(cuts))
-        scans: list[Scan] = self._map(lambda part: self._scan(texts, *part), parts)
+        """Work on every block in a thread of its own, on the first one here; an error halts all."""
 
-        def average(number: int) -> None:
-            words, ends, _, ids = scans[number]
-            rows = output[parts[number][0] : parts[number][1]]
-            self._words.mean(words, ends, ids.offsets[1:], ids.ids, table, rows, normalize)
+        def watched(block: Block) -> None:
+            try:
+                work(block)
+            except BaseException:
+                halt()
+                raise
 
-        self._map(average, range(threads))
-        for _, _, missing, ids in scans:
-            if missing:
-                self._remember(missing, ids)
-
-    def _map(self, function, items):  # type: ignore[no-untyped-def]
-        if len(items) == 1:
-            return [function(items[0])]
-        if self._pool is None or self._process != os.getpid():  # a fork has no threads
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
-            self._process = os.getpid()
-        futures = [self._pool.submit(function, item) for item in items]
+        futures: list[Future[None]] = []
         try:
-            wait(futures)
+            for block in blocks[1:]:
+                if self._pool is None or self._process != os.getpid():  # a fork has no threads
+                    self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
+                    self._process = os.getpid()
+                futures.append(self._pool.submit(watched, block))
+            watched(blocks[0])
+        except BaseException:
+            halt()
+            raise
         finally:
-            wait(futures)  # even if interrupted: a part may still be reading the table
-        return [future.result() for future in futures]
-
-    def _scan(self, texts: Sequence[str], start: int, stop: int) -> Scan:
-        """The words of some texts, and the ids of those the table lacks."""
-        words, ends, missing, cut, ids = self._words.scan(texts, start, stop)
-        if not missing:
-            return words, ends, missing, NOTHING
-        counts, known = np.frombuffer(cut, np.int32), np.frombuffer(ids, np.int32)
-        if (counts >= 0).all():
-            return words, ends, missing, Ragged(known, _offsets(counts))
-        asked = counts < 0
-        answer = self._tokenizer.encode_batch(
-            [word for word, is_asked in zip(missing, asked.tolist(), strict=True) if is_asked]
-        )
-        counts = counts.copy()
-        counts[asked] = np.diff(answer.offsets)
-        offsets, is_answer = _offsets(counts), np.repeat(asked, counts)
-        all_ids = np.empty(offsets[-1], np.int32)
-        all_ids[is_answer], all_ids[~is_answer] = answer.ids, known
-        return words, ends, missing, Ragged(all_ids, offsets)
+            _wait(futures)
+        for future in futures:
+            future.result()
 
     def _learn_pieces(self) -> None:
         """Give the table the tokenizer's pieces, once there is enough text to be worth it."""
@@ -234,19 +268,55 @@ class StaticEncoder:
             self._words.cut_with(*unigram())
         self._has_pieces = True
 
-    def _remember(self, words: list[str], ids: Ragged) -> None:
-        if len(self._words) + len(words) > MOST_WORDS:
-            return
-        counts = np.diff(ids.offsets).astype(np.int32)
-        short = np.fromiter((len(word) <= LONGEST_WORD for word in words), bool, len(words))
-        if not short.all():
-            kept = np.repeat(short, counts)
-            words = [word for word, is_short in zip(words, short, strict=True) if is_short]
-            counts, ids = counts[short], Ragged(ids.ids[kept], ids.offsets)
-        self._words.add(words, counts, np.ascontiguousarray(ids.ids))
+
+class _Parts:
+    """Texts that threads take one part after the other, until they are at the end or pause."""
+
+    def __init__(self, count: int, threads: int, progress: bool) -> None:
+        self._count, self._at = count, 0
+        # the last ones are small, so that the threads end together
+        self._size = min(TEXTS_AT_A_TIME, max(1, count // (4 * threads)))
+        self._is_paused = True
+        self._lock = threading.Lock()
+        self._bar: tqdm | None = None
+        if progress:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=count, unit=" texts", unit_scale=True)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        while True:
+            with self._lock:
+                start = self._at
+                if self._is_paused or start == self._count:
+                    return
+                self._at = stop = min(start + self._size, self._count)
+                if self._bar is not None:
+                    self._bar.update(stop - start)
+            yield start, stop
+
+    def pause(self) -> None:
+        """No more parts for now."""
+        self._is_paused = True
+
+    def resume(self) -> bool:
+        """Whether there are parts left."""
+        self._is_paused = False
+        if self._at == self._count and self._bar is not None:
+            self._bar.close()
+        return self._at < self._count
 
 
-NOTHING = Ragged(np.empty(0, np.int32), np.zeros(1, np.int64))
+def _wait(futures: list[Future[None]]) -> None:
+    """Until all are done, however often interrupted: they read what will change."""
+    interrupt: BaseException | None = None
+    while not all(future.done() for future in futures):
+        try:
+            wait(futures)
+        except BaseException as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
 
 
 def _after_fork() -> None:
@@ -258,7 +328,3 @@ def _after_fork() -> None:
 _ENCODERS: weakref.WeakSet[StaticEncoder] = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _offsets(counts: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

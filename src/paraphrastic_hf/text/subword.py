@@ -31,6 +31,7 @@ from paraphrastic_hf.text.ragged import Ragged
 
 PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
+FEW_TEXTS = 256  # starting sentencepiece's threads, at every call, takes as long as so many words
 NORMAL_PIECE = 1  # sentencepiece's enum for pieces that text can produce
 
 
@@ -57,7 +58,7 @@ class SubwordTokenizer:
     ) -> None:
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        self._num_threads = num_threads
+        self.num_threads = num_threads
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
         self.vocab_size = self._processor.get_piece_size()
@@ -137,7 +138,10 @@ class SubwordTokenizer:
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text; the empty text, and one of unknown characters only, has none."""
         normalized = [normalize(text, self.lowercase) for text in texts]
-        rows = self._processor.encode(normalized, num_threads=self._num_threads)
+        if len(texts) <= FEW_TEXTS:
+            rows = [self._processor.encode(text) for text in normalized]
+        else:
+            rows = self._processor.encode(normalized, num_threads=self.num_threads)
         ids = Ragged.from_lists(rows)
         return ids if self.keep_unknown else self._without_unknown(ids)
 

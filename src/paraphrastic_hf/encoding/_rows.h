@@ -1,0 +1,124 @@
+/* Means of table rows. */
+
+#ifndef PARAPHRASTIC_ROWS_H
+#define PARAPHRASTIC_ROWS_H
+
+#include <math.h>
+
+#include "_map.h"
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define VECTORIZED __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define VECTORIZED
+#endif
+
+#define IDS_AT_A_TIME 32 /* float sums of more would round to more than 1e-6 */
+#define ROWS_AHEAD 8
+#define LANES 16
+
+typedef struct {
+    const void *table; /* float, or the upper halves of floats whose lower halves are 0 */
+    int is_half;
+    size_t rows, dimension;
+    float *sum;    /* of IDS_AT_A_TIME rows at most */
+    double *total; /* of a longer text */
+    int normalize;
+} Averager;
+
+static inline float whole(float number) { return number; }
+
+static inline float widened(uint16_t half) {
+    uint32_t bits = (uint32_t)half << 16;
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+#define LINE 64 /* bytes that memory gives at once */
+
+/* sum = the rows of ids; `held` ids lie in memory, and the rows of those that come some time after
+   are fetched meanwhile. */
+#define DEFINE_ADD_ROWS(name, type, value)                                                        \
+    VECTORIZED                                                                                    \
+    static void name(const type *table, size_t dimension, const int32_t *ids, size_t count,       \
+                     size_t held, float *sum) {                                                   \
+        memset(sum, 0, dimension * sizeof(float));                                                \
+        for (size_t i = 0; i < count; i += 4) {                                                   \
+            const type *row[4];                                                                   \
+            for (size_t j = 0; j < 4; j++) {                                                      \
+                row[j] = i + j < count ? table + (size_t)ids[i + j] * dimension : NULL;           \
+                if (!row[j] || i + j + ROWS_AHEAD >= held) continue;                              \
+                const char *next =                                                                \
+                    (const char *)(table + (size_t)ids[i + j + ROWS_AHEAD] * dimension);          \
+                for (size_t at = 0; at < dimension * sizeof(type); at += LINE) PREFETCH(next + at); \
+            }                                                                                     \
+            const type *a = row[0], *b = row[1], *c = row[2], *e = row[3];                        \
+            if (e) {                                                                              \
+                for (size_t d = 0; d < dimension; d++)                                            \
+                    sum[d] += (value(a[d]) + value(b[d])) + (value(c[d]) + value(e[d]));          \
+                continue;                                                                         \
+            }                                                                                     \
+            for (size_t j = 0; j < 3 && row[j]; j++)                                              \
+                for (size_t d = 0; d < dimension; d++) sum[d] += value(row[j][d]);                \
+        }                                                                                         \
+    }
+
+DEFINE_ADD_ROWS(add_floats, float, whole)
+DEFINE_ADD_ROWS(add_halves, uint16_t, widened)
+
+static void add_rows(const Averager *the, const int32_t *ids, size_t count, size_t held) {
+    if (the->is_half) add_halves(the->table, the->dimension, ids, count, held, the->sum);
+    else add_floats(the->table, the->dimension, ids, count, held, the->sum);
+}
+
+VECTORIZED
+static void scale(const float *vector, size_t dimension, float factor, float *scaled) {
+    for (size_t d = 0; d < dimension; d++) scaled[d] = vector[d] * factor;
+}
+
+VECTORIZED
+static double square(const float *vector, size_t dimension) {
+    double lanes[LANES] = {0}, total = 0; /* side by side: one sum alone would wait for itself */
+    size_t d = 0;
+    for (; d + LANES <= dimension; d += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            lanes[lane] += (double)vector[d + lane] * vector[d + lane];
+    for (; d < dimension; d++) total += (double)vector[d] * vector[d];
+    for (size_t lane = 0; lane < LANES; lane++) total += lanes[lane];
+    return total;
+}
+
+/* The mean of the rows of `count` ids; up to `held` of them lie in memory, the others' after. */
+static void average(const Averager *the, const int32_t *ids, size_t count, size_t held,
+                    float *mean) {
+    size_t dimension = the->dimension;
+    if (!count) {
+        memset(mean, 0, dimension * sizeof(float));
+        return;
+    }
+    float factor = 1.0f / (float)count;
+    size_t most = count < IDS_AT_A_TIME ? count : IDS_AT_A_TIME;
+    add_rows(the, ids, most, held);
+    if (count > IDS_AT_A_TIME) {
+        for (size_t d = 0; d < dimension; d++) the->total[d] = the->sum[d];
+        for (size_t i = most; i < count; i += most) {
+            size_t left = count - i < most ? count - i : most;
+            add_rows(the, ids + i, left, held - i);
+            for (size_t d = 0; d < dimension; d++) the->total[d] += the->sum[d];
+        }
+        for (size_t d = 0; d < dimension; d++)
+            the->sum[d] = (float)(the->total[d] / (double)count);
+        factor = 1;
+    }
+    double norm = the->normalize ? sqrt(square(the->sum, dimension)) : 0;
+    if (norm > 1e-30 && norm < 1e30) {
+        scale(the->sum, dimension, (float)(1.0 / norm), mean);
+    } else if (norm > 0) {
+        for (size_t d = 0; d < dimension; d++) mean[d] = (float)(the->sum[d] / norm);
+    } else {
+        scale(the->sum, dimension, factor, mean);
+    }
+}
+
+#endif
