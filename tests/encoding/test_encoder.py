@@ -305,3 +305,14 @@ def test_a_table_of_short_numbers_is_held_in_half_the_memory(directory: Path) ->
     table[-1, -1] += table[-1, -1] / 1024
     write_table(directory, table)
     assert SentenceEncoder.from_pretrained(directory)._rows().dtype == np.float32
+
+
+def test_tokens_are_counted_on_the_way(directory: Path, compiled: bool) -> None:
+    texts = ["", "a cat", "ñandú \ud800 中文", "\x00", "a b c " * 500, *TEXTS] * 60
+    encoder = SentenceEncoder.from_pretrained(directory)
+    for _ in range(2):  # never met, and met
+        vectors, counts = encoder.encode_and_count(texts)
+        np.testing.assert_array_equal(
+            counts, np.diff(encoder.tokenizer.encode_batch(texts).offsets)
+        )
+        np.testing.assert_array_equal(vectors, encoder.encode(texts))

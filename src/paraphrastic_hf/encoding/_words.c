@@ -44,20 +44,24 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
     return -1;
 }
 
-/* The table of rows and where the means go. */
+/* The table of rows, where the means go, and where the number of tokens of each text does. */
 typedef struct {
-    Py_buffer table, out;
+    Py_buffer table, out, tokens;
+    int32_t *token_counts; /* NULL where nobody wants them */
     Averager averager;
 } Rows;
 
 static void release_rows(Rows *rows) {
     PyBuffer_Release(&rows->table);
     PyBuffer_Release(&rows->out);
+    if (rows->token_counts) PyBuffer_Release(&rows->tokens);
     free(rows->averager.sum);
     free(rows->averager.total);
 }
 
-static int get_rows(PyObject *table, PyObject *out, Py_ssize_t texts, int normalize, Rows *rows) {
+static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t texts,
+                    int normalize, Rows *rows) {
+    rows->token_counts = NULL;
     if (get_items(table, &rows->table, 'r', 0, "table")) return -1;
     if (get_items(out, &rows->out, 'f', 1, "out")) {
         PyBuffer_Release(&rows->table);
@@ -81,7 +85,16 @@ static int get_rows(PyObject *table, PyObject *out, Py_ssize_t texts, int normal
         release_rows(rows);
         return -1;
     }
-    return 0;
+    if (!tokens || tokens == Py_None) return 0;
+    if (get_items(tokens, &rows->tokens, 'i', 1, "tokens")) {
+        release_rows(rows);
+        return -1;
+    }
+    rows->token_counts = rows->tokens.buf;
+    if (rows->tokens.len / 4 == texts) return 0;
+    PyErr_SetString(PyExc_ValueError, "tokens must be a number a text");
+    release_rows(rows);
+    return -1;
 }
 
 static PyObject *none(void) {
@@ -414,6 +427,7 @@ static int mean_group(Block *self, const Range *range, size_t begin, const Rows 
         if (end == SIZE_MAX) continue;
         average(the, self->ids + from, end - from, held - from,
                 (float *)rows->out.buf + number * the->dimension);
+        if (rows->token_counts) rows->token_counts[number] = (int32_t)(end - from);
         from = end;
     }
     return DONE;
@@ -485,24 +499,24 @@ static int mean_list(Block *self, PyObject *texts, const Range *range, const Row
 }
 
 PyDoc_STRVAR(mean_doc,
-             "mean(texts, start, stop, table, out, normalize): write the means of the table's "
+             "mean(texts, start, stop, table, out, normalize, tokens=None): write the means of the table's "
              "rows, float32 (vocab, dim), over the ids of each of texts[start:stop] to their rows "
-             "of out, float32 (texts, dim); zeros for a text without ids. Texts with words that "
-             "are `asked` wait for the `answer`.");
+             "of out, float32 (texts, dim), zeros for a text without ids, and how many ids each has "
+             "to tokens, int32 (texts,). Texts with words that are `asked` wait for the `answer`.");
 
 static PyObject *block_mean(PyObject *object, PyObject *arguments) {
-    PyObject *texts, *table, *out;
+    PyObject *texts, *table, *out, *tokens = NULL;
     Py_ssize_t start, stop;
     int normalize;
-    if (!PyArg_ParseTuple(arguments, "O!nnOOp", &PyList_Type, &texts, &start, &stop, &table, &out,
-                          &normalize))
+    if (!PyArg_ParseTuple(arguments, "O!nnOOp|O", &PyList_Type, &texts, &start, &stop, &table,
+                          &out, &normalize, &tokens))
         return NULL;
     if (start < 0 || stop < start || stop > PyList_Size(texts)) {
         PyErr_SetString(PyExc_ValueError, "start and stop must be in the list, in this order");
         return NULL;
     }
     Rows rows;
-    if (get_rows(table, out, PyList_Size(texts), normalize, &rows)) return NULL;
+    if (get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows)) return NULL;
     PyObject *part = PyList_GetSlice(texts, start, stop); /* keeps the strings alive */
     Range range = {(size_t)start, (size_t)(stop - start), NULL};
     int failed = !part || mean_list((Block *)object, part, &range, &rows);
@@ -537,15 +551,15 @@ static PyObject *waiting_texts(const Block *self, PyObject *texts) {
 }
 
 PyDoc_STRVAR(answer_doc,
-             "answer(counts, ids, texts, table, out, normalize): the ids, int32, of the words "
+             "answer(counts, ids, texts, table, out, normalize, tokens=None): the ids, int32, of the words "
              "`asked`, counts int32 of them each; writes the means that wait for them, as `mean`.");
 
 static PyObject *block_answer(PyObject *object, PyObject *arguments) {
     Block *self = (Block *)object;
-    PyObject *counts_object, *ids_object, *texts, *table, *out, *result = NULL;
+    PyObject *counts_object, *ids_object, *texts, *table, *out, *tokens = NULL, *result = NULL;
     int normalize, failed = DONE;
-    if (!PyArg_ParseTuple(arguments, "OOO!OOp", &counts_object, &ids_object, &PyList_Type, &texts,
-                          &table, &out, &normalize))
+    if (!PyArg_ParseTuple(arguments, "OOO!OOp|O", &counts_object, &ids_object, &PyList_Type,
+                          &texts, &table, &out, &normalize, &tokens))
         return NULL;
     Py_buffer counts, ids;
     Rows rows;
@@ -555,7 +569,7 @@ static PyObject *block_answer(PyObject *object, PyObject *arguments) {
         return NULL;
     }
     if (check_counts(&counts, &ids, (Py_ssize_t)self->asked_count) ||
-        get_rows(table, out, PyList_Size(texts), normalize, &rows))
+        get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows))
         goto done;
     PyObject *waiting = waiting_texts(self, texts);
     const int32_t *next = ids.buf;
@@ -716,7 +730,7 @@ static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     const int32_t *ids = ids_view.buf;
     const int64_t *ends = ends_view.buf;
     size_t count = (size_t)ids_view.len / 4, texts = (size_t)ends_view.len / 8;
-    if (get_rows(table, out, (Py_ssize_t)texts, normalize, &rows)) goto done;
+    if (get_rows(table, out, NULL, (Py_ssize_t)texts, normalize, &rows)) goto done;
     Py_BEGIN_ALLOW_THREADS
     for (size_t i = 0; i < count; i++) wrong |= (uint32_t)ids[i] >= rows.averager.rows;
     for (size_t i = 0; i < texts; i++)

@@ -246,6 +246,19 @@ class SentenceEncoder:
         )
         return unit_length(vectors) if normalize else vectors
 
+    def encode_and_count(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Embeddings of texts, (texts, dim) float32, and their numbers of tokens, (texts,), in one
+        pass where the fast path serves.
+
+        Raises:
+            TypeError: If `texts` holds anything but strings.
+        """
+        table = self._rows() if self._static is not None else None
+        if self._static is None or table is None:
+            return self.encode(texts), np.diff(self.tokenizer.encode_batch(texts).offsets)
+        counts = np.empty(len(texts), np.int32)
+        return self._static.encode(texts, table, tokens=counts), counts
+
     def table(self) -> np.ndarray | None:
         """The rows an averaging model averages, (vocab, dim) float32; None for another kind of
         model, or one that is not on the CPU in float32."""

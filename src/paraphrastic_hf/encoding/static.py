@@ -127,6 +127,7 @@ class Block(Protocol):
         table: np.ndarray,
         out: np.ndarray,
         normalize: bool,
+        tokens: np.ndarray | None = None,
     ) -> None: ...
 
     def asked(self) -> list[str]: ...
@@ -139,6 +140,7 @@ class Block(Protocol):
         table: np.ndarray,
         out: np.ndarray,
         normalize: bool,
+        tokens: np.ndarray | None = None,
     ) -> None: ...
 
     def learn(self, longest: int, most: int) -> None: ...
@@ -178,6 +180,7 @@ class StaticEncoder:
         *,
         normalize: bool = False,
         progress: bool = False,
+        tokens: np.ndarray | None = None,
     ) -> np.ndarray:
         """Means of the rows of each text's tokens.
 
@@ -186,6 +189,7 @@ class StaticEncoder:
             table: Rows, (vocab, dim), contiguous: float32, or `shortened`.
             normalize: Scale to unit length (zeros stay zeros).
             progress: Show a progress bar.
+            tokens: int32, (texts,): where to write how many tokens each text has.
 
         Returns:
             (texts, dim) float32.
@@ -205,19 +209,19 @@ class StaticEncoder:
             def work(block: Block) -> None:
                 for start, stop in parts:
                     try:
-                        block.mean(texts, start, stop, table, output, normalize)
+                        block.mean(texts, start, stop, table, output, normalize, tokens)
                     except UnicodeEncodeError:  # lone surrogates
                         part = texts[start:stop]
                         texts[start:stop] = [
                             valid_unicode(t) if isinstance(t, str) else t for t in part
                         ]
-                        block.mean(texts, start, stop, table, output, normalize)
+                        block.mean(texts, start, stop, table, output, normalize, tokens)
                     if len(block) > MANY_WORDS:
                         parts.pause()
                 if asked := block.asked():
                     ids = self._tokenizer.encode_batch(asked)
                     counts = np.diff(ids.offsets).astype(np.int32)
-                    block.answer(counts, ids.ids, texts, table, output, normalize)
+                    block.answer(counts, ids.ids, texts, table, output, normalize, tokens)
 
             while parts.resume():
                 self._together(work, blocks, parts.pause)

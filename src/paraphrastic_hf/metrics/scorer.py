@@ -162,6 +162,9 @@ class SimileScorer:
     def _embed(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
         if self.lowercase:
             texts = [text.lower() for text in texts]
+        if isinstance(self.model, SentenceEncoder) and self.length == "tokens":
+            vectors, counts = self.model.encode_and_count(texts)
+            return vectors, None if self._measure is None else counts
         vectors = checked_vectors(self.model.encode(texts), len(texts))
         return vectors, None if self._measure is None else self._measure(texts)
 
