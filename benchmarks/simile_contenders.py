@@ -142,14 +142,11 @@ def in_lists(score: Callable[[list[str], list[list[str]]], Any]) -> Score:
 def ours(threads: int) -> Iterator[Contender]:
     """`SimileScorer`, directly and as a metric of `evaluate`; each repetition starts a new one."""
     from paraphrastic_hf import SentenceEncoder, SimileScorer
-    from paraphrastic_hf.encoding.static import StaticEncoder
 
     def load() -> SentenceEncoder:
-        encoder = SentenceEncoder.from_pretrained()
+        encoder = SentenceEncoder.from_pretrained("simile", num_threads=threads)
         if encoder._static is None:
             raise SystemExit("no fast path for this model; is the extension compiled?")
-        encoder._static = StaticEncoder(encoder.tokenizer, num_threads=threads)
-        encoder.tokenizer._num_threads = threads  # of sentencepiece; no public option
         return encoder
 
     def directly() -> Score:
