@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.cli.lines import read_blocks
     from paraphrastic_hf.cli.models import load_encoder
     from paraphrastic_hf.encoding.arrays import ArrayWriter
-    from paraphrastic_hf.encoding.encoder import unit_length
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder, unit_length
     from paraphrastic_hf.encoding.shards import ShardWriter
 
     encoder = load_encoder(arguments.model, arguments.threads)
@@ -48,9 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         with tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None) as bar:
             for block in read_blocks(arguments.texts):
-                vectors = np.asarray(encoder.encode(block), np.float32)
-                if arguments.normalize:
-                    vectors = unit_length(vectors)
+                if isinstance(encoder, SentenceEncoder):
+                    vectors = encoder.encode(block, normalize=arguments.normalize)
+                else:
+                    vectors = np.asarray(encoder.encode(block), np.float32)
+                    vectors = unit_length(vectors) if arguments.normalize else vectors
                 if array is not None:
                     array.write(vectors)
                 elif shards is not None:
