@@ -19,7 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument(
-        "--threads", type=int, default=-1, help="of averaging models and tokenizers; default: all"
+        "--threads",
+        type=_threads,
+        default=-1,
+        help="of averaging models and tokenizers; default: all",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.epilog = (
@@ -28,6 +31,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  echo 'a cat sleeps' | paraphrastic encode english -"
     )
     parser.set_defaults(run=run)
+
+
+def _threads(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> None:
