@@ -19,7 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument(
-        "--threads", type=int, default=-1, help="of averaging models and tokenizers; default: all"
+        "--threads",
+        type=_threads,
+        default=-1,
+        help="of averaging models and tokenizers; default: all",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.epilog = (
@@ -30,6 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+def _threads(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return int(text)
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Encode block by block; memory does not grow with the file."""
     import numpy as np
@@ -37,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.cli.lines import read_blocks
     from paraphrastic_hf.encoding.arrays import ArrayWriter
-    from paraphrastic_hf.encoding.encoder import unit_length
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder, unit_length
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.shards import ShardWriter
 
@@ -48,9 +57,11 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         with tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None) as bar:
             for block in read_blocks(arguments.texts):
-                vectors = np.asarray(encoder.encode(block), np.float32)
-                if arguments.normalize:
-                    vectors = unit_length(vectors)
+                if isinstance(encoder, SentenceEncoder):
+                    vectors = encoder.encode(block, normalize=arguments.normalize)
+                else:
+                    vectors = np.asarray(encoder.encode(block), np.float32)
+                    vectors = unit_length(vectors) if arguments.normalize else vectors
                 if array is not None:
                     array.write(vectors)
                 elif shards is not None:

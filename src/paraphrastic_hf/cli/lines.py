@@ -15,7 +15,7 @@ from typing import IO
 from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
 
-BLOCK = 65536
+BLOCK = 16384
 
 
 def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:

@@ -45,7 +45,7 @@ class ArrayWriter:
         """
         self._shape = (self._shape[0] + len(rows), *rows.shape[1:])
         try:
-            self._file.write(np.ascontiguousarray(rows, "<f4").tobytes())
+            self._file.write(np.ascontiguousarray(rows, "<f4").reshape(-1).view(np.uint8).data)
         except OSError as error:
             raise DataError(f"cannot write {self._path}: {error}") from error
 
