@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import write_bytes, write_json
 
-COLOURS = ("#1b6ca8", "#c9ced6", "#9aa3b0", "#6c7686")
+COLOURS = ("#1b6ca8", "#c9ced6", "#9aa3b0", "#6c7686", "#e3c9a4", "#c49a5a")
 MOST_BARS = 16  # headline figures that a plot can show
 
 
@@ -95,15 +96,26 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
         places = [x + (i - (len(rows) - 1) / 2) * width for x in range(len(keys))]
         bars = axes.bar(places, heights, width, label=name, color=COLOURS[i % len(COLOURS)])
         if i == 0:
-            axes.bar_label(bars, fmt="%.1f", fontsize=8, padding=2)
+            axes.bar_label(bars, fmt=figure_text, fontsize=8, padding=2)
     axes.set_xticks(range(len(keys)), keys, rotation=30, ha="right")
-    low = max(0, min(shown, default=0) - 10) if min(shown, default=0) >= 0 else None
-    axes.set_ylim(low, max(shown, default=1) * 1.08)
-    axes.set_ylabel(results["unit"] + (" (axis cut)" if low else ""), fontsize=8)
+    least, most = min(shown, default=0), max(shown, default=1)
+    low = None if least < 0 else max(0, least - 10) if least > most / 2 else 0
+    axes.set_ylim(low, most * 1.08)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    unit = results["unit"] + (" (axis cut)" if low else "")
+    wide = int(figure.get_figwidth() * 15)  # characters of this size on the figure
+    axes.set_title(textwrap.fill(unit, wide), fontsize=8, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=8)
     figure.savefig(path, dpi=150)
 
 
+def figure_text(value: float) -> str:
+    """A number as tables and plots show it; nothing for NaN."""
+    if math.isnan(value):
+        return ""
+    return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
 def _row(name: str, values: Any) -> str:
-    return f"| {name} | {' | '.join('' if math.isnan(v) else f'{v:.1f}' for v in values)} |"
+    return f"| {name} | {' | '.join(map(figure_text, values))} |"
