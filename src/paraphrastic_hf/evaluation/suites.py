@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paraphrastic_hf.evaluation.probing import PROBING
 from paraphrastic_hf.evaluation.sts import STS
 from paraphrastic_hf.evaluation.suite import Suite
 from paraphrastic_hf.evaluation.transfer import TRANSFER
@@ -11,6 +12,7 @@ from paraphrastic_hf.evaluation.xnli import XNLI
 SUITES: dict[str, Suite] = {
     "sts": STS,
     "transfer": TRANSFER,
+    "probing": PROBING,
     "wmt-da": WMT_DA,
     "xnli": XNLI,
 }
