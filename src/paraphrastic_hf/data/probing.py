@@ -94,16 +94,16 @@ class MadeFromText(Corpus):
         """Examples of a sample of sentences, with their labels."""
         return sample
 
+    _made: list[Example] | None = None  # by the first split, for the others
+
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         options = self.config
         wanted = options.train_rows + 2 * options.test_rows
-        cap = self.LABEL_CAP if options.label_cap < 0 else options.label_cap
-        sentences = (text for path in _texts(folder) for text in _column(path, options.column))
-        labelled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
-        sample = _sample(labelled_texts, cap or wanted, wanted, options.seed, per_label=cap > 0)
-        made = self.examples(sample)
-        if not made:
-            raise DataError(f"{self.NAME}: no sentence of {folder.roots[0]} serves for this task")
+        if split == "train" or self._made is None:
+            self._made = self._make(folder, wanted)
+        made = self._made
+        if split == "test":
+            self._made = None
         train, test = options.train_rows, options.test_rows
         if len(made) < wanted:
             test = len(made) * options.test_rows // wanted
@@ -120,6 +120,16 @@ class MadeFromText(Corpus):
         start = {"train": 0, "validation": train, "test": train + test}[split]
         for text, label in made[start : start + (train if split == "train" else test)]:
             yield {"text": text, "label": label}
+
+    def _make(self, folder: Folder, wanted: int) -> list[Example]:
+        cap = self.LABEL_CAP if self.config.label_cap < 0 else self.config.label_cap
+        sentences = (text for path in _texts(folder) for text in _column(path, self.config.column))
+        labelled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
+        sample = _sample(labelled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0)
+        made = self.examples(sample)
+        if not made:
+            raise DataError(f"{self.NAME}: no sentence of {folder.roots[0]} serves for this task")
+        return made
 
 
 class Punctuation(MadeFromText):

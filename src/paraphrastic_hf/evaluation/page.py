@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import plot_systems, read_results
+from paraphrastic_hf.evaluation.report import figure_text, plot_systems, read_results
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import write_bytes
 
@@ -108,7 +108,7 @@ def page_markdown(sections: Sequence[Section], title: str) -> str:
         lines += ["|---|" + "---:|" * len(section.columns)]
         for name, values, is_paper in section.rows:
             cells = [
-                f"**{v:.1f}**" if not is_paper and round(v, 1) == b else _number(v)
+                f"**{figure_text(v)}**" if not is_paper and round(v, 1) == b else figure_text(v)
                 for v, b in zip(values, best, strict=True)
             ]
             lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -172,9 +172,9 @@ def _html_table(section: Section) -> str:
     rows = [f"<tr><th>system</th>{head}</tr>"]
     for name, values, is_paper in section.rows:
         cells = "".join(
-            f'<td class="best">{v:.1f}</td>'
+            f'<td class="best">{figure_text(v)}</td>'
             if not is_paper and round(v, 1) == b
-            else f"<td>{_number(v)}</td>"
+            else f"<td>{figure_text(v)}</td>"
             for v, b in zip(values, best, strict=True)
         )
         kind = ' class="paper"' if is_paper else ""
@@ -187,7 +187,8 @@ def _html_details(results: dict[str, Any]) -> str:
     head = "".join(f"<th>{_e(name)}</th>" for name in ("size", *measures))
     rows = [f"<tr><th>dataset</th>{head}</tr>"]
     for row in results["rows"]:
-        cells = [f"{row['size']:,}", *(_number(row["scores"].get(m, math.nan)) for m in measures)]
+        scores = [row["scores"].get(measure, math.nan) for measure in measures]
+        cells = [f"{row['size']:,}", *map(figure_text, scores)]
         filled = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f"<tr><td>{_e(row['group'])} {_e(row['name'])}</td>{filled}</tr>")
     table = f'<div class="wide"><table>{"".join(rows)}</table></div>'
@@ -202,10 +203,6 @@ def _plot(section: Section) -> bytes:
     buffer = io.BytesIO()
     plot_systems(*kinds, section.results[0]["unit"]).savefig(buffer, dpi=130, format="png")
     return buffer.getvalue()
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.1f}"
 
 
 def _e(text: object) -> str:

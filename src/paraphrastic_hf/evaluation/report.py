@@ -128,7 +128,7 @@ def plot_systems(
     if len(models) == 1:
         for place, score in zip(places, _figures(next(iter(models.values())), keys), strict=True):
             axes.annotate(
-                f"{score:.1f}", (1.02, place), xycoords=("axes fraction", "data"), va="center",
+                figure_text(score), (1.02, place), xycoords=("axes fraction", "data"), va="center",
                 color=OWN[0], fontsize=9,
             )  # fmt: skip
     axes.set_yticks(places, keys)
@@ -146,5 +146,12 @@ def _figures(values: Mapping[str, float], keys: Sequence[str]) -> list[float]:
     return [values.get(key, math.nan) for key in keys]
 
 
+def figure_text(value: float) -> str:
+    """A number as tables and plots show it; nothing for NaN."""
+    if math.isnan(value):
+        return ""
+    return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
 def _row(name: str, values: Any) -> str:
-    return f"| {name} | {' | '.join('' if math.isnan(v) else f'{v:.1f}' for v in values)} |"
+    return f"| {name} | {' | '.join(map(figure_text, values))} |"

@@ -5,11 +5,15 @@ from __future__ import annotations
 from paraphrastic_hf.evaluation.bins import STS_BINS
 from paraphrastic_hf.evaluation.hard import STS_HARD
 from paraphrastic_hf.evaluation.phrases import PHRASES
+from paraphrastic_hf.evaluation.probing import PROBING
 from paraphrastic_hf.evaluation.single import SICK, STS17, TWITTER
+from paraphrastic_hf.evaluation.speed import SPEED
 from paraphrastic_hf.evaluation.sts import STS
 from paraphrastic_hf.evaluation.suite import Suite
+from paraphrastic_hf.evaluation.transfer import TRANSFER
 from paraphrastic_hf.evaluation.translation import WMT_DA
 from paraphrastic_hf.evaluation.words import WORDS
+from paraphrastic_hf.evaluation.xnli import XNLI
 
 SUITES: dict[str, Suite] = {
     "sts": STS,
@@ -20,5 +24,9 @@ SUITES: dict[str, Suite] = {
     "twitter": TWITTER,
     "words": WORDS,
     "phrases": PHRASES,
+    "transfer": TRANSFER,
+    "probing": PROBING,
+    "xnli": XNLI,
     "wmt-da": WMT_DA,
+    "speed": SPEED,
 }

@@ -1,0 +1,208 @@
+"""Sentences encoded a second, by batch size (thesis, 5.3.1, Table 45)."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.data.sts_files import read_sts
+from paraphrastic_hf.encoding.encoder import SentenceEncoder, checked_vectors
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task
+
+BATCH_SIZES = (1, 32, 128, 1024, 8192)
+SENTENCES = 128_000  # as many as the thesis's
+REPETITIONS = 5
+AT_HAND = 16_384  # sentences cut into tokens beforehand
+SECONDS = 0.5  # of one repetition, at the least a batch
+THESIS_BATCH = 128
+
+Batch = list[str]
+
+
+def sentences_per_second(work: Callable[[Any], Any], batches: Sequence[Any], size: int) -> float:
+    """Median over repetitions, after one batch that does not count.
+
+    Args:
+        work: Encodes a batch.
+        batches: Of `size` sentences each; as many as time allows, from the first.
+        size: Of a batch.
+    """
+    work(batches[0])
+    rates = []
+    for _ in range(REPETITIONS):
+        start = time.perf_counter()
+        done, taken = 0, 0.0
+        while done < len(batches) and taken < SECONDS:
+            work(batches[done])
+            done, taken = done + 1, time.perf_counter() - start
+        rates.append(done * size / taken)
+    return statistics.median(rates)
+
+
+def read_sentences(data_dir: Path) -> list[str]:
+    """The sentences of STS 2012-2016 in the order of the files, again and again up to 128,000.
+
+    Raises:
+        DataError: They are not there.
+    """
+    found = [
+        text
+        for pairs in read_sts(data_dir)
+        for pair in zip(pairs.first, pairs.second, strict=True)
+        for text in pair
+    ]
+    if not found:
+        raise DataError(f"{data_dir} has no sentences of STS")
+    return list(islice(cycle(found), SENTENCES))
+
+
+def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
+    sentences = read_sentences(data_dir)
+    batches = [sentences[i : i + size] for i in range(0, len(sentences) - size + 1, size)]
+    checked_vectors(encoder.encode(batches[0]), size)
+    rows = []
+    for device in devices_of(encoder):
+        with _on(encoder, device):
+            scores = {"text": sentences_per_second(_encode(encoder, size, device), batches, size)}
+            prepared = _prepared(encoder, device)
+            if prepared is not None:
+                cut, embed = prepared
+                few = [cut(batch) for batch in batches[: max(1, AT_HAND // size)]]
+                scores["tokens"] = sentences_per_second(embed, few, size)
+        rows.append(Row(machine(device), f"batches of {size}", size, scores))
+    return rows
+
+
+def devices_of(encoder: Any) -> list[str]:
+    """The CPU, and CUDA where there is one and the encoder has a torch model to put there."""
+    import torch
+
+    has_cuda = torch.cuda.is_available() and _torch_model(encoder) is not None
+    return ["CPU", "CUDA"] if has_cuda else ["CPU"]
+
+
+def machine(device: str) -> str:
+    """The processor's name."""
+    if device == "CUDA":
+        import torch
+
+        return f"CUDA, {torch.cuda.get_device_name()}"
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        found = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        found = []
+    name = found[0] if found else platform.processor() or platform.machine()
+    return f"CPU, {name}, {os.cpu_count()} threads"
+
+
+def _torch_model(encoder: Any) -> Any:
+    """The encoder's torch module, or None."""
+    model = encoder.model if isinstance(encoder, SentenceEncoder) else encoder
+    return model if hasattr(model, "parameters") and hasattr(model, "to") else None
+
+
+@contextmanager
+def _on(encoder: Any, device: str) -> Iterator[None]:
+    """Have the encoder's torch model, if it has one, on a device; put it back where it was."""
+    needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
+    model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
+    if model is None:
+        yield
+        return
+    before = next(model.parameters()).device
+    model.to(device.lower())
+    try:
+        yield
+    finally:
+        model.to(before)
+
+
+def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
+    """`encode` of one batch, told its size where it can be."""
+    try:
+        takes_size = "batch_size" in inspect.signature(encoder.encode).parameters
+    except (TypeError, ValueError):
+        takes_size = False
+    work = partial(encoder.encode, batch_size=size) if takes_size else encoder.encode
+    return _finished(work, device)
+
+
+def _prepared(
+    encoder: Any, device: str
+) -> tuple[Callable[[Batch], Any], Callable[[Any], Any]] | None:
+    """How to cut a batch into tokens, and how to embed those; None where the two are not apart."""
+    import numpy as np
+    import torch
+
+    if isinstance(encoder, SentenceEncoder):
+        from paraphrastic_hf.encoding.batches import embed_rows
+
+        def embed(ids: Any) -> Any:
+            return embed_rows(encoder.model, ids, np.arange(len(ids)), batch_size=len(ids))
+
+        return encoder.tokenizer.encode_batch, _finished(embed, device)
+    if not (hasattr(encoder, "preprocess") and hasattr(encoder, "forward")):
+        return None
+
+    def forward(features: Any) -> Any:
+        with torch.inference_mode():
+            return encoder.forward(
+                {k: v.to(encoder.device) if torch.is_tensor(v) else v for k, v in features.items()}
+            )["sentence_embedding"]
+
+    return encoder.preprocess, _finished(forward, device)
+
+
+def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
+    """Work that is over when it returns, which on CUDA it may not be."""
+    if device != "CUDA":
+        return work
+    import torch
+
+    def wait(batch: Any) -> Any:
+        result = work(batch)
+        torch.cuda.synchronize()
+        return result
+
+    return wait
+
+
+def _headline(rows: Sequence[Row]) -> dict[str, float]:
+    """Of each device, text to vectors by batch size; tokens to vectors in batches of 128."""
+    figures = {}
+    for row in rows:
+        device = row.group.partition(",")[0]
+        figures[f"{device}, {row.size}"] = row.scores["text"]
+        if row.size == THESIS_BATCH and "tokens" in row.scores:
+            figures[f"{device}, {row.size} tokens"] = row.scores["tokens"]
+    return figures
+
+
+TASKS: dict[str, Task] = {f"batches of {size}": partial(_task, size=size) for size in BATCH_SIZES}
+
+SPEED = Suite(
+    "Sentences encoded a second, by batch size (5.3.1)",
+    "Sentences a second, median of 5",
+    TASKS,
+    _headline,
+    notes=(
+        "Table 45, batches of 128 on a Quadro GP100: SP of 300 dimensions 855,571, of 1,024 "
+        "683,204; Schwenk (2018) 2,601; Chidambaram et al. (2018) 3,049.",
+        "One call of `encode` a batch: sentences of STS 2012-2016 in their order. Text: strings to "
+        "vectors. Tokens: ids to vectors, where the encoder has a step between; for averaging "
+        "models that is the torch model, whereas text takes the path without torch.",
+        "The machine is the group of the rows: the CPU, and CUDA where there is one; there a "
+        "tokens figure counts the copy to it.",
+    ),
+)

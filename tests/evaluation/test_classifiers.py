@@ -1,0 +1,158 @@
+"""Many regressions at once are the regressions one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.classifiers import Problem, fit
+from paraphrastic_hf.evaluation.protocols import (
+    FOLDS,
+    GRID,
+    GRID_FOLDS,
+    accuracy,
+    fitted_by_folds,
+    fitted_by_validation,
+    held_out_accuracy,
+    nested_folds,
+    stratified_folds,
+)
+
+RANDOM = np.random.default_rng(5)
+
+
+def made(rows: int, dim: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy classes on features of very different scales and a mean that is not zero."""
+    features = RANDOM.normal(size=(rows, dim)) * np.geomspace(2, 0.05, dim) + 0.3
+    directions = RANDOM.normal(size=(dim, classes))
+    labels = (features @ directions + RANDOM.gumbel(size=(rows, classes))).argmax(1)
+    return features.astype(np.float32), labels
+
+
+def objective(
+    features: np.ndarray, labels: np.ndarray, weights: np.ndarray, bias: np.ndarray, strength: float
+) -> float:
+    """C times the sum of losses plus half the squares, by definition; (classes, dim) weights."""
+    scores = features.astype(np.float64) @ weights.T + bias
+    if scores.shape[1] == 1:
+        losses = np.logaddexp(0, np.where(labels == 1, -1, 1) * scores[:, 0])
+    else:
+        losses = np.logaddexp.reduce(scores, 1) - scores[np.arange(len(labels)), labels]
+    return float(strength * losses.sum() + (weights**2).sum() / 2)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_each_of_many_is_what_scikit_learn_finds(classes: int) -> None:
+    features, labels = made(600, 20, classes)
+    problems = [
+        Problem(RANDOM.random(600) < 0.8, strength) for strength in GRID_FOLDS for _ in range(3)
+    ]
+    found = fit(features, labels, classes, problems)
+    for number, problem in enumerate(problems):
+        rows = features[problem.rows].astype(np.float64), labels[problem.rows]
+        oracle = LogisticRegression(C=problem.strength, tol=1e-9, max_iter=10_000).fit(*rows)
+        ours = found.weights[:, number].T.astype(np.float64), found.intercepts[number]
+        best = objective(*rows, oracle.coef_, oracle.intercept_, problem.strength)
+        assert objective(*rows, *ours, problem.strength) == pytest.approx(best, rel=1e-4)
+        chosen = found.classes(features)[:, number] == oracle.predict(features)
+        assert chosen.mean() > 0.99  # what is left sits on the border
+        np.testing.assert_allclose(
+            found.probabilities(features)[:, number], oracle.predict_proba(features), atol=0.02
+        )
+
+
+def test_a_distribution_as_target_is_examples_weighted_by_it() -> None:
+    features, _ = made(200, 6, 3)
+    shares = RANDOM.dirichlet(np.ones(3), 200)
+    found = fit(features, shares, 3, [Problem(np.ones(200, bool), 2.0)])
+    oracle = LogisticRegression(C=2.0, tol=1e-9, max_iter=10_000).fit(
+        np.repeat(features, 3, 0).astype(np.float64), np.tile(np.arange(3), 200), shares.ravel()
+    )
+    np.testing.assert_allclose(
+        found.probabilities(features)[:, 0], oracle.predict_proba(features), atol=0.01
+    )
+
+
+def test_a_two_class_problem_by_hand() -> None:
+    """One feature, -1 for class 0 and 1 for class 1, C = 1: w = 2 sigmoid(-w), so w = 0.6748; the
+    intercept is 0 by symmetry."""
+    found = fit(np.array([[-1.0], [1.0]]), np.array([0, 1]), 2, [Problem(np.ones(2, bool), 1.0)])
+    assert found.weights[0, 0, 0] == pytest.approx(0.6748, abs=2e-3)
+    assert found.intercepts[0, 0] == pytest.approx(0, abs=1e-3)
+    assert found.classes(np.array([[-3.0], [3.0]]))[:, 0].tolist() == [0, 1]
+
+
+def test_constant_embeddings_leave_the_commoner_class() -> None:
+    features, labels = np.ones((10, 4), np.float32), np.array([0, 1, 1, 1, 1] * 2)
+    found = fit(features, labels, 2, [Problem(np.ones(10, bool), 1.0)])
+    assert found.probabilities(features)[0, 0] == pytest.approx([0.2, 0.8], abs=1e-3)
+
+
+def test_the_batch_does_not_change_a_regression(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, labels = made(400, 10, 3)
+    problems = [Problem(RANDOM.random(400) < 0.7, strength) for strength in GRID]
+    whole = fit(features, labels, 3, problems).probabilities(features)
+    monkeypatch.setattr("paraphrastic_hf.evaluation.classifiers.MOST_WEIGHTS", 1)
+    monkeypatch.setattr("paraphrastic_hf.evaluation.classifiers.MOST_SCORES", 1)
+    one_by_one = fit(features, labels, 3, problems).probabilities(features)
+    np.testing.assert_allclose(whole, one_by_one, atol=0.01)
+
+
+def test_folds_share_every_class_evenly_and_never_change() -> None:
+    labels = RANDOM.integers(0, 3, 500)
+    fold = stratified_folds(labels, 10)
+    for label in range(3):
+        counts = np.bincount(fold[labels == label], minlength=10)
+        assert np.ptp(counts) <= 1
+    assert np.ptp(np.bincount(fold)) == 0
+    assert (fold == stratified_folds(labels, 10)).all()
+    with pytest.raises(DataError, match="too few for 10 folds"):
+        stratified_folds(labels[:9], 10)
+
+
+def grid_search(
+    features: np.ndarray, labels: np.ndarray, grid: tuple[float, ...]
+) -> LogisticRegression:
+    """scikit-learn's search over ten folds of our making."""
+    search = GridSearchCV(
+        LogisticRegression(tol=1e-8, max_iter=10_000),
+        {"C": grid},
+        cv=PredefinedSplit(stratified_folds(labels, FOLDS)),
+    )
+    return search.fit(features.astype(np.float64), labels)
+
+
+def test_nested_folds_are_a_search_in_each_fold() -> None:
+    features, labels = made(200, 6, 2)
+    classifiers, fold = nested_folds(features, labels, 2)
+    right = classifiers.classes(features) == labels[:, None]
+    ours = held_out_accuracy(classifiers, fold, features, labels)
+    assert ours == pytest.approx(100 * np.mean([right[fold == n, n].mean() for n in range(FOLDS)]))
+    for number in (0, FOLDS - 1):
+        seen = fold != number
+        search = grid_search(features[seen], labels[seen], GRID)
+        score = search.score(features[~seen], labels[~seen])
+        # One of 20 may fall on the other side of the border.
+        assert right[~seen, number].mean() == pytest.approx(score, abs=0.051)
+
+
+def test_folds_of_a_training_set_choose_as_scikit_learn_does() -> None:
+    features, labels = made(400, 8, 4)
+    train, test = slice(None, 300), slice(300, None)
+    search = grid_search(features[train], labels[train], GRID_FOLDS)
+    found = fitted_by_folds(features[train], labels[train], 4)
+    ours = accuracy(found, features[test], labels[test])
+    assert ours == pytest.approx(100 * search.score(features[test], labels[test]), abs=2.01)
+
+
+def test_the_validation_set_chooses_the_penalty() -> None:
+    """Training labels are noise; on validation rows the commoner class wins, so less is more."""
+    features, labels = made(60, 40, 2)
+    noise = RANDOM.permutation(labels)
+    found = fitted_by_validation((features, noise), (features, noise), 2)
+    every = fit(features, noise, 2, [Problem(np.ones(60, bool), c) for c in GRID])
+    right = (every.classes(features) == noise[:, None]).mean(0)
+    assert accuracy(found, features, noise) == pytest.approx(100 * right.max())

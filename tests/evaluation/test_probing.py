@@ -1,0 +1,118 @@
+"""The `probing` suite on tiny files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.evaluation.probing import TASKS, read_made, read_probe
+from paraphrastic_hf.evaluation.run import evaluate
+from tests.data.made_files import put
+
+WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
+
+
+class Letters:
+    """An encoder: counts of letters and marks."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[text.count(c) for c in "abcdefgs.,!?"] for text in texts], float)
+
+
+class Lengths:
+    """Another, which tells less."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[len(text)] for text in texts], float)
+
+
+class Both(Letters):
+    """A model of two encoders."""
+
+    encoders = {"semantic": Letters(), "language": Lengths()}
+
+
+def plurals(marks: str = "") -> str:
+    """`the cats eat` is plural, `the cat` with as many letters singular."""
+    return "".join(
+        f"the {a}s {b} {marks}\tPlur\nthe {a} {b} {marks}o\tSing\n" for a in WORDS for b in WORDS
+    )
+
+
+def x_probe(root: Path) -> Path:
+    return put(
+        root,
+        {f"probing/subj_number/{part}.txt": plurals(m) for part, m in (("va", ""), ("te", "."))},
+    )
+
+
+def senteval(root: Path) -> Path:
+    parts = [
+        f"{part}\t{line.split(chr(9))[1]}\t{line.split(chr(9))[0]}\n"
+        for part in ("tr", "va", "te")
+        for line in plurals(part).splitlines()
+    ]
+    return put(root, {"probing/subj_number.txt": "".join(parts)})
+
+
+@pytest.mark.parametrize("layout", [x_probe, senteval])
+def test_what_an_embedding_holds_is_found(layout, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    results = evaluate(Letters(), "probing", layout(tmp_path))
+    assert results["headline"] == {"S. Num.": 100}
+    assert results["rows"][0]["size"] == 200
+    assert set(results["skipped"]) == set(TASKS) - {"S. Num."}
+
+
+def test_x_probe_s_validation_split_is_cut_in_five_without_overlap(tmp_path: Path) -> None:
+    splits = read_probe("subj_number", x_probe(tmp_path))
+    sizes = {name: len(labels) for name, (_, labels) in splits.items()}
+    assert sizes == {"train": 160, "validation": 40, "test": 200}
+    assert not set(splits["train"][0]) & set(splits["validation"][0])
+    assert splits["validation"][1].count("Plur") == 20
+
+
+def test_each_encoder_of_a_model_is_a_group(tmp_path: Path) -> None:
+    results = evaluate(Both(), "probing", x_probe(tmp_path))
+    scores = {row["group"]: row["scores"]["accuracy"] for row in results["rows"]}
+    assert list(scores) == ["semantic", "language"]
+    assert scores["semantic"] == 100
+    assert scores["language"] < 60  # both labels are of the same lengths
+    assert results["headline"] == {"S. Num.": 100}  # the first encoder's
+
+
+def test_a_label_that_training_lacks_is_never_right(tmp_path: Path) -> None:
+    folder = x_probe(tmp_path)
+    path = folder / "probing" / "subj_number" / "te.txt"
+    path.write_text(plurals().replace("Plur", "Dual"), encoding="utf-8")
+    assert evaluate(Letters(), "probing", folder)["headline"]["S. Num."] <= 50
+
+
+def test_one_label_is_no_task(tmp_path: Path) -> None:
+    folder = put(tmp_path, {"probing/subj_number.txt": "tr\tX\ta\nva\tX\tb\nte\tX\tc\n"})
+    put(tmp_path, {"probing/obj_number/va.txt": plurals(), "probing/obj_number/te.txt": plurals()})
+    results = evaluate(Letters(), "probing", folder)
+    assert "same label" in results["skipped"]["S. Num."]
+    assert results["headline"] == {"O. Num.": 100}
+
+
+def test_made_tasks_take_text_of_yours_or_the_bitext_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    lines = [f"the {a} {mark} {b} " for a in WORDS for b in WORDS for mark in ".!"]
+    bitext = "".join(f"{line}\tle {line}\n" for line in lines)
+    put(tmp_path, {"train/en-fr/some.tsv": bitext, "eval/probing_text/es.txt": "el perro\n" * 3})
+    first = read_made("punctuation", "first", "en", tmp_path / "eval")
+    assert sum(len(labels) for _, labels in first.values()) == 200
+    assert set(first["test"][0]) <= {line.strip() for line in lines}
+    french = read_made("article_gender", "fr", "fr", tmp_path / "eval")
+    assert {text.split()[0] for text in french["train"][0]} == {"le", "la"}
+    results = evaluate(Letters(), "probing", tmp_path / "eval")
+    assert results["headline"]["P. First"] == 100
+    assert "too few" in results["skipped"]["Gend. es"]  # three times one sentence
+    (tmp_path / "eval" / "probing_text" / "es.txt").unlink()
+    again = evaluate(Letters(), "probing", tmp_path / "eval")
+    assert "neither probing_text/es.txt" in again["skipped"]["Gend. es"]

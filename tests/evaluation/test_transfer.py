@@ -1,0 +1,173 @@
+"""The `transfer` and `xnli` suites on tiny official files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.transfer import f1_score, score_distribution
+from tests.data.layouts import SICK_HEADER
+from tests.data.made_files import put
+
+GOOD, BAD = ("fine", "great", "lovely", "superb"), ("poor", "dull", "awful", "sad")
+PLACES = ("film", "plot", "actor", "scene", "end")
+
+
+class Words:
+    """An encoder: which of some words a text has."""
+
+    known = (*GOOD, *BAD, *PLACES, "who", "where", "not")
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[word in text.split() for word in self.known] for text in texts], float)
+
+
+def opinions(words: tuple[str, ...]) -> str:
+    return "".join(f"{word} {place}\n" for word in words for place in PLACES)
+
+
+def stars(*labelled: tuple[int, tuple[str, ...]]) -> str:
+    return "".join(f"{label} {word} film\n" for label, words in labelled for word in words)
+
+
+def pairs(separator: str, same: str, other: str) -> list[str]:
+    """Pairs of equal words, then of different ones."""
+    equal = [f"{word} {place}{separator}{word} {place}" for word in GOOD for place in PLACES]
+    apart = [f"{a} film{separator}{b} plot" for a in GOOD for b in (*BAD, "who")]
+    return [f"{same}\t{pair}" for pair in equal] + [f"{other}\t{pair}" for pair in apart]
+
+
+def sick() -> str:
+    rows = [row.split("\t") for row in pairs("\t", "4.6 ENTAILMENT", "1.4 NEUTRAL")]
+    return SICK_HEADER + "".join(
+        f"{number}\t{a}\t{b}\t{label.replace(' ', chr(9))}\n"
+        for number, (label, a, b) in enumerate(rows, 1)
+    )
+
+
+def write_transfer(root: Path) -> Path:
+    """Every corpus of the suite, where each class has words of its own."""
+    mrpc = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n" + "".join(
+        f"{row[0]}\t1\t2\t{row[2:]}\n" for row in pairs("\t", "1", "0")
+    )
+    questions = "".join(
+        f"{kind}:x {word} {place} ?\n"
+        for kind, word in (("HUM", "who"), ("LOC", "where"))
+        for place in PLACES * 3
+    )
+    binary, fine = stars((0, BAD), (1, GOOD)), stars((0, BAD), (4, GOOD))
+    parts = ("train", "dev", "test")
+    return put(
+        root,
+        {
+            "senteval/MR/rt-polarity.pos": opinions(GOOD),
+            "senteval/MR/rt-polarity.neg": opinions(BAD),
+            "senteval/CR/custrev.pos": opinions(GOOD),
+            "senteval/CR/custrev.neg": opinions(BAD),
+            "senteval/SUBJ/subj.subjective": opinions(GOOD),
+            "senteval/SUBJ/subj.objective": opinions(BAD),
+            "senteval/MPQA/mpqa.pos": opinions(GOOD),
+            "senteval/MPQA/mpqa.neg": opinions(BAD),
+            **{f"senteval/SST/stsa.binary.{part}": binary for part in parts},
+            **{f"senteval/SST/stsa.fine.{part}": fine for part in parts},
+            **{
+                f"senteval/SST/Binary/sentiment-{part}": "".join(
+                    f"{line[2:]}\t{line[0]}\n" for line in binary.splitlines()
+                )
+                for part in parts
+            },
+            "senteval/TREC/train_5500.label": questions,
+            "senteval/TREC/TREC_10.label": "HUM:x who is it ?\nLOC:x where is it ?\n",
+            "senteval/MRPC/msr_paraphrase_train.txt": mrpc,
+            "senteval/MRPC/msr_paraphrase_test.txt": mrpc,
+            "sick2014/SICK_train.txt": sick(),
+            "sick2014/SICK_trial.txt": sick(),
+            "sick2014/SICK_test_annotated.txt": sick(),
+        },
+    )
+
+
+def test_what_the_words_tell_apart_is_learnt_in_every_task(tmp_path: Path) -> None:
+    results = evaluate(Words(), "transfer", write_transfer(tmp_path))
+    assert results["skipped"] == {}
+    headline = results["headline"]
+    assert list(headline)[:5] == ["MR", "CR", "SUBJ", "MPQA", "SST"]
+    assert list(headline)[-3:] == ["SICK-R", "SICK-E", "SST-5"]
+    assert len(headline) == 11
+    assert all(score > 97 for score in headline.values()), headline
+    assert set(results["papers"]["thesis WORD, 300 (Table 39)"]) == set(headline) - {"SST-5"}
+    assert evaluate(Words(), "transfer", tmp_path)["rows"] == results["rows"]
+
+
+def test_a_missing_corpus_is_named_and_the_others_run(tmp_path: Path) -> None:
+    folder = write_transfer(tmp_path)
+    (folder / "senteval" / "CR" / "custrev.neg").unlink()
+    (folder / "sick2014" / "SICK_trial.txt").unlink()
+    results = evaluate(Words(), "transfer", folder)
+    assert list(results["skipped"]) == ["CR", "SICK-R", "SICK-E"]
+    assert "custrev.neg is not in" in results["skipped"]["CR"]
+    assert "CR" not in results["headline"]
+    assert results["headline"]["MR"] > 97
+
+
+def test_vectors_that_are_none_are_refused(tmp_path: Path) -> None:
+    class Bad:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return np.full((len(texts), 3), np.nan)
+
+    with pytest.raises(ModelError, match="NaN"):
+        evaluate(Bad(), "transfer", write_transfer(tmp_path))
+
+
+def test_scores_are_distributions_around_them() -> None:
+    expected = [[1, 0, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0, 0, 0, 0, 1], [0, 0, 0, 1, 0]]
+    scores = np.array([1, 3.6, 5, 4.0])
+    np.testing.assert_allclose(score_distribution(scores), expected, atol=1e-12)
+    np.testing.assert_allclose(score_distribution(scores) @ np.arange(1, 6), scores)
+
+
+def test_f1_by_hand() -> None:
+    """Two found, three there, one of them both: precision 1/2, recall 1/3, F1 2/5."""
+    assert f1_score(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 1])) == pytest.approx(40)
+    assert f1_score(np.zeros(2, int), np.zeros(2, int)) == 0
+
+
+def xnli(root: Path, *languages: str) -> Path:
+    rows = [
+        f"{premise} {place}\t{hypothesis}\t{label}\n"
+        for place in PLACES * 3
+        for premise, hypothesis, label in (
+            ("fine", "great", "entailment"),
+            ("fine", "who", "neutral"),
+            ("fine", "not", "contradiction"),
+        )
+    ]
+    return put(root, {f"xnli/dev-{name}.tsv": "".join(rows) for name in languages})
+
+
+def test_inference_is_learnt_in_english_and_tested_elsewhere(tmp_path: Path) -> None:
+    folder = xnli(tmp_path, "en", "es", "tr")
+    path = folder / "xnli" / "dev-tr.tsv"
+    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join("a\tb\t" + row.split("\t")[2] for row in rows), encoding="utf-8")
+    results = evaluate(Words(), "xnli", folder)
+    assert [row["name"] for row in results["rows"]] == ["en", "es", "tr"]
+    headline = results["headline"]
+    assert headline["en"] == headline["es"] == 100
+    assert headline["tr"] < 40  # its words say nothing: one class for all
+    assert "ar, es, tr" not in headline  # no mean of two
+
+
+def test_languages_out_of_order_or_no_english_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no task of the suite xnli has its data"):
+        evaluate(Words(), "xnli", xnli(tmp_path / "a", "es"))
+    folder = xnli(tmp_path / "b", "en", "es")
+    path = folder / "xnli" / "dev-es.tsv"
+    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(sorted(rows)), encoding="utf-8")
+    with pytest.raises(DataError, match="the labels of es are not, in order, those of en"):
+        evaluate(Words(), "xnli", folder)
