@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-DENSE = 4  # times as many hits as are kept: narrow them down before sorting
-
 
 class BestSoFar:
     """The `keep` highest scores of every row with the columns they were in.
@@ -21,28 +19,32 @@ class BestSoFar:
         self.scores = np.full((rows, keep), -np.inf, np.float32)
         self.columns = np.full((rows, keep), -1, np.int32)
 
-    def could_enter(self, start: int, highest: np.ndarray) -> np.ndarray:
-        """Which of the rows from `start` on have something new, given a block's row maxima."""
-        return np.nonzero(highest > self.scores[start : start + len(highest), -1])[0]
+    def lowest(self, start: int, stop: int) -> np.ndarray:
+        """What a score must exceed to be kept, by row."""
+        return self.scores[start:stop, -1]
 
-    def add(self, rows: np.ndarray, block: np.ndarray, first_column: int) -> None:
-        """Take in scores, (len(rows), width), of the columns from `first_column` on."""
+    def add(
+        self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
+    ) -> None:
+        """Take in scores of later columns.
+
+        Args:
+            rows: Rows that have any, each once.
+            place: Of each score, which of `rows` it belongs to; in any order.
+            column: Its column.
+            scores: The scores themselves.
+        """
         keep = self.scores.shape[1]
-        lowest = self.scores[rows, -1]
-        place, column = np.nonzero(block > lowest[:, None])
-        if len(place) > DENSE * keep * len(rows):
-            bound = np.partition(block, block.shape[1] - keep, axis=1)[:, block.shape[1] - keep]
-            lowest = np.maximum(lowest, np.nextafter(bound, np.float32(-np.inf)))
-            place, column = np.nonzero(block > lowest[:, None])
+        order = np.lexsort((column, place))
+        place, column, scores = place[order], column[order], scores[order]
         counts = np.bincount(place, minlength=len(rows))
-        width = int(counts.max(initial=0))
-        order = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-        scores = np.full((len(rows), keep + width), -np.inf, np.float32)
-        columns = np.full((len(rows), keep + width), -1, np.int32)
-        scores[:, :keep], columns[:, :keep] = self.scores[rows], self.columns[rows]
-        scores[place, keep + order] = block[place, column]
-        columns[place, keep + order] = first_column + column
+        nth = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = (len(rows), keep + int(counts.max(initial=0)))
+        all_scores, columns = np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int32)
+        all_scores[:, :keep], columns[:, :keep] = self.scores[rows], self.columns[rows]
+        all_scores[place, keep + nth] = scores
+        columns[place, keep + nth] = column
         # Stable: of equal scores the earlier column stays before the later one.
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :keep]
-        self.scores[rows] = np.take_along_axis(scores, best, 1)
+        best = np.argsort(-all_scores, axis=1, kind="stable")[:, :keep]
+        self.scores[rows] = np.take_along_axis(all_scores, best, 1)
         self.columns[rows] = np.take_along_axis(columns, best, 1)

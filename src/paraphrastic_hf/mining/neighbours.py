@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -22,13 +22,13 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.best import BestSoFar
 from paraphrastic_hf.mining.checkpoint import read_search, write_search
+from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
 MEGABYTE = 2**20
 TILE = 2048  # rows and columns: 16 MB of float32, which a cache can hold
 TILES_ALIVE = 4  # a tile, and the copies of parts of it
 SAVE_SECONDS = 30.0
-PRECISIONS = ("float32", "bfloat16")
 
 
 class Neighbours(NamedTuple):
@@ -135,14 +135,14 @@ def plan_search(
         raise DataError(f"memory must be more than 0 MB, got {memory:g}")
     if precision not in PRECISIONS:
         raise DataError(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
-    keep = k + 4 if precision == "float32" else 2 * k + 12
+    keep = k + (4 if precision == "float32" else 8)
     state = (len(source) + len(target)) * keep * 8
     free = max(memory * MEGABYTE - state, min(memory, 64) * MEGABYTE)
-    tile = max(1, min(TILE, int((free / 2 / TILES_ALIVE / 4) ** 0.5)))
+    tile = min(TILE, int((free / 2 / TILES_ALIVE / 4) ** 0.5))
+    tile = max(GROUP, tile // GROUP * GROUP)
     number = 4 if precision == "float32" else 2
     rows = (free - tile * tile * 4 * TILES_ALIVE) / (2 * source.dimension * number)
-    block = max(1, int(rows)) if rows < tile else int(rows) // tile * tile
-    return Plan(block, min(tile, block), keep)
+    return Plan(max(1, int(rows) // tile) * tile, tile, keep)
 
 
 class _Strip(NamedTuple):
@@ -178,7 +178,7 @@ class _Search:
         best: tuple[BestSoFar, BestSoFar],
     ) -> None:
         self._sides, self._plan, self._best = (source, target), plan, best
-        self._tiles: Tiles = Float32Tiles() if precision == "float32" else BFloat16Tiles()
+        self._tile = Tile() if precision == "float32" else HalfTile()
         self._loaded: list[tuple[tuple[int, int], Any]] = [((0, 0), None), ((0, 0), None)]
 
     def compare(self, strip: _Strip) -> None:
@@ -188,18 +188,14 @@ class _Search:
         (top, bottom), left = strip.rows, strip.columns[0]
         own = block[top - strip.block[0] : bottom - strip.block[0]]
         for begin, end in _cut(*strip.columns, self._plan.tile):
-            self._tiles.multiply(own, others[begin - left : end - left])
-            better = forward.could_enter(top, self._tiles.highest(1))
-            if len(better):
-                forward.add(top + better, self._tiles.rows(better), begin)
-            better = backward.could_enter(begin, self._tiles.highest(0))
-            if len(better):
-                backward.add(begin + better, self._tiles.columns(better), top)
+            self._tile.multiply(own, others[begin - left : end - left])
+            self._tile.add_rows(forward, top, bottom - top, begin)
+            self._tile.add_columns(backward, begin, end - begin, top)
 
     def _load(self, side: int, span: tuple[int, int]) -> Any:
         if self._loaded[side][0] != span:
             self._loaded[side] = ((0, 0), None)  # make room first
-            self._loaded[side] = (span, self._tiles.load(self._sides[side], *span))
+            self._loaded[side] = (span, self._tile.load(self._sides[side], *span))
         return self._loaded[side][1]
 
 
@@ -223,83 +219,3 @@ def rescored(
         scores[start : start + len(found)] = np.take_along_axis(cosine, best, 1)
         ids[start : start + len(found)] = np.take_along_axis(found, best, 1)
     return Neighbours(scores, ids)
-
-
-class Tiles(Protocol):
-    """A piece of the matrix in some precision."""
-
-    def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Rows ready to be multiplied."""
-
-    def multiply(self, rows: Any, columns: Any) -> None:
-        """Make the piece, (rows, columns)."""
-
-    def highest(self, axis: int) -> np.ndarray:
-        """Maxima along an axis, float32."""
-
-    def rows(self, chosen: np.ndarray) -> np.ndarray:
-        """Some rows, float32."""
-
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Some columns, (chosen, rows) float32."""
-
-
-class Float32Tiles:
-    """By numpy's BLAS."""
-
-    def __init__(self) -> None:
-        self._tile = np.empty((0, 0), np.float32)
-
-    def load(self, side: UnitRows, start: int, stop: int) -> np.ndarray:
-        block = np.empty((stop - start, side.dimension), np.float32)
-        side.fill(block, start)
-        return block
-
-    def multiply(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        shape = (len(rows), len(columns))
-        if self._tile.shape != shape:
-            self._tile = np.empty(shape, np.float32)
-        np.matmul(rows, columns.T, out=self._tile)
-
-    def highest(self, axis: int) -> np.ndarray:
-        return np.asarray(self._tile.max(axis))
-
-    def rows(self, chosen: np.ndarray) -> np.ndarray:
-        return self._tile[chosen]
-
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self._tile[:, chosen].T)
-
-
-class BFloat16Tiles:
-    """By torch, whose products of bfloat16 use the processor's own where it has them."""
-
-    def __init__(self) -> None:
-        import torch
-
-        self._torch = torch
-        self._tile = torch.empty((0, 0), dtype=torch.bfloat16)
-
-    def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        block = self._torch.empty((stop - start, side.dimension), dtype=self._torch.bfloat16)
-        for begin, end in _cut(start, stop, TILE):
-            block[begin - start : end - start] = self._torch.from_numpy(
-                side.take(slice(begin, end))
-            )
-        return block
-
-    def multiply(self, rows: Any, columns: Any) -> None:
-        shape = (len(rows), len(columns))
-        if self._tile.shape != shape:
-            self._tile = self._torch.empty(shape, dtype=self._torch.bfloat16)
-        self._torch.mm(rows, columns.T, out=self._tile)
-
-    def highest(self, axis: int) -> np.ndarray:
-        return np.asarray(self._tile.amax(axis).float().numpy())
-
-    def rows(self, chosen: np.ndarray) -> np.ndarray:
-        return np.asarray(self._tile[self._torch.from_numpy(chosen)].float().numpy())
-
-    def columns(self, chosen: np.ndarray) -> np.ndarray:
-        picked = self._tile[:, self._torch.from_numpy(chosen)]
-        return np.asarray(picked.T.contiguous().float().numpy())
