@@ -74,9 +74,15 @@ def headline_table(results: dict[str, Any]) -> list[str]:
         "|---|" + "---:|" * len(headline),
         _row(f"**{results['model']}**", headline.values()),
     ]
-    for name, values in results["papers"].items():
+    for name, values in _papers(results):
         lines.append(_row(name, [values.get(key, math.nan) for key in headline]))
     return lines
+
+
+def _papers(results: dict[str, Any]) -> list[tuple[str, dict[str, float]]]:
+    """The published systems that report a figure of the headline."""
+    papers = results["papers"].items()
+    return [(name, values) for name, values in papers if set(values) & set(results["headline"])]
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
@@ -84,7 +90,7 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     keys = list(results["headline"])[:MOST_BARS]
-    rows = [(results["model"], results["headline"]), *results["papers"].items()]
+    rows = [(results["model"], results["headline"]), *_papers(results)]
     figure = Figure(figsize=(max(6, 0.5 + 0.9 * len(keys)), 4.2), layout="constrained")
     axes = figure.add_subplot()
     width = 0.8 / len(rows)
