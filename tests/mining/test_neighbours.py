@@ -125,6 +125,17 @@ def test_a_mapped_file_gives_the_same(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found.scores, wanted.scores)
 
 
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_rows_are_taken_in_any_order(is_mapped: bool, tmp_path: Path) -> None:
+    """Also when last minus first looks like a run."""
+    vectors = np.random.default_rng(8).standard_normal((2000, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", vectors)
+    side = UnitRows(np.load(tmp_path / "x.npy", mmap_mode="r") if is_mapped else vectors)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    for ids in ([3, 9, 5], [7, 7, 9], [4, 5, 6], [6, 5, 4], [0], [], range(0, 2000, 2)):
+        np.testing.assert_allclose(side.take(np.array(ids, int)), unit[list(ids)], rtol=1e-6)
+
+
 def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target, keep = rows(200, 10), rows(150, 11), tmp_path / "search.npz"
     monkeypatch.setattr(module, "SAVE_SECONDS", 0)

@@ -9,6 +9,7 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 
 ROWS_AT_A_TIME = 16_384
+SCATTERED_ROWS = 512  # each brings some 16 pages of a mapped file into memory
 
 
 class UnitRows:
@@ -68,11 +69,24 @@ class UnitRows:
             part[:] = self.take(slice(start + offset, start + offset + len(part)))
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
-        is_run = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1
-        chosen = self._vectors[rows[0] : rows[-1] + 1] if is_run else self._vectors[rows]
-        block = np.array(chosen, np.float32)
-        # Pages of a mapped file would count as this process's memory until someone needs them.
         mapped = getattr(self._vectors, "_mmap", None)
-        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+            block = np.array(self._vectors[rows[0] : rows[-1] + 1], np.float32)
+        elif mapped is None:
+            return np.asarray(self._vectors[rows], np.float32)
+        else:
+            block = np.empty((len(rows), self.dimension), np.float32)
+            for start in range(0, len(rows), SCATTERED_ROWS):
+                block[start : start + SCATTERED_ROWS] = self._vectors[
+                    rows[start : start + SCATTERED_ROWS]
+                ]
+                _release(mapped)
+        _release(mapped)
         return block
+
+
+def _release(mapped: mmap.mmap | None) -> None:
+    """Give back pages of a mapped file, which would count as this process's memory until someone
+    needs them."""
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
