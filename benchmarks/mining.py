@@ -253,7 +253,7 @@ def main() -> None:
     names = ("en-fr", "en-de", "en-es", "en-tr", "en-ar", "en-zh")
     option("--data", type=Path, nargs="+", default=[data / n / "tatoeba.tsv.xz" for n in names])
     option("--model", default="multilingual", help="default: the packaged one, 256 dimensions")
-    option("--lines", type=int, nargs="+", default=[20_000, 50_000])
+    option("--lines", type=int, nargs="*", default=[20_000, 50_000])
     option("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
     option("--large", type=int, nargs="*", default=[], help="sizes for --large-contenders")
     option("--large-contenders", nargs="+", choices=CONTENDERS, default=[HALF, "faiss-ivf"])

@@ -76,7 +76,8 @@ def nearest(
         target: Of the other.
         k: Neighbours; fewer where the other side has fewer rows.
         memory: MB for blocks, tiles and the neighbours found. The neighbours are always in memory,
-            8 (k + 4) bytes a row in float32; the blocks take what is left, 64 MB at least.
+            8 (k + 4) bytes a row in float32; the blocks take what is left, 64 MB at least. Pages of
+            mapped files come on top, which the system takes back when it needs them.
         precision: `float32` is exact. `bfloat16` looks for candidates in half the digits, several
             times faster on processors that compute in them; the cosines returned are float32's,
             but now and then a neighbour is missed (`benchmarks/README.md` says how often).
