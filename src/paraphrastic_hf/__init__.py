@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
     from paraphrastic_hf.metrics.scorer import SimileScorer
+    from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ _PUBLIC = {
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.encoder",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
+    "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
     "AveragingModel": "paraphrastic_hf.models.averaging",
 }
@@ -34,6 +36,7 @@ __all__ = [
     "SimileScorer",
     "__version__",
     "load_dataset",
+    "mine",
     "packaged_model",
 ]
 

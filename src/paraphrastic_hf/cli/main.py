@@ -25,6 +25,7 @@ COMMANDS = {
     "card": "write the model card of a trained model",
     "data": "list, read, export and describe the corpora of the papers",
     "neighbours": "the lines of a corpus nearest to a query",
+    "mine": "find the sentences of two files that translate each other",
 }
 
 

@@ -92,17 +92,19 @@ def evaluate(
             known.scores.update(row.scores)
     if not rows:
         raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
+    headline = chosen.headline(list(rows.values()))
+    headline = {key: value for key, value in headline.items() if not math.isnan(value)}
     return {
         "model": name,
         "suite": suite,
         "summary": chosen.summary,
         "unit": chosen.unit,
-        "headline": {
-            name: value
-            for name, value in chosen.headline(list(rows.values())).items()
-            if not math.isnan(value)
+        "headline": headline,
+        "papers": {
+            paper: dict(values)
+            for paper, values in chosen.papers.items()
+            if set(values) & set(headline)
         },
-        "papers": {paper: dict(values) for paper, values in chosen.papers.items()},
         "notes": list(chosen.notes),
         "skipped": skipped,
         "rows": [asdict(row) for row in rows.values()],

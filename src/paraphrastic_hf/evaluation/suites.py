@@ -6,6 +6,7 @@ from paraphrastic_hf.evaluation.bins import STS_BINS
 from paraphrastic_hf.evaluation.hard import STS_HARD
 from paraphrastic_hf.evaluation.phrases import PHRASES
 from paraphrastic_hf.evaluation.probing import PROBING
+from paraphrastic_hf.evaluation.retrieval import BUCC, TATOEBA
 from paraphrastic_hf.evaluation.single import SICK, STS17, TWITTER
 from paraphrastic_hf.evaluation.speed import SPEED
 from paraphrastic_hf.evaluation.sts import STS
@@ -28,5 +29,7 @@ SUITES: dict[str, Suite] = {
     "probing": PROBING,
     "xnli": XNLI,
     "wmt-da": WMT_DA,
+    "tatoeba": TATOEBA,
+    "bucc": BUCC,
     "speed": SPEED,
 }

@@ -1,0 +1,183 @@
+"""`paraphrastic mine SRC.txt TGT.txt --model M`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+EPILOG = """\
+Lines that are equal but for white space around them are one sentence, which stands where it came
+first; lines without text, or without a token the model knows, are in no pair. If both files are
+the same, every line is paired with itself, unless --different is given. Of equal scores the lower
+source line wins, then the lower target line. Without --many every line is in one pair at most.
+
+Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
+interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x
+dimension a line. Without --work it is OUTPUT.work, which is removed when the output is complete.
+
+examples:
+  paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.05
+  paraphrastic mine fr.txt.xz en.txt.xz --model runs/sp --output pairs.parquet --work work
+  paraphrastic mine en.txt en.txt --model english --different --score cosine"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    option = parser.add_argument
+    option("source", help="one sentence a line; .gz, .xz, or - for standard input")
+    option("target", help="the same for the other language")
+    option("--model", required=True, help="model directory, Hub name, or multilingual (packaged)")
+    option(
+        "--output",
+        default="-",
+        help=".parquet, or a file of tab-separated score, source, target; - prints them",
+    )
+    option(
+        "--score",
+        choices=("ratio", "distance", "absolute", "cosine"),
+        default="ratio",
+        help="margin over the neighbours' cosines, or the cosine, which absolute is too "
+        "(default: ratio)",
+    )
+    option("--k", type=int, default=4, help="neighbours that the margin is taken over (default: 4)")
+    option("--threshold", type=float, help="lowest score of a pair (default: all pairs)")
+    option(
+        "--candidates",
+        choices=("forward", "backward", "union", "intersection"),
+        default="union",
+        help="each source's best target, each target's best source, either, or both at once "
+        "(default: union)",
+    )
+    option("--many", action="store_true", help="a line may be in several pairs")
+    option("--different", action="store_true", help="never pair a line with an equal one")
+    option(
+        "--index",
+        choices=("exact", "faiss-flat", "faiss-ivf"),
+        default="exact",
+        help="search; FAISS holds all vectors in memory and does not resume (default: exact)",
+    )
+    option("--probes", type=int, default=32, help="cells faiss-ivf looks into (default: 32)")
+    option(
+        "--precision",
+        choices=("float32", "bfloat16"),
+        default="float32",
+        help="of the exact search: bfloat16 may be several times faster and misses a neighbour now "
+        "and then (default: float32)",
+    )
+    option(
+        "--memory",
+        type=float,
+        default=1024,
+        help="MB for vectors, beside the model and about 100 bytes a line (default: 1024)",
+    )
+    option("--work", help="work folder, kept")
+    option("--quiet", action="store_true", help="no progress bars")
+    parser.epilog = EPILOG
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Mine, then write the pairs, best first."""
+    from paraphrastic_hf.cli.lines import read_blocks
+    from paraphrastic_hf.encoding.load import load_encoder
+    from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.mining.files import TextSide, mine_lines
+
+    if arguments.source == arguments.target == "-":
+        raise DataError("both sides cannot come from standard input")
+    for path in (arguments.source, arguments.target):
+        if path != "-" and not Path(path).is_file():
+            raise DataError(f"{path} is not there")
+    with _work_folder(arguments) as folder:
+        mined = mine_lines(
+            TextSide(read_blocks(arguments.source, 16_384), _stamp(arguments.source)),
+            TextSide(read_blocks(arguments.target, 16_384), _stamp(arguments.target)),
+            load_encoder(arguments.model),
+            folder,
+            different=arguments.different,
+            memory=arguments.memory,
+            progress=not arguments.quiet and sys.stderr.isatty(),
+            score="absolute" if arguments.score == "cosine" else arguments.score,
+            k=arguments.k,
+            threshold=arguments.threshold,
+            candidates=arguments.candidates,
+            one_to_one=not arguments.many,
+            index=arguments.index,
+            probes=arguments.probes,
+            precision=arguments.precision,
+        )
+        write = _write_parquet if arguments.output.endswith(".parquet") else _write_table
+        write(mined, arguments.output)
+    if arguments.output != "-":
+        print(f"{arguments.output}: {len(mined.pairs.score):,} pairs")
+
+
+@contextlib.contextmanager
+def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
+    """A folder that stays if it was asked for, and else until the output is complete."""
+    import shutil
+
+    from paraphrastic_hf.mining.store import check_folder
+
+    if arguments.work is None and arguments.output == "-":
+        with tempfile.TemporaryDirectory(prefix="paraphrastic-mine-") as name:
+            yield Path(name)
+        return
+    folder = Path(arguments.work or arguments.output + ".work")
+    check_folder(folder)
+    yield folder
+    if arguments.work is None:
+        shutil.rmtree(folder)
+
+
+def _stamp(path: str) -> str:
+    """Changes when a file does; nothing is known of standard input."""
+    if path == "-":
+        return ""
+    status = os.stat(path)
+    return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
+
+
+def _write_table(mined: object, output: str) -> None:
+    """A tab inside a sentence becomes a space."""
+    from paraphrastic_hf.cli.lines import open_output
+    from paraphrastic_hf.mining.files import MinedLines
+
+    assert isinstance(mined, MinedLines)
+    with open_output(output) as file:
+        for part in mined.rows():
+            for score, *texts in zip(part["score"], part["source"], part["target"], strict=True):
+                first, second = (text.replace("\t", " ") for text in texts)
+                file.write(f"{score:.6f}\t{first}\t{second}\n")
+
+
+def _write_parquet(mined: object, output: str) -> None:
+    """Complete or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from paraphrastic_hf.mining.files import MinedLines
+
+    assert isinstance(mined, MinedLines)
+    schema = pa.schema(
+        [
+            ("score", pa.float32()),
+            ("source", pa.string()),
+            ("target", pa.string()),
+            ("source_line", pa.int64()),
+            ("target_line", pa.int64()),
+        ]
+    )
+    partial = Path(output + ".part")
+    try:
+        with pq.ParquetWriter(partial, schema) as writer:
+            for part in mined.rows():
+                writer.write_table(pa.table(part, schema=schema))
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)

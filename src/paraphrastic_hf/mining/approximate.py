@@ -1,0 +1,81 @@
+"""Nearest neighbours by FAISS: all rows (`flat`), or those of the nearest cells (`ivf`).
+
+An inverted file (IVF) puts rows into cells by k-means and looks into a few cells only, so it is
+fast and misses some neighbours. `pip install 'paraphrastic-hf[mining]'`. Indices are in memory
+whole; the option that bounds memory is for the exact search (`neighbours.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining.neighbours import Neighbours, plan_search, rescored
+from paraphrastic_hf.mining.vectors import ROWS_AT_A_TIME, UnitRows
+
+PROBES = 32
+ROWS_A_CELL = 39  # fewer than this to train a cell on and FAISS complains
+
+
+def nearest_by_faiss(
+    source: UnitRows,
+    target: UnitRows,
+    k: int,
+    *,
+    kind: str = "flat",
+    probes: int = PROBES,
+    progress: bool = False,
+) -> tuple[Neighbours, Neighbours]:
+    """As `neighbours.nearest`; `probes` is the number of cells looked into.
+
+    Raises:
+        DataError: FAISS is not installed, or an argument is out of range.
+    """
+    if kind not in ("flat", "ivf"):
+        raise DataError(f"there is no FAISS index {kind!r} here; there are flat, ivf")
+    if probes < 1:
+        raise DataError(f"probes must be at least 1, got {probes}")
+    keep = plan_search(source, target, k, 1).keep
+    found = []
+    with tqdm(
+        total=len(source) + len(target), desc="searching", unit=" rows", disable=not progress
+    ) as bar:
+        for queries, corpus in ((source, target), (target, source)):
+            index = _index(corpus, kind, probes)
+            columns = np.full((len(queries), keep), -1, np.int64)
+            for start in range(0, len(queries), ROWS_AT_A_TIME):
+                part = queries.take(slice(start, start + ROWS_AT_A_TIME))
+                columns[start : start + len(part)] = index.search(part, keep)[1]
+                bar.update(len(part))
+            del index
+            found.append(rescored(queries, corpus, columns, k, ROWS_AT_A_TIME))
+    return found[0], found[1]
+
+
+def cells(rows: int) -> int:
+    """Cells of an inverted file: 4 sqrt(rows), fewer where there are not rows enough to train."""
+    return max(1, min(int(4 * math.sqrt(rows)), rows // ROWS_A_CELL))
+
+
+def _index(corpus: UnitRows, kind: str, probes: int) -> Any:
+    try:
+        import faiss
+    except ImportError as error:
+        raise DataError(
+            "this index needs FAISS: pip install 'paraphrastic-hf[mining]', or choose --index exact"
+        ) from error
+    index: Any = faiss.IndexFlatIP(corpus.dimension)
+    if kind == "ivf" and len(corpus) > 0:
+        number = cells(len(corpus))
+        index = faiss.IndexIVFFlat(index, corpus.dimension, number, faiss.METRIC_INNER_PRODUCT)
+        index.nprobe = probes
+        most = min(len(corpus), number * index.cp.max_points_per_centroid)
+        chosen = np.sort(np.random.default_rng(1).choice(len(corpus), most, replace=False))
+        index.train(corpus.take(chosen))
+    for start in range(0, len(corpus), ROWS_AT_A_TIME):
+        index.add(corpus.take(slice(start, start + ROWS_AT_A_TIME)))
+    return index

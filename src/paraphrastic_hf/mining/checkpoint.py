@@ -1,0 +1,50 @@
+"""A search kept on disk, to go on from where it was interrupted."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.mining.best import BestSoFar
+
+ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
+
+
+def write_search(
+    path: Path | None, key: str, done: int, forward: BestSoFar, backward: BestSoFar
+) -> None:
+    """Keep what the first `done` strips of the search `key` found, whole or not at all."""
+    if path is None:
+        return
+    arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
+    partial = path.with_name(path.name + ".part")
+    with partial.open("wb") as file:
+        np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
+    os.replace(partial, path)
+
+
+def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestSoFar) -> int:
+    """Fill in what a kept search found, and say how many strips it had done.
+
+    Returns:
+        0, with nothing filled in, where none is kept, it is another one, or it is damaged.
+    """
+    if path is None:
+        return 0
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            if str(kept["key"]) != key:
+                return 0
+            arrays = [kept[name] for name in ARRAYS]
+            done = int(kept["done"])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return 0
+    places = (forward.scores, forward.columns, backward.scores, backward.columns)
+    if any(own.shape != read.shape for own, read in zip(places, arrays, strict=True)):
+        return 0
+    for own, read in zip(places, arrays, strict=True):
+        own[:] = read
+    return done

@@ -1,0 +1,222 @@
+"""Exact nearest neighbours by cosine, both ways, without ever holding the matrix.
+
+For unit rows X (n, dim) and Y (m, dim) the matrix of cosines S = X Y^T is made tile by tile, each
+tile once: its rows bring the neighbours of X in Y, its columns those of Y in X. A tile's maxima
+tell which few rows and columns have anything new. The neighbours found are scored once more, pair
+by pair, so that a cosine does not depend on how the tiles fell.
+
+Approximate search is in `approximate.py`, what the neighbours are for in `bitext.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining.best import BestSoFar
+from paraphrastic_hf.mining.checkpoint import read_search, write_search
+from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, Tile
+from paraphrastic_hf.mining.vectors import UnitRows
+
+MEGABYTE = 2**20
+TILE = 2048  # rows and columns: 16 MB of float32, which a cache can hold
+TILES_ALIVE = 4  # a tile, and the copies of parts of it
+SAVE_SECONDS = 30.0
+
+
+class Neighbours(NamedTuple):
+    """Nearest rows of the other side, nearest first; of equal ones the lower number first.
+
+    Attributes:
+        scores: Cosines, (rows, k) float32; -inf where there are fewer than k.
+        ids: Numbers of the rows, (rows, k) int64; -1 where there are fewer.
+    """
+
+    scores: np.ndarray
+    ids: np.ndarray
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a search is cut.
+
+    Attributes:
+        block: Rows of either side that are in memory at a time.
+        tile: Rows and columns of a piece of the matrix.
+        keep: Candidates kept of every row, which are then scored once more.
+    """
+
+    block: int
+    tile: int
+    keep: int
+
+
+def nearest(
+    source: UnitRows,
+    target: UnitRows,
+    k: int,
+    *,
+    memory: float = 1024,
+    precision: str = "float32",
+    keep: Path | None = None,
+    key: str = "",
+    progress: bool = False,
+) -> tuple[Neighbours, Neighbours]:
+    """The k nearest targets of every source, and the k nearest sources of every target.
+
+    Args:
+        source: Rows of one side.
+        target: Of the other.
+        k: Neighbours; fewer where the other side has fewer rows.
+        memory: MB for blocks, tiles and the neighbours found. The neighbours are always in memory,
+            8 (k + 4) bytes a row in float32; the blocks take what is left, 64 MB at least. Pages of
+            mapped files come on top, which the system takes back when it needs them.
+        precision: `float32` is exact. `bfloat16` looks for candidates in half the digits, several
+            times faster on processors that compute in them; the cosines returned are float32's,
+            but now and then a neighbour is missed (`benchmarks/README.md` says how often).
+        keep: File in which finished tiles are kept, for an interrupted search to go on from.
+        key: What the rows are; a kept search counts if it has the same.
+        progress: Show a progress bar.
+
+    Returns:
+        For source and for target, with numbers counted among the `UnitRows`.
+
+    Raises:
+        DataError: The sides differ in width, or an argument is out of range.
+    """
+    plan = plan_search(source, target, k, memory, precision)
+    sizes = (len(source), len(target))
+    forward, backward = (BestSoFar(rows, plan.keep) for rows in sizes)
+    key = f"{key} {sizes} {plan} {precision}"
+    done = read_search(keep, key, forward, backward)
+    search = _Search(source, target, plan, precision, (forward, backward))
+    saved, finished = time.monotonic(), 0
+    cosines = float(len(source)) * len(target)
+    with tqdm(total=cosines, desc="searching", unit_scale=True, disable=not progress) as bar:
+        for finished, strip in enumerate(_strips(*sizes, plan), 1):
+            if finished > done:
+                search.compare(strip)
+            bar.update((strip.rows[1] - strip.rows[0]) * (strip.columns[1] - strip.columns[0]))
+            if finished > done and time.monotonic() - saved >= SAVE_SECONDS:
+                write_search(keep, key, finished, forward, backward)
+                saved = time.monotonic()
+    if finished > done:
+        write_search(keep, key, finished, forward, backward)
+    del search
+    rows = max(1, int(memory * MEGABYTE / 4 / (plan.keep * source.dimension * 8)))
+    return (
+        rescored(source, target, forward.columns, k, rows),
+        rescored(target, source, backward.columns, k, rows),
+    )
+
+
+def plan_search(
+    source: UnitRows, target: UnitRows, k: int, memory: float, precision: str = "float32"
+) -> Plan:
+    """Blocks as large as the memory allows.
+
+    Raises:
+        DataError: The sides differ in width, or an argument is out of range.
+    """
+    if source.dimension != target.dimension:
+        raise DataError(
+            f"both sides must have vectors of one width, got {source.dimension} and "
+            f"{target.dimension}"
+        )
+    if k < 1:
+        raise DataError(f"k must be at least 1, got {k}")
+    if memory <= 0:
+        raise DataError(f"memory must be more than 0 MB, got {memory:g}")
+    if precision not in PRECISIONS:
+        raise DataError(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
+    keep = k + (4 if precision == "float32" else 8)
+    state = (len(source) + len(target)) * keep * 8
+    free = max(memory * MEGABYTE - state, min(memory, 64) * MEGABYTE)
+    tile = min(TILE, int((free / 2 / TILES_ALIVE / 4) ** 0.5))
+    tile = max(GROUP, tile // GROUP * GROUP)
+    number = 4 if precision == "float32" else 2
+    rows = (free - tile * tile * 4 * TILES_ALIVE) / (2 * source.dimension * number)
+    return Plan(max(1, int(rows) // tile) * tile, tile, keep)
+
+
+class _Strip(NamedTuple):
+    """Source rows of one tile's height against a block of targets."""
+
+    block: tuple[int, int]  # of source
+    columns: tuple[int, int]
+    rows: tuple[int, int]
+
+
+def _strips(sources: int, targets: int, plan: Plan) -> Iterator[_Strip]:
+    """The matrix in the order of the search: for every row, columns come in increasing order, and
+    for every column rows do."""
+    for block in _cut(0, sources, plan.block):
+        for columns in _cut(0, targets, plan.block):
+            for rows in _cut(*block, plan.tile):
+                yield _Strip(block, columns, rows)
+
+
+def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    return ((begin, min(begin + size, stop)) for begin in range(start, stop, size))
+
+
+class _Search:
+    """Goes through strips, with one block of either side in memory."""
+
+    def __init__(
+        self,
+        source: UnitRows,
+        target: UnitRows,
+        plan: Plan,
+        precision: str,
+        best: tuple[BestSoFar, BestSoFar],
+    ) -> None:
+        self._sides, self._plan, self._best = (source, target), plan, best
+        self._tile = Tile() if precision == "float32" else HalfTile()
+        self._loaded: list[tuple[tuple[int, int], Any]] = [((0, 0), None), ((0, 0), None)]
+
+    def compare(self, strip: _Strip) -> None:
+        """Take in the cosines of a strip."""
+        forward, backward = self._best
+        block, others = self._load(0, strip.block), self._load(1, strip.columns)
+        (top, bottom), left = strip.rows, strip.columns[0]
+        own = block[top - strip.block[0] : bottom - strip.block[0]]
+        for begin, end in _cut(*strip.columns, self._plan.tile):
+            self._tile.multiply(own, others[begin - left : end - left])
+            self._tile.add_rows(forward, top, bottom - top, begin)
+            self._tile.add_columns(backward, begin, end - begin, top)
+
+    def _load(self, side: int, span: tuple[int, int]) -> Any:
+        if self._loaded[side][0] != span:
+            self._loaded[side] = ((0, 0), None)  # make room first
+            self._loaded[side] = (span, self._tile.load(self._sides[side], *span))
+        return self._loaded[side][1]
+
+
+def rescored(
+    rows: UnitRows, others: UnitRows, candidates: np.ndarray, k: int, rows_at_a_time: int
+) -> Neighbours:
+    """The k best of each row's candidates by cosines that are computed pair by pair.
+
+    Args:
+        candidates: Numbers among `others`, (len(rows), any), -1 for none.
+    """
+    k = min(k, candidates.shape[1], len(others))
+    scores = np.full((len(rows), k), -np.inf, np.float32)
+    ids = np.full((len(rows), k), -1, np.int64)
+    for start in range(0, len(rows) if k else 0, rows_at_a_time):
+        found = np.sort(candidates[start : start + rows_at_a_time].astype(np.int64), axis=1)
+        near = others.take(np.maximum(found, 0).reshape(-1)).reshape(*found.shape, -1)
+        cosine = np.einsum("nd,nkd->nk", rows.take(slice(start, start + len(found))), near)
+        cosine[found < 0] = -np.inf
+        best = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
+        scores[start : start + len(found)] = np.take_along_axis(cosine, best, 1)
+        ids[start : start + len(found)] = np.take_along_axis(found, best, 1)
+    return Neighbours(scores, ids)

@@ -1,0 +1,189 @@
+"""A side of a mining run in its work folder: lines that can be looked up, and their vectors.
+
+Files may be larger than memory: text is copied as it streams by, with the place and a hash of every
+line, and vectors are written a block at a time. What is finished is used again if the text, the
+model and the tokenizer are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from tqdm.auto import tqdm
+
+import paraphrastic_hf
+from paraphrastic_hf.encoding.encoder import checked_vectors
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import write_json
+
+LINES_AT_A_TIME = 16_384
+NO_TEXT = 0  # hash of lines of white space
+
+
+class TextStore:
+    """Lines on disk.
+
+    Args:
+        folder: Where `write` put them.
+
+    Attributes:
+        digest: Of all lines.
+        hashes: Of each line without white space around it, (lines,) uint64; 0 if there is nothing
+            else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.digest: str = _state(folder / "text.json")["digest"]
+        self.hashes = np.load(folder / "hashes.npy")
+        self._ends = np.load(folder / "ends.npy", mmap_mode="r")
+
+    @classmethod
+    def write(
+        cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
+    ) -> TextStore:
+        """Copy lines into a folder.
+
+        Args:
+            folder: Made if need be; other lines in it are replaced.
+            blocks: The lines, some at a time.
+            stamp: Says where they come from and when they last changed. If the folder has lines of
+                the same, they are taken to be these; an empty stamp never is.
+        """
+        if stamp and _state(folder / "text.json").get("stamp") == stamp:
+            return cls(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "text.json").unlink(missing_ok=True)
+        digest, size, ends, hashes = hashlib.blake2b(digest_size=16), 0, [], []
+        with (
+            (folder / "text").open("wb") as file,
+            tqdm(desc="reading", unit=" lines", unit_scale=True, disable=not progress) as bar,
+        ):
+            for block in blocks:
+                lines = [line.encode("utf-8", "replace") + b"\n" for line in block]
+                lengths = np.fromiter(map(len, lines), np.int64, len(lines))
+                ends.append(size + np.cumsum(lengths))
+                size += int(lengths.sum())
+                hashes.append(np.fromiter(map(_hash, block), np.uint64, len(block)))
+                text = b"".join(lines)
+                digest.update(text)
+                file.write(text)
+                bar.update(len(lines))
+        np.save(folder / "ends.npy", np.concatenate([np.zeros(1, np.int64), *ends]))
+        np.save(folder / "hashes.npy", np.concatenate([np.zeros(0, np.uint64), *hashes]))
+        write_json(folder / "text.json", {"digest": digest.hexdigest(), "stamp": stamp})
+        return cls(folder)
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def first_of_each(self) -> np.ndarray:
+        """Numbers of the lines that have text and have not been there before, increasing."""
+        _, first = np.unique(self.hashes, return_index=True)
+        return np.sort(first[self.hashes[first] != NO_TEXT])
+
+    def places_of(self, hashes: np.ndarray) -> np.ndarray:
+        """The first line with each hash, -1 for none and for lines without text."""
+        known, first = np.unique(self.hashes, return_index=True)
+        if not len(known):
+            return np.full(len(hashes), -1)
+        place = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+        is_there = (known[place] == hashes) & (hashes != NO_TEXT)
+        return np.where(is_there, first[place], -1)
+
+    def lines(self, numbers: np.ndarray) -> Iterator[str]:
+        """Lines by number, from 0, in any order."""
+        with (self.folder / "text").open("rb") as file:
+            for number in numbers.tolist():
+                yield self._read(file, number, number + 1)[:-1].decode("utf-8")
+
+    def vectors(
+        self,
+        encoder: Any,
+        key: str,
+        *,
+        lines_at_a_time: int = LINES_AT_A_TIME,
+        progress: bool = False,
+    ) -> np.ndarray:
+        """The vectors of all lines, (lines, dim) float32, memory-mapped.
+
+        Args:
+            encoder: Anything with `encode`.
+            key: Hashes of the encoder; vectors that were finished with the same are kept.
+            lines_at_a_time: Texts and vectors in memory; done is what a block finished.
+            progress: Show a progress bar.
+
+        Raises:
+            ModelError: `encode` returns something else than finite vectors.
+        """
+        path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
+        key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
+        state = _state(log)
+        done = state["done"] if state.get("key") == key and path.exists() else 0
+        array: np.memmap | None = None
+        if done:
+            array = np.lib.format.open_memmap(path, "r+")
+        else:
+            log.unlink(missing_ok=True)
+        with (
+            (self.folder / "text").open("rb") as file,
+            tqdm(
+                total=len(self),
+                initial=done,
+                desc="encoding",
+                unit=" lines",
+                unit_scale=True,
+                disable=not progress,
+            ) as bar,
+        ):
+            while done < len(self) or array is None:
+                stop = min(done + lines_at_a_time, len(self))
+                texts = self._read(file, done, stop).decode("utf-8").split("\n")[:-1]
+                vectors = checked_vectors(encoder.encode(texts), stop - done) if texts else None
+                if vectors is None:
+                    return np.zeros((0, 1), np.float32)
+                if array is None:
+                    shape = (len(self), vectors.shape[1])
+                    array = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+                array[done:stop] = vectors
+                array.flush()
+                bar.update(stop - done)
+                done = stop
+                write_json(log, {"key": key, "done": done})
+        return np.load(path, mmap_mode="r")
+
+    def _read(self, file: BinaryIO, start: int, stop: int) -> bytes:
+        file.seek(int(self._ends[start]))
+        return file.read(int(self._ends[stop] - self._ends[start]))
+
+
+def _hash(line: str) -> int:
+    text = line.strip().encode("utf-8", "replace")
+    if not text:
+        return NO_TEXT
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") or 1
+
+
+def _state(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def check_folder(folder: Path) -> None:
+    """Make the work folder.
+
+    Raises:
+        DataError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot make the work folder {folder}: {error}") from error

@@ -1,0 +1,92 @@
+"""Rows of unit length, read a block at a time from memory or from a memory-mapped file."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+
+ROWS_AT_A_TIME = 16_384
+SCATTERED_ROWS = 512  # each brings some 16 pages of a mapped file into memory
+
+
+class UnitRows:
+    """The rows of an array that have a direction, scaled to length 1 when they are read.
+
+    Zero rows, of texts that are empty or have no known token, are left out: they are nobody's
+    neighbours.
+
+    Args:
+        vectors: (n, dim), any float type and any length of rows; `np.load(path, mmap_mode="r")`
+            for a file larger than memory.
+        rows: Increasing numbers of the rows to use; None for all.
+        name: What the rows are, for messages.
+
+    Attributes:
+        rows: Numbers of the rows in `vectors`, (count,).
+
+    Raises:
+        DataError: The array has not two dimensions, or a row is not finite.
+    """
+
+    def __init__(
+        self, vectors: np.ndarray, rows: np.ndarray | None = None, name: str = "vectors"
+    ) -> None:
+        if vectors.ndim != 2:
+            raise DataError(f"{name} must be of shape (rows, dim), got {vectors.shape}")
+        self._vectors = vectors
+        self.rows = np.arange(len(vectors)) if rows is None else np.asarray(rows, np.int64)
+        squares = np.empty(len(self.rows))
+        for start in range(0, len(self.rows), ROWS_AT_A_TIME):
+            block = self._read(self.rows[start : start + ROWS_AT_A_TIME])
+            squares[start : start + len(block)] = np.einsum(
+                "nd,nd->n", block, block, dtype=np.float64
+            )
+        if not np.isfinite(squares).all():
+            bad = self.rows[~np.isfinite(squares)]
+            raise DataError(f"{name} holds NaN or infinity in {len(bad)} rows, first row {bad[0]}")
+        self.rows = self.rows[squares > 0]
+        self._scale = (1 / np.sqrt(squares[squares > 0])).astype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a row."""
+        return int(self._vectors.shape[1])
+
+    def take(self, ids: np.ndarray | slice) -> np.ndarray:
+        """Rows of unit length by their place among `rows`, (len(ids), dim) float32."""
+        return np.asarray(self._read(self.rows[ids]) * self._scale[ids][:, None])
+
+    def fill(self, block: np.ndarray, start: int) -> None:
+        """Write the rows from `start` on into `block`."""
+        for offset in range(0, len(block), ROWS_AT_A_TIME):
+            part = block[offset : offset + ROWS_AT_A_TIME]
+            part[:] = self.take(slice(start + offset, start + offset + len(part)))
+
+    def _read(self, rows: np.ndarray) -> np.ndarray:
+        mapped = getattr(self._vectors, "_mmap", None)
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+            block = np.array(self._vectors[rows[0] : rows[-1] + 1], np.float32)
+        elif mapped is None:
+            return np.asarray(self._vectors[rows], np.float32)
+        else:
+            block = np.empty((len(rows), self.dimension), np.float32)
+            for start in range(0, len(rows), SCATTERED_ROWS):
+                block[start : start + SCATTERED_ROWS] = self._vectors[
+                    rows[start : start + SCATTERED_ROWS]
+                ]
+                _release(mapped)
+        _release(mapped)
+        return block
+
+
+def _release(mapped: mmap.mmap | None) -> None:
+    """Give back pages of a mapped file, which would count as this process's memory until someone
+    needs them."""
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,111 @@
+"""Tatoeba and BUCC: by hand, and end to end on tiny files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.evaluation.report import markdown, write_report
+from paraphrastic_hf.evaluation.retrieval import (
+    TRAINED,
+    ZERO_SHOT,
+    best_threshold,
+    bucc_scores,
+    f1_score,
+    tatoeba_scores,
+)
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.mining.bitext import Pairs
+from tests.evaluation.sts_files import write_lines
+
+
+class Letters:
+    """Counts of letters, whatever their case."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array(
+            [[text.lower().count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts], float
+        )
+
+
+def test_tatoeba_by_hand() -> None:
+    """Rows 0 and 1 find themselves, row 2 finds English 1, row 3 is zero and finds nothing.
+
+    English 1 is asked for twice, so its F1 is 2 * 1 * 0.5 / 1.5; backwards English 2 goes wrong and
+    English 3 finds row 0.
+    """
+    foreign = np.array([[1, 0, 0], [0, 1, 0], [0, 0.9, 0.1], [0, 0, 0]])
+    english = np.array([[1, 0, 0], [0, 1, 0], [0.1, 0, -1], [1, 0, 0.1]])
+    scores = tatoeba_scores(foreign, english)
+    assert scores["xx-en"] == 50
+    assert scores["en-xx"] == 50
+    assert scores["accuracy"] == 50
+    assert scores["MTEB F1"] == pytest.approx(100 * (1 + 2 / 3) / 4)
+
+
+def test_the_best_threshold_by_hand() -> None:
+    """F1 after each pair of 4 gold: 2/5, 2/6, 4/7, 6/8, 6/9: the fourth."""
+    score = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+    is_gold = np.array([True, False, True, True, False])
+    threshold = best_threshold(score, is_gold, 4)
+    assert threshold == pytest.approx(0.55)
+    assert f1_score(score, is_gold, 4, threshold) == pytest.approx([75, 75, 75])
+    assert best_threshold(score, ~is_gold & is_gold, 4) == np.inf
+    assert best_threshold(score[:0], is_gold[:0], 4) == np.inf
+
+
+def test_equal_scores_are_taken_together() -> None:
+    score, is_gold = np.array([0.9, 0.5, 0.5]), np.array([True, True, False])
+    assert best_threshold(score, is_gold, 1) == pytest.approx(0.7)
+
+
+def test_each_half_is_scored_with_the_threshold_of_the_other() -> None:
+    """Even sources want 0.45 or more, odd ones 0.65: even lose nothing by 0.65 but source 2, odd
+    let source 3 in by 0.45."""
+    pairs = Pairs(
+        np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4], np.float32),
+        np.array([0, 1, 5, 3, 2, 4]),
+        np.array([0, 1, 5, 9, 2, 9]),
+    )
+    gold = {0: 0, 2: 2, 1: 1, 5: 5}
+    scores = bucc_scores(pairs, gold)
+    even = 200 * 1 / (1 + 2)  # from 0.65 on: source 0
+    odd = 200 * 2 / (3 + 2)  # from 0.45 on: sources 1, 5, 3
+    assert scores["F1"] == pytest.approx((even + odd) / 2)
+    assert scores["best F1"] == pytest.approx(200 * 4 / (5 + 4))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two languages of Tatoeba, and BUCC in which a translation is an anagram."""
+    words = ["apple bread", "chair door", "eagle fox", "green hat", "iron jug", "kite lamp"]
+    for language in ("spa", "deu"):
+        stem = tmp_path / "eval" / "tatoeba" / "v1" / f"tatoeba.{language}-eng"
+        write_lines(stem.with_name(f"{stem.name}.{language}"), [w[::-1] for w in words])
+        write_lines(stem.with_name(f"{stem.name}.eng"), words)
+    bucc = tmp_path / "eval" / "bucc2018_zh-en"
+    more = ["moon night", "old pear", "quick rat", "sun tin"]
+    write_lines(bucc / "zh-en.dev.zh", [f"zh-{i}\t{w[::-1]}" for i, w in enumerate(words + more)])
+    write_lines(bucc / "zh-en.dev.en", [f"en-{i}\t{w}" for i, w in enumerate(words)])
+    write_lines(bucc / "zh-en.dev.gold", [f"zh-{i}\ten-{i}" for i in range(len(words))])
+    return tmp_path / "eval"
+
+
+def test_every_language_of_the_folder_is_scored(folder: Path, tmp_path: Path) -> None:
+    results = evaluate(Letters(), "tatoeba", folder)
+    assert [row["name"] for row in results["rows"]] == ["deu", "spa"]
+    assert results["headline"]["all languages"] == 100
+    assert not {TRAINED, ZERO_SHOT} & set(results["headline"])  # no average over fewer
+    assert write_report(results, tmp_path / "report")[2].exists()
+
+
+def test_bitext_is_mined(folder: Path) -> None:
+    results = evaluate(Letters(), "bucc", folder)
+    assert list(results["headline"]) == ["zh-en cosine", "zh-en distance", "zh-en ratio"]
+    assert results["headline"]["zh-en cosine"] == 100
+    assert list(results["skipped"]) == ["de-en", "fr-en", "ru-en"]
+    table = markdown(results)
+    assert "| LASER (Table 57) |" not in table  # of other languages
+    assert "LASER 87.6" in table

@@ -1,0 +1,169 @@
+"""Margin scores, candidates and one-to-one linking."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining.bitext import CANDIDATES, Pairs, competitive_linking, link, mine
+from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
+from paraphrastic_hf.mining.neighbours import Neighbours
+
+
+def vectors(count: int, seed: int, dim: int = 6) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float32)
+
+
+def by_matrix(
+    source: np.ndarray, target: np.ndarray, k: int, score: str, candidates: str
+) -> list[tuple[float, int, int]]:
+    """The definitions once more, over the whole matrix in plain Python."""
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (source, target)]
+    cosine = (unit[0].astype(float) @ unit[1].T.astype(float)).tolist()
+    n, m = len(source), len(target)
+    near = [sorted(range(m), key=lambda j: (-cosine[i][j], j))[:k] for i in range(n)]
+    near_of = [sorted(range(n), key=lambda i: (-cosine[i][j], i))[:k] for j in range(m)]
+    mean = [sum(cosine[i][j] for j in near[i]) / len(near[i]) for i in range(n)]
+    mean_of = [sum(cosine[i][j] for i in near_of[j]) / len(near_of[j]) for j in range(m)]
+
+    def margin(i: int, j: int) -> float:
+        around = (mean[i] + mean_of[j]) / 2
+        if score == "absolute":
+            return cosine[i][j]
+        return cosine[i][j] - around if score == "distance" else cosine[i][j] / max(around, 1e-3)
+
+    there = {(i, max(near[i], key=lambda j: (margin(i, j), -j))) for i in range(n)}
+    back = {(max(near_of[j], key=lambda i: (margin(i, j), -i)), j) for j in range(m)}
+    chosen = {
+        "forward": there,
+        "backward": back,
+        "union": there | back,
+        "intersection": there & back,
+    }[candidates]
+    found, sources, targets = [], set(), set()
+    for value, i, j in sorted((-margin(i, j), i, j) for i, j in chosen):
+        if i not in sources and j not in targets:
+            found.append((-value, i, j))
+            sources.add(i)
+            targets.add(j)
+    return found
+
+
+def test_the_three_scores_by_hand() -> None:
+    """cos 0.8; neighbours of x: 0.8 0.4, of y: 0.8 0.6: mean (0.6 + 0.7) / 2 = 0.65."""
+    means = (
+        neighbour_mean(np.array([[0.8, 0.4]])),
+        neighbour_mean(np.array([[0.8, 0.6], [0.5, -np.inf], [-np.inf, -np.inf]])),
+    )
+    np.testing.assert_allclose(means[1], [0.7, 0.5, 0])  # fewer neighbours, and none
+    values = [margin_score(np.array([0.8]), means[0], means[1][:1], kind) for kind in SCORES]
+    np.testing.assert_allclose(np.concatenate(values), [0.8, 0.15, 0.8 / 0.65], rtol=1e-6)
+
+
+def test_a_ratio_over_nothing_is_finite() -> None:
+    zero = np.zeros(1)
+    assert margin_score(zero, zero, zero, "ratio") == 0
+    assert margin_score(np.array([0.5]), -np.ones(1), zero, "ratio") == pytest.approx(500)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("candidates", CANDIDATES)
+def test_pairs_are_those_of_the_whole_matrix(score: str, candidates: str) -> None:
+    source, target = vectors(60, 1), vectors(45, 2)
+    wanted = by_matrix(source, target, 3, score, candidates)
+    for memory in (0.002, 100):
+        options = {"k": 3, "score": score, "candidates": candidates, "memory": memory}
+        found = mine(source, target, **options)
+        assert list(zip(found.source, found.target, strict=True)) == [w[1:] for w in wanted]
+        np.testing.assert_allclose(found.score, [w[0] for w in wanted], rtol=1e-4, atol=1e-6)
+
+
+def test_a_sentence_near_everything_loses_by_margin_but_not_by_cosine() -> None:
+    """Target 0 lies between the sources, nearer to source 0 than its own translation is."""
+    angles = {"source": (0, 25, 50), "target": (24, -26, 51)}
+    source, target = (
+        np.array([[np.cos(a), np.sin(a)] for a in np.radians(angles[side])]) for side in angles
+    )
+    cosine = mine(source, target, k=3, score="absolute", candidates="forward", one_to_one=False)
+    ratio = mine(source, target, k=3, score="ratio", candidates="forward", one_to_one=False)
+    assert dict(zip(cosine.source, cosine.target, strict=True))[0] == 0
+    assert dict(zip(ratio.source, ratio.target, strict=True))[0] == 1
+
+
+def test_competitive_linking_by_hand() -> None:
+    """(0, 0) is best; so (0, 1) and (1, 0) are out, and (1, 1) gets its turn."""
+    pairs = Pairs(np.array([0.9, 0.8, 0.7, 0.6]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+    kept = competitive_linking(pairs)
+    assert list(zip(kept.source, kept.target, strict=True)) == [(0, 0), (1, 1)]
+
+
+def test_of_equal_scores_the_lower_source_then_the_lower_target_wins() -> None:
+    same = np.ones((3, 2))
+    assert mine(same, same[:2]).source.tolist() == [0]  # every candidate is row 0, either way
+    neighbours = Neighbours(np.full((2, 2), 0.5, np.float32), np.array([[0, 1], [0, 1]]))
+    found = link(neighbours, neighbours, score="absolute", one_to_one=False)
+    pairs = list(zip(found.source.tolist(), found.target.tolist(), strict=True))
+    assert pairs == [(0, 0), (0, 1), (1, 0)]
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.integers(1, 5))
+def test_one_to_one_means_once(seed: int, n: int, m: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    source, target = (rng.integers(-1, 2, (count, 2)).astype(float) for count in (n, m))
+    pairs = mine(source, target, k=k)
+    assert len(set(pairs.source.tolist())) == len(set(pairs.target.tolist())) == len(pairs.score)
+    assert (np.diff(pairs.score) <= 0).all()
+    assert all(source[i].any() and target[j].any() for _, i, j in zip(*pairs, strict=True))
+
+
+def test_the_threshold_is_the_lowest_score() -> None:
+    source, target = vectors(50, 3), vectors(50, 4)
+    every = mine(source, target)
+    bound = float(every.score[10])
+    assert mine(source, target, threshold=bound).score.tolist() == every.score[:11].tolist()
+    assert len(mine(source, target, threshold=math.inf).score) == 0
+
+
+def test_identical_sides_pair_every_row_with_itself() -> None:
+    side = vectors(80, 5)
+    for score in SCORES:
+        pairs = mine(side, side, score=score)
+        assert sorted(pairs.source) == list(range(80))
+        np.testing.assert_array_equal(pairs.source, pairs.target)
+
+
+def test_what_is_to_be_skipped_is_neither_paired_nor_counted() -> None:
+    side = vectors(80, 6)
+    skip = np.arange(80)
+    pairs = mine(side, side, skip=skip, k=3, one_to_one=False)
+    assert (pairs.source != pairs.target).all()
+    unit = side / np.linalg.norm(side, axis=1, keepdims=True)
+    matrix = unit @ unit.T
+    np.fill_diagonal(matrix, -2)
+    mean = np.sort(matrix, axis=1)[:, -3:].mean(1)
+    i, j = pairs.source[0], pairs.target[0]
+    assert pairs.score[0] == pytest.approx(matrix[i, j] / ((mean[i] + mean[j]) / 2), rel=1e-5)
+
+
+def test_one_side_empty_gives_no_pairs() -> None:
+    assert len(mine(vectors(5, 7), np.zeros((0, 6))).score) == 0
+    assert len(mine(np.zeros((4, 6)), vectors(5, 7)).score) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "cos"}, "no score 'cos'; there are absolute, distance, ratio"),
+        ({"candidates": "all"}, "no set of candidates 'all'"),
+        ({"index": "hnsw"}, "no index 'hnsw'; there are exact, faiss-flat, faiss-ivf"),
+        ({"k": 0}, "k must be at least 1"),
+    ],
+)
+def test_wrong_options_are_clear_errors(options: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        mine(np.eye(2), np.eye(2), **options)

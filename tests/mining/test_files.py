@@ -1,0 +1,230 @@
+"""From text files to pairs of lines: duplicates, empty lines, the work folder and the command."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.mining import files as module
+from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
+from paraphrastic_hf.mining.store import TextStore
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.subword import SubwordTokenizer
+
+
+class Words:
+    """Encodes a text as the sum of a random vector of each word; counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.fails_at = -1
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        if len(self.asked) == self.fails_at:
+            raise KeyboardInterrupt
+        self.asked += texts
+        found = np.zeros((len(texts), 16), np.float32)
+        for row, text in zip(found, texts, strict=True):
+            for word in text.split():
+                seed = int.from_bytes(word.encode()[:8].ljust(8), "little")
+                row += np.random.default_rng(seed).standard_normal(16)
+        return found
+
+
+def side(*lines: str, stamp: str = "") -> TextSide:
+    return TextSide([list(lines)], stamp)
+
+
+def texts(mined: MinedLines) -> list[tuple[str, str]]:
+    return [
+        pair for part in mined.rows() for pair in zip(part["source"], part["target"], strict=True)
+    ]
+
+
+LINES = ["the cat", "a dog runs", "red house", "no way", "seven trees"]
+
+
+def test_equal_lines_are_one_sentence_which_stands_where_it_came_first(tmp_path: Path) -> None:
+    mined = mine_lines(
+        side("the cat", "a dog", " the cat ", "the cat"),
+        side("a dog", "a dog", "the cat"),
+        Words(),
+        tmp_path,
+        score="absolute",
+    )
+    lines = sorted(zip(mined.pairs.source.tolist(), mined.pairs.target.tolist(), strict=True))
+    assert lines == [(0, 2), (1, 0)]
+
+
+def test_lines_without_text_are_in_no_pair(tmp_path: Path) -> None:
+    blank = ["", "  ", "\u3000\u00a0"]
+    mined = mine_lines(side(*blank, "the cat"), side("", "the cat", " "), Words(), tmp_path)
+    assert texts(mined) == [("the cat", "the cat")]
+    assert mined.pairs.source.tolist() == [3]
+
+
+@pytest.mark.parametrize("empty", [(), ("",), ("", " ")])
+def test_an_empty_side_gives_no_pairs(tmp_path: Path, empty: tuple[str, ...]) -> None:
+    assert texts(mine_lines(side(*empty), side("a"), Words(), tmp_path / "1")) == []
+    assert texts(mine_lines(side("a"), side(*empty), Words(), tmp_path / "2")) == []
+    assert texts(mine_lines(side(*empty), side(*empty), Words(), tmp_path / "3")) == []
+
+
+def test_identical_texts_pair_every_line_with_itself_and_are_encoded_once(tmp_path: Path) -> None:
+    encoder = Words()
+    mined = mine_lines(side(*LINES), side(*LINES), encoder, tmp_path)
+    assert sorted(texts(mined)) == sorted((line, line) for line in LINES)
+    assert encoder.asked == LINES
+
+
+def test_different_never_pairs_equal_lines(tmp_path: Path) -> None:
+    lines = ["the cat sleeps", "the cat sleeps now", "red house", "red house here"]
+    mined = mine_lines(side(*lines), side(*lines), Words(), tmp_path, different=True)
+    assert sorted(texts(mined)) == sorted(
+        [
+            (lines[0], lines[1]),
+            (lines[1], lines[0]),
+            (lines[2], lines[3]),
+            (lines[3], lines[2]),
+        ]
+    )
+
+
+def test_any_text_comes_back_as_it_was(tmp_path: Path) -> None:
+    lines = ["tab\there", "separators\u2028\u0085inside", "日本語 🙂", "in\rside"]
+    blocks = [lines[:1], lines[1:3], [], lines[3:]]
+    store = TextStore.write(tmp_path, blocks)
+    assert list(store.lines(np.array([3, 0, 2, 1, 3]))) == [lines[i] for i in (3, 0, 2, 1, 3)]
+    assert len(store) == 4
+
+
+def test_an_interrupted_run_encodes_only_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINES_AT_A_TIME", 2)
+    encoder = Words()
+    encoder.fails_at = 4
+    arguments = (side(*LINES), side(*LINES[::-1]))
+    with pytest.raises(KeyboardInterrupt):
+        mine_lines(*arguments, encoder, tmp_path)
+    encoder.fails_at = -1
+    mined = mine_lines(*arguments, encoder, tmp_path)
+    assert encoder.asked == LINES + LINES[::-1]
+    assert texts(mined) == texts(mine_lines(*arguments, Words(), tmp_path / "anew"))
+    mine_lines(*arguments, encoder, tmp_path, score="distance", threshold=0.1)
+    assert len(encoder.asked) == 2 * len(LINES)  # all is kept
+
+
+def test_other_texts_or_another_model_are_encoded_anew(tmp_path: Path) -> None:
+    class Others(Words):
+        pass
+
+    first, second, changed = Words(), Others(), Words()
+    mine_lines(side(*LINES), side("the cat"), first, tmp_path)
+    mine_lines(side(*LINES), side("the cat"), second, tmp_path)
+    assert second.asked == first.asked
+    mine_lines(side(*LINES), side("the dog"), second, tmp_path)
+    assert second.asked == [*first.asked, "the dog"]
+    mined = mine_lines(side(*LINES[:4], "eight trees"), side("the dog"), changed, tmp_path)
+    assert changed.asked == [*LINES[:4], "eight trees", "the dog"]
+    assert len(mined.pairs.score) == 1
+
+
+def test_lines_with_a_known_stamp_are_not_read_again(tmp_path: Path) -> None:
+    def refuse() -> Any:
+        raise AssertionError("read again")
+        yield []
+
+    mine_lines(side(*LINES, stamp="x 1"), side("a", stamp="y 1"), Words(), tmp_path)
+    again = mine_lines(TextSide(refuse(), "x 1"), TextSide(refuse(), "y 1"), Words(), tmp_path)
+    assert len(again.pairs.score) == 1
+    with pytest.raises(AssertionError, match="read again"):
+        mine_lines(TextSide(refuse(), "x 2"), TextSide(refuse(), "y 1"), Words(), tmp_path)
+
+
+def test_vectors_that_are_none_are_refused(tmp_path: Path) -> None:
+    class Broken(Words):
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return super().encode(texts) * np.nan
+
+    with pytest.raises(ModelError, match="NaN or infinity for 5 of 5"):
+        mine_lines(side(*LINES), side("a"), Broken(), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def model(subword: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved model of random rows."""
+    path = tmp_path_factory.mktemp("model")
+    encoder = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=32))
+    SentenceEncoder(encoder, subword).save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def two_files(tmp_path: Path, sentences: list[str]) -> tuple[Path, Path]:
+    source, target = tmp_path / "source.txt", tmp_path / "target.txt"
+    source.write_text("\n".join([*sentences, "", sentences[0]]) + "\n", encoding="utf-8")
+    target.write_text("\n".join(reversed(sentences)) + "\n", encoding="utf-8")
+    return source, target
+
+
+def test_the_command_writes_pairs_best_first(
+    model: Path, two_files: tuple[Path, Path], tmp_path: Path, sentences: list[str]
+) -> None:
+    output = tmp_path / "pairs.tsv"
+    command = ["mine", *map(str, two_files), "--model", str(model), "--quiet"]
+    assert main([*command, "--output", str(output), "--score", "cosine"]) == 0
+    rows = [line.split("\t") for line in output.read_text(encoding="utf-8").splitlines()]
+    assert {(row[1], row[2]) for row in rows} == {(text, text) for text in sentences}
+    assert all(row[0] == "1.000000" for row in rows)
+    assert not (tmp_path / "pairs.tsv.work").exists()  # removed when all is done
+    parquet, work = tmp_path / "pairs.parquet", tmp_path / "work"
+    assert main([*command, "--output", str(parquet), "--work", str(work)]) == 0
+    table = pq.read_table(parquet).to_pydict()
+    assert set(table["source"]) == set(sentences)
+    lines = sentences, sentences[::-1]
+    for place in range(len(table["score"])):
+        for name, side in zip(("source", "target"), lines, strict=True):
+            assert side[table[f"{name}_line"][place] - 1] == table[name][place]
+    assert (work / "search.npz").exists()
+
+
+def test_the_command_reads_standard_input_and_prints(
+    model: Path,
+    two_files: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Input:
+        buffer = io.BytesIO(two_files[0].read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Input())
+    assert main(["mine", "-", str(two_files[1]), "--model", str(model), "--k", "2"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed
+    assert all(len(line.split("\t")) == 3 for line in printed)
+
+
+def test_wrong_arguments_are_one_line(
+    model: Path, two_files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["mine", *map(str, two_files), "--model", str(model), "--quiet"]
+    for more, message in (
+        (["--k", "0"], "k must be at least 1, got 0"),
+        (["--memory", "-1"], "memory must be more than 0 MB, got -1"),
+        (["--output", str(two_files[0] / "x.tsv")], "cannot make the work folder"),
+    ):
+        assert main([*command, *more]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["mine", "no.txt", str(two_files[0]), "--model", str(model)]) == 2
+    assert "no.txt is not there" in capsys.readouterr().err
+    assert main(["mine", "-", "-", "--model", str(model)]) == 2

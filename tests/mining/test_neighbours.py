@@ -1,0 +1,221 @@
+"""Nearest neighbours both ways: against the whole matrix, however it is cut."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining import neighbours as module
+from paraphrastic_hf.mining.approximate import nearest_by_faiss
+from paraphrastic_hf.mining.neighbours import Neighbours, nearest, plan_search
+from paraphrastic_hf.mining.vectors import UnitRows
+
+needs_faiss = pytest.mark.skipif(
+    importlib.util.find_spec("faiss") is None, reason="FAISS is not installed"
+)
+
+
+def rows(count: int, seed: int, dim: int = 8) -> UnitRows:
+    return UnitRows(np.random.default_rng(seed).standard_normal((count, dim), np.float32))
+
+
+def by_matrix(source: UnitRows, target: UnitRows, k: int) -> Neighbours:
+    """The whole matrix, sorted."""
+    matrix = source.take(slice(None)).astype(np.float64) @ target.take(slice(None)).T
+    order = np.argsort(-matrix, axis=1, kind="stable")[:, :k]
+    return Neighbours(np.take_along_axis(matrix, order, 1), order)
+
+
+def test_two_by_three_by_hand() -> None:
+    """Unit vectors at 0 and 90 degrees against 10, 80 and 180 degrees."""
+    first, second = (
+        UnitRows(np.array([[np.cos(a), np.sin(a)] for a in np.radians(angles)]))
+        for angles in ((0, 90), (10, 80, 180))
+    )
+    forward, backward = nearest(first, second, 2)
+    assert forward.ids.tolist() == [[0, 1], [1, 0]]
+    assert backward.ids.tolist() == [[0, 1], [1, 0], [1, 0]]
+    np.testing.assert_allclose(forward.scores[0], np.cos(np.radians([10, 80])), rtol=1e-6)
+    np.testing.assert_allclose(backward.scores[2], [0, -1], atol=1e-6)
+
+
+@pytest.mark.parametrize("memory", [0.001, 0.01, 0.1, 64])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_neighbours_are_those_of_the_whole_matrix(memory: float, precision: str) -> None:
+    source, target = rows(157, 1), rows(203, 2)
+    forward, backward = nearest(source, target, 3, memory=memory, precision=precision)
+    for found, wanted in (
+        (forward, by_matrix(source, target, 3)),
+        (backward, by_matrix(target, source, 3)),
+    ):
+        np.testing.assert_array_equal(found.ids, wanted.ids)
+        np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-6)  # float32 sums
+
+
+def test_the_cut_changes_not_a_bit() -> None:
+    source, target = rows(300, 3, 31), rows(260, 4, 31)
+    plans = {plan_search(source, target, 4, memory) for memory in (0.005, 0.05, 100)}
+    assert len(plans) == 3
+    results = [nearest(source, target, 4, memory=memory) for memory in (0.005, 0.05, 100)]
+    for result in results[1:]:
+        for found, wanted in zip(result, results[0], strict=True):
+            np.testing.assert_array_equal(found.scores, wanted.scores)
+            np.testing.assert_array_equal(found.ids, wanted.ids)
+
+
+@pytest.mark.parametrize("memory", [1, 10, 100, 1000])
+def test_blocks_and_tiles_fit_the_memory(memory: float) -> None:
+    """Counted by hand: two blocks, the tiles, and the neighbours of both sides."""
+    source = rows(20_000, 5, 16)
+    plan = plan_search(source, source, 4, memory)
+    state = 2 * len(source) * plan.keep * 8
+    used = 2 * plan.block * 16 * 4 + plan.tile**2 * 4 * module.TILES_ALIVE
+    assert used <= max(memory * 2**20 - state, min(memory, 64) * 2**20)
+
+
+def test_of_equal_neighbours_the_lower_comes_first() -> None:
+    vectors = np.repeat(np.eye(3, dtype=np.float32), [4, 2, 3], axis=0)  # rows 0-3, 4-5, 6-8
+    side = UnitRows(vectors)
+    for memory in (0.0005, 1):
+        forward, backward = nearest(side, side, 2, memory=memory)
+        assert forward.ids.tolist() == [[0, 1]] * 4 + [[4, 5]] * 2 + [[6, 7]] * 3
+        np.testing.assert_array_equal(forward.ids, backward.ids)
+
+
+def test_equal_rows_in_thousands_keep_the_lowest_numbers() -> None:
+    side = UnitRows(np.ones((3000, 4), np.float32))
+    forward, _ = nearest(side, side, 2, memory=4)
+    assert (forward.ids == [0, 1]).all()
+
+
+def test_cosines_do_not_depend_on_lengths_and_zero_rows_are_nobodys() -> None:
+    vectors = np.random.default_rng(6).standard_normal((40, 5)).astype(np.float32)
+    scaled = vectors * np.linspace(1, 100, 40, dtype=np.float32)[:, None]
+    scaled[[0, 17]] = 0
+    side, target = UnitRows(scaled), rows(30, 7, 5)
+    assert side.rows.tolist() == [i for i in range(40) if i not in (0, 17)]
+    forward, _ = nearest(side, target, 2)
+    whole, _ = nearest(UnitRows(vectors), target, 2)
+    np.testing.assert_array_equal(forward.ids, whole.ids[side.rows])
+
+
+def test_fewer_rows_than_k_and_none_at_all() -> None:
+    forward, backward = nearest(rows(5, 1), rows(2, 2), 4)
+    assert forward.ids.shape == (5, 2)
+    assert backward.ids.shape == (2, 4)
+    forward, backward = nearest(rows(5, 1), UnitRows(np.zeros((3, 8))), 4)
+    assert forward.ids.shape == (5, 0)
+    assert backward.ids.shape == (0, 4)
+
+
+def test_a_mapped_file_gives_the_same(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(8).standard_normal((200, 16)).astype(np.float32)
+    np.save(tmp_path / "x.npy", vectors)
+    mapped = UnitRows(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    target = rows(100, 9, 16)
+    for found, wanted in zip(
+        nearest(mapped, target, 3, memory=0.05), nearest(UnitRows(vectors), target, 3), strict=True
+    ):
+        np.testing.assert_array_equal(found.ids, wanted.ids)
+        np.testing.assert_array_equal(found.scores, wanted.scores)
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_rows_are_taken_in_any_order(is_mapped: bool, tmp_path: Path) -> None:
+    """Also when last minus first looks like a run."""
+    vectors = np.random.default_rng(8).standard_normal((2000, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", vectors)
+    side = UnitRows(np.load(tmp_path / "x.npy", mmap_mode="r") if is_mapped else vectors)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    for ids in ([3, 9, 5], [7, 7, 9], [4, 5, 6], [6, 5, 4], [0], [], range(0, 2000, 2)):
+        np.testing.assert_allclose(side.take(np.array(ids, int)), unit[list(ids)], rtol=1e-6)
+
+
+def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target, keep = rows(200, 10), rows(150, 11), tmp_path / "search.npz"
+    monkeypatch.setattr(module, "SAVE_SECONDS", 0)
+    compare, strips = module._Search.compare, []
+
+    def interrupted(self: module._Search, strip: module._Strip) -> None:
+        strips.append(strip)
+        if len(strips) == 20:
+            raise KeyboardInterrupt
+        compare(self, strip)
+
+    options = {"memory": 0.01, "keep": keep, "key": "a"}
+    with monkeypatch.context() as patch:
+        patch.setattr(module._Search, "compare", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            nearest(source, target, 3, **options)
+        again = nearest(source, target, 3, **options)
+        all_strips = len(list(module._strips(200, 150, plan_search(source, target, 3, 0.01))))
+        assert len(strips) == all_strips + 1  # only the interrupted one was done twice
+        nearest(source, target, 3, **options)
+        assert len(strips) == all_strips + 1  # a finished search is not repeated
+        nearest(source, target, 3, **{**options, "key": "b"})
+        assert len(strips) == 2 * all_strips + 1  # another one is
+    for found, wanted in zip(again, nearest(source, target, 3), strict=True):
+        np.testing.assert_array_equal(found.ids, wanted.ids)
+        np.testing.assert_array_equal(found.scores, wanted.scores)
+
+
+def test_a_damaged_search_is_made_anew(tmp_path: Path) -> None:
+    source, target, keep = rows(20, 12), rows(15, 13), tmp_path / "search.npz"
+    wanted = nearest(source, target, 3, keep=keep, key="a")
+    keep.write_bytes(keep.read_bytes()[:200])
+    found = nearest(source, target, 3, keep=keep, key="a")
+    np.testing.assert_array_equal(found[0].ids, wanted[0].ids)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be at least 1, got 0"),
+        ({"k": 1, "memory": 0}, "memory must be more than 0"),
+        ({"k": 1, "precision": "int4"}, "no precision 'int4'; there are float32, bfloat16"),
+    ],
+)
+def test_wrong_options_are_clear_errors(options: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        nearest(rows(3, 1), rows(3, 2), **options)
+
+
+def test_wrong_vectors_are_clear_errors() -> None:
+    with pytest.raises(DataError, match="of one width, got 8 and 5"):
+        nearest(rows(3, 1), rows(3, 2, 5), 1)
+    with pytest.raises(DataError, match=r"target holds NaN or infinity in 1 rows, first row 2"):
+        UnitRows(np.array([[1.0], [2], [np.nan]]), name="target")
+    with pytest.raises(DataError, match=r"must be of shape \(rows, dim\)"):
+        UnitRows(np.zeros(3))
+
+
+@needs_faiss
+def test_faiss_flat_is_the_exact_search() -> None:
+    source, target = rows(400, 14, 16), rows(300, 15, 16)
+    for found, wanted in zip(
+        nearest_by_faiss(source, target, 4), nearest(source, target, 4), strict=True
+    ):
+        np.testing.assert_array_equal(found.ids, wanted.ids)
+        np.testing.assert_array_equal(found.scores, wanted.scores)
+
+
+@needs_faiss
+def test_faiss_ivf_is_exact_if_it_looks_into_every_cell() -> None:
+    source, target = rows(900, 16, 16), rows(800, 17, 16)
+    every = nearest_by_faiss(source, target, 4, kind="ivf", probes=100)
+    for found, wanted in zip(every, nearest(source, target, 4), strict=True):
+        np.testing.assert_array_equal(found.ids, wanted.ids)
+    few = nearest_by_faiss(source, target, 4, kind="ivf", probes=1)
+    share = (few[0].ids == nearest(source, target, 4)[0].ids).mean()
+    assert 0.05 < share < 0.9  # of 20 cells one
+
+
+def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(DataError, match=r"pip install 'paraphrastic-hf\[mining\]'"):
+        nearest_by_faiss(rows(3, 1), rows(3, 2), 1)
