@@ -163,8 +163,8 @@ def test_the_tracks_of_2017_stand_in_the_order_of_table_43(sts_folder: Path) -> 
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_papers_figures_have_the_headlines_names(suite: str) -> None:
     names = set(SUITES[suite].headline([]))
-    if suite == "wmt-da":
-        pytest.skip("its headline has the metrics that were run")
+    if suite in ("wmt-da", "bucc"):
+        pytest.skip("its headline has what was run")
     for paper, figures in SUITES[suite].papers.items():
         assert set(figures) <= names, paper
 
