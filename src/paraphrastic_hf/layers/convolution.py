@@ -38,10 +38,10 @@ class PooledFilters(nn.Module):
 
     def forward(self, rows: Tensor, lengths: Tensor) -> Tensor:
         """(batch, filters) from flat rows, (tokens, size), and lengths, (batch,), 0 allowed."""
-        gap = max(self.widths) - 1
+        gap = max(self.widths)
         text = torch.repeat_interleave(lengths)
         place = torch.arange(len(rows), device=rows.device) + text * gap
-        line = rows.new_zeros(len(rows) + len(lengths) * gap, rows.shape[1])
+        line = rows.new_zeros(len(rows) + (len(lengths) + 1) * gap, rows.shape[1])
         line = line.index_copy(0, place, rows).T.unsqueeze(0)  # (1, size, tokens and gaps)
         start = torch.arange(len(lengths), device=rows.device) * gap + lengths.cumsum(0) - lengths
         pooled = []

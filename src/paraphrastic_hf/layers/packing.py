@@ -19,7 +19,7 @@ class Packing:
 
     Attributes:
         order: (tokens,) row that stands at each place of the packed order.
-        sizes: Texts that have a token at each step; they never grow.
+        sizes: Texts that have a token at each step; they never grow. [0] where there is no token.
     """
 
     order: Tensor
@@ -43,7 +43,7 @@ class Packing:
             step = lengths[text] - 1 - step
         rank = torch.argsort(torch.argsort(lengths, descending=True, stable=True))
         order = torch.argsort(step * len(lengths) + rank[text])
-        return cls(order, torch.bincount(step).tolist())
+        return cls(order, torch.bincount(step).tolist() or [0])
 
     def pack(self, rows: Tensor) -> Tensor:
         """Flat rows, (tokens, dim), step after step."""

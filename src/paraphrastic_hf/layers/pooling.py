@@ -27,11 +27,15 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     return total / kept.sum(1).clamp(min=1)
 
 
-def mean_rows(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Mean of each text's rows, (batch, dim), from (tokens, dim) and lengths, (batch,)."""
+def sum_rows(rows: Tensor, lengths: Tensor) -> Tensor:
+    """Sum of each text's rows, (batch, dim), from (tokens, dim) and lengths, (batch,)."""
     text = torch.repeat_interleave(lengths)
-    total = rows.new_zeros(len(lengths), rows.shape[1]).index_add(0, text, rows)
-    return total / lengths.clamp(min=1).unsqueeze(1).to(rows.dtype)
+    return rows.new_zeros(len(lengths), rows.shape[1]).index_add(0, text, rows)
+
+
+def mean_rows(rows: Tensor, lengths: Tensor) -> Tensor:
+    """Mean of each text's rows, (batch, dim)."""
+    return sum_rows(rows, lengths) / lengths.clamp(min=1).unsqueeze(1).to(rows.dtype)
 
 
 def max_rows(rows: Tensor, lengths: Tensor) -> Tensor:

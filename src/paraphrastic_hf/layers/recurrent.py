@@ -204,6 +204,8 @@ def lstm_steps(
 
 def run_kernel(cell: nn.RNNBase, rows: Tensor, sizes: list[int]) -> Tensor:
     """States by torch's own kernel."""
+    if not len(rows):
+        return rows.new_zeros(0, cell.hidden_size)
     cell.flatten_parameters()
     states, _ = cell(PackedSequence(rows, torch.tensor(sizes)))
     return states.data

@@ -20,7 +20,7 @@ class AveragingConfig(TableConfig):
     """Configuration of `AveragingModel`; the settings are those of `TableConfig`.
 
     Raises:
-        ValueError: Token vectors of another size than their mean.
+        ValueError: Token vectors of another size than their mean, or another pooling.
     """
 
     model_type = "paraphrastic-averaging"
@@ -32,6 +32,15 @@ class AveragingConfig(TableConfig):
                 f"an average is as wide as its token vectors: embedding_size is "
                 f"{self.embedding_size} and hidden_size {self.hidden_size}; leave embedding_size "
                 "out, or use a projection"
+            )
+
+    def validate_pooling(self) -> None:
+        """A config takes settings it does not know in silence; this one would change the model."""
+        pooling = getattr(self, "pooling", "mean")
+        if pooling != "mean":
+            raise ValueError(
+                f"an average has no other pooling than the mean, got {pooling!r}: leave pooling "
+                "out, or use a recurrent model, which has states to take the last or largest of"
             )
 
 

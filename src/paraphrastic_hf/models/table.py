@@ -16,7 +16,7 @@ from transformers import PreTrainedConfig
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import lookup, weighted_bag
 from paraphrastic_hf.layers.packing import spread
-from paraphrastic_hf.layers.pooling import mean_rows
+from paraphrastic_hf.layers.pooling import mean_rows, sum_rows
 from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
@@ -98,13 +98,7 @@ class TableModel(SentenceEncoderModel):
         return self.pool_rows(self._states(input_ids, kept), kept.sum(1))
 
     def _states(self, input_ids: Tensor, kept: Tensor) -> Tensor:
-        rows = self.token_rows(input_ids[kept])
-        # a recurrence has no first step where there is no token
-        return self.states(rows, kept.sum(1)) if len(rows) else rows.new_zeros(0, self._state_size)
-
-    @property
-    def _state_size(self) -> int:
-        return self.config.hidden_size
+        return self.states(self.token_rows(input_ids[kept]), kept.sum(1))
 
     def token_rows(self, ids: Tensor) -> Tensor:
         """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""
@@ -125,9 +119,7 @@ class TableModel(SentenceEncoderModel):
         if not self.training or not self.config.embedding_dropout:
             weights = dropout(weights, self.config.word_dropout, self.training)
             return self._bag(ids, lengths, weights)
-        rows = self.token_rows(ids) * weights.unsqueeze(-1)
-        text = torch.repeat_interleave(lengths)
-        return rows.new_zeros(len(lengths), rows.shape[1]).index_add(0, text, rows)
+        return sum_rows(self.token_rows(ids) * weights.unsqueeze(-1), lengths)
 
     def _bag(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
         if self.embedding.sparse:
