@@ -11,7 +11,8 @@ import numpy as np
 
 from paraphrastic_hf.encoding.static import StaticEncoder, read_table, serves
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
 
@@ -36,7 +37,7 @@ class SentenceEncoder:
     """
 
     def __init__(self, model: SentenceEncoderModel, tokenizer: TextTokenizer) -> None:
-        _check_rows(model.get_input_embeddings().weight.shape[0], tokenizer)
+        _check_rows(sum(len(table.weight) for table in model.tables()), tokenizer)
         self._model: SentenceEncoderModel | None = model
         self._directory: Path | None = None
         self._table: np.ndarray | None = None

@@ -55,10 +55,3 @@ class PooledFilters(nn.Module):
             pooled.append(max_rows(found, windows))
         highest = ACTIVATIONS[self.activation](torch.cat(pooled, 1))  # f is monotonic
         return highest * (lengths > 0).unsqueeze(1)
-
-    def initialize(self) -> None:
-        """Glorot uniform weights, biases 0."""
-        for filters in self.filters:
-            nn.init.xavier_uniform_(filters.weight)
-            nn.init.zeros_(filters.bias)
-

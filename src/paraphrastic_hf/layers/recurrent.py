@@ -40,12 +40,8 @@ class RNN(nn.Module):
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes)
-        return rnn_steps(
-            F.linear(rows, self.cell.weight_ih_l0, self.cell.bias_ih_l0),
-            sizes,
-            self.cell.weight_hh_l0,
-            self.activation,
-        )
+        weight_x, weight_h, bias, _ = self.cell.all_weights[0]
+        return rnn_steps(F.linear(rows, weight_x, bias), sizes, weight_h, self.activation)
 
     def initialize(self, std: float) -> None:
         """Normal weights, bias 0."""
@@ -93,11 +89,8 @@ class LSTM(nn.Module):
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes)
-        return lstm_steps(
-            F.linear(rows, self.cell.weight_ih_l0, self.cell.bias_ih_l0),
-            sizes,
-            self.cell.weight_hh_l0,
-        )
+        weight_x, weight_h, bias, _ = self.cell.all_weights[0]
+        return lstm_steps(F.linear(rows, weight_x, bias), sizes, weight_h)
 
     def initialize(self, std: float) -> None:
         """Normal weights, biases 0, the forget gate's too."""

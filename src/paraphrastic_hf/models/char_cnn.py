@@ -26,7 +26,7 @@ class CharCnnConfig(TableConfig):
         filter_widths: Widths, in tokens.
         filter_counts: Filters of each width.
         activation: f: `tanh` or `relu`.
-        dense_activation: h: `tanh` or `linear`; None for no dense layer.
+        dense_activation: h: `tanh` or `linear`; `none` for no dense layer.
 
     Raises:
         ValueError: Filters without a width or count, another name, or no dense layer and a
@@ -38,7 +38,7 @@ class CharCnnConfig(TableConfig):
     filter_widths: list[int] | tuple[int, ...] = (2, 3, 4)
     filter_counts: list[int] | tuple[int, ...] = (175, 175, 175)
     activation: str = "tanh"
-    dense_activation: str | None = "linear"
+    dense_activation: str = "linear"
 
     def validate_filters(self) -> None:
         """Refuse filters that are none."""
@@ -57,14 +57,15 @@ class CharCnnConfig(TableConfig):
 
     def validate_dense_layer(self) -> None:
         """Refuse a size that nothing gives."""
-        if self.dense_activation is None and sum(self.filter_counts) != self.hidden_size:
+        if self.dense_activation == "none" and sum(self.filter_counts) != self.hidden_size:
             raise ValueError(
                 f"without a dense layer a vector has a number for each filter: set hidden_size to "
                 f"{sum(self.filter_counts)}, not {self.hidden_size}, or give dense_activation"
             )
-        if self.dense_activation not in (None, *ACTIVATIONS):
+        if self.dense_activation not in ("none", *ACTIVATIONS):
             raise ValueError(
-                f"dense_activation must be tanh, relu or linear, got {self.dense_activation!r}"
+                f"dense_activation must be none or one of {', '.join(ACTIVATIONS)}, got "
+                f"{self.dense_activation!r}"
             )
 
 
@@ -85,13 +86,14 @@ class CharCnnModel(TableModel):
         super().__init__(config)
         widths, counts = config.filter_widths, config.filter_counts
         self.filters = PooledFilters(config.table_size, widths, counts, config.activation)
-        has_layer = config.dense_activation is not None
+        has_layer = config.dense_activation != "none"
         self.dense = nn.Linear(sum(counts), config.hidden_size) if has_layer else None
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:
         if isinstance(module, (nn.Conv1d, nn.Linear)):
             nn.init.xavier_uniform_(module.weight)
+            assert module.bias is not None
             nn.init.zeros_(module.bias)
 
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:

@@ -35,7 +35,6 @@ class CharagramConfig(TableConfig):
 
     activation: str = "tanh"
     presence: bool = False
-    initializer_std: float | int = 0.01
 
     def validate_activation(self) -> None:
         """Refuse unknown names."""

@@ -10,7 +10,7 @@ vocabulary sizes on (`text/mixed.py`), and each part sees its own alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -19,7 +19,7 @@ from transformers import PreTrainedConfig
 
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.table import TableConfig
+from paraphrastic_hf.models.table import TableConfig, TableModel
 
 MODEL_OF_TYPE = {model.config_class.model_type: model for model in FAMILIES.values()}
 COMBINATIONS = ("add", "concatenate")
@@ -96,7 +96,7 @@ class MixedModel(SentenceEncoderModel):
 
     def __init__(self, config: MixedConfig) -> None:
         super().__init__(config)
-        self.parts = nn.ModuleList(_new_part(part) for part in config.parts)
+        self.parts = nn.ModuleList(_new_part(part) for part in config.parts or [])
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -104,10 +104,10 @@ class MixedModel(SentenceEncoderModel):
         return self.tables()[0]
 
     def tables(self) -> list[nn.Embedding]:
-        return [table for part in self.parts for table in part.tables()]
+        return [table for part in self._models() for table in part.tables()]
 
     def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
-        for part in self.parts:
+        for part in self._models():
             yield from part.composition()
 
     def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -120,8 +120,7 @@ class MixedModel(SentenceEncoderModel):
     ) -> tuple[Tensor, Tensor]:
         """A token's vector is zero in the numbers of the parts it does not belong to."""
         outputs = [
-            part.states_and_embedding(*own)
-            for part, own in self._inputs(input_ids, attention_mask)
+            part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
         ]
         states, embeddings = zip(*outputs, strict=True)
         if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
@@ -133,14 +132,17 @@ class MixedModel(SentenceEncoderModel):
 
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
-    ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
+    ) -> Iterator[tuple[TableModel, tuple[Tensor, Tensor]]]:
         """Each part with its own ids, from 0 on, and the mask of its own tokens."""
         first = 0
-        for part in self.parts:
+        for part in self._models():
             last = first + part.config.vocab_size
             own = attention_mask.bool() & (input_ids >= first) & (input_ids < last)
             yield part, ((input_ids - first).masked_fill(~own, 0), own)
             first = last
+
+    def _models(self) -> list[TableModel]:
+        return cast(list[TableModel], list(self.parts))
 
     def _combine(self, vectors: list[Tensor]) -> Tensor:
         if self.config.combine == "concatenate":
@@ -148,6 +150,6 @@ class MixedModel(SentenceEncoderModel):
         return torch.stack(vectors).sum(0)
 
 
-def _new_part(settings: dict[str, Any]) -> SentenceEncoderModel:
+def _new_part(settings: dict[str, Any]) -> TableModel:
     model_class = MODEL_OF_TYPE[settings["model_type"]]
     return model_class(model_class.config_class.from_dict(settings))

@@ -1,7 +1,7 @@
 """Layers over an average: the projection model and the deep averaging network (thesis, 3.1.2).
 
-    projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
-    DAN:         the same with f(...) after each of one or two layers (Iyyer et al., 2015)
+projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
+DAN:         the same with f(...) after each of one or two layers (Iyyer et al., 2015)
 """
 
 from __future__ import annotations

@@ -245,9 +245,7 @@ def extract_ngrams(
         return []
     left, right = PADDINGS[padding_mode]
     pieces = [left + piece + right for piece in ([text] if spans_spaces else text.split(" "))]
-    return [
-        piece[i : i + n] for n in orders for piece in pieces for i in range(len(piece) - n + 1)
-    ]
+    return [piece[i : i + n] for n in orders for piece in pieces for i in range(len(piece) - n + 1)]
 
 
 def _leading(ranked: Sequence[str], most: int) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import FOLDER, MixedTokenizer
-from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
@@ -21,19 +19,6 @@ TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTo
     "word": WordTokenizer,
     "char": CharTokenizer,
 }
-
-
-class TextTokenizer(Protocol):
-    """What training and encoding need of a tokenizer."""
-
-    lowercase: bool
-    keeps_to_words: bool  # no token crosses white space
-
-    @property
-    def vocab_size(self) -> int: ...
-    def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
-    def tokens(self) -> list[str]: ...
-    def save(self, directory: str | Path) -> None: ...
 
 
 def load_tokenizer(directory: str | Path) -> TextTokenizer:

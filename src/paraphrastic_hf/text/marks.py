@@ -11,11 +11,9 @@ import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 
-from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json, write_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.text.word import WordTokenizer
 
 START, END = "<s>", "</s>"
 MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
@@ -28,15 +26,13 @@ class MarkedTokenizer:
     has the zero vector; `AutoTokenizer`, which cannot tell, gives such a text the marks alone.
 
     Args:
-        tokenizer: What cuts the text.
+        tokenizer: What cuts the text; it must save a `tokenizer.json`.
         marks: `start`, `end` or `both`.
     """
 
     keeps_to_words = False
 
-    def __init__(
-        self, tokenizer: WordTokenizer | SubwordTokenizer | CharTokenizer, marks: str
-    ) -> None:
+    def __init__(self, tokenizer: TextTokenizer, marks: str) -> None:
         if marks not in MARKS:
             raise ValueError(f"marks must be one of {', '.join(MARKS)}, got {marks!r}")
         self._inner = tokenizer

@@ -9,26 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.ragged import Ragged
 
 FOLDER = "tokenizers"
-
-
-class Part(Protocol):
-    """What a mixture needs of a tokenizer."""
-
-    lowercase: bool
-
-    @property
-    def vocab_size(self) -> int: ...
-    def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
-    def tokens(self) -> list[str]: ...
-    def save(self, directory: str | Path) -> None: ...
 
 
 class MixedTokenizer:
@@ -43,7 +31,7 @@ class MixedTokenizer:
 
     keeps_to_words = False
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[TextTokenizer]) -> None:
         if len({part.lowercase for part in parts}) != 1:
             raise ValueError("all tokenizers of a mixture must lower-case, or none: set lowercase")
         self.parts = list(parts)
