@@ -122,6 +122,26 @@ def test_tables_and_composition_are_all_parameters(name: str) -> None:
     assert sum(len(table.weight) for table in model.tables()) == model.config.vocab_size
 
 
+@pytest.mark.parametrize("name", ["rnn", "lstm_avg", "lstm_avg_plain", "bilstm_max", "bigran"])
+def test_recurrent_weights_start_normal_with_biases_at_zero(name: str) -> None:
+    """Some 100 numbers: their spread is known to 7 %, and 4 of that are 28 %."""
+    model = new_encoder(name, recurrent_std=0.01)
+    found = dict(model.cells.named_parameters())
+    weights = torch.cat([p.flatten() for key, p in found.items() if "bias" not in key])
+    assert weights.std().item() == pytest.approx(0.01, rel=0.28)
+    assert all(p.abs().max() == 0 for key, p in found.items() if "bias" in key)
+
+
+@pytest.mark.parametrize("name", ["projection", "dan", "char_cnn", "bilstm_tanh"])
+def test_dense_layers_start_glorot_uniform_with_biases_at_zero(name: str) -> None:
+    layers = [m for m in new_encoder(name).modules() if isinstance(m, torch.nn.Linear)]
+    for layer in layers:
+        bound = (6 / (layer.in_features + layer.out_features)) ** 0.5
+        assert 0.8 * bound < layer.weight.abs().max().item() <= bound
+        assert layer.bias.abs().max() == 0
+    assert layers
+
+
 def test_rows_of_tables_by_hand() -> None:
     """Three tables of 20 rows: ids 3 and 7 are the first's, 25 is row 5 of the second's."""
     model = new_encoder("word_trigram_lstm")

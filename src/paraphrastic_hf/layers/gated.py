@@ -64,7 +64,7 @@ class GatedRecurrence(nn.Module):
         return torch.cat(states)
 
     def initialize(self, std: float) -> None:
-        """Normal gate weights, bias 0; the LSTM initialises itself."""
+        """Normal gate weights, bias 0; the LSTM's are those of a cell."""
         for weight in (self.weight_x, self.weight_h, self.weight_a):
             if weight is not None:
                 nn.init.normal_(weight, std=std)

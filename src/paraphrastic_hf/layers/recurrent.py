@@ -43,10 +43,6 @@ class RNN(nn.Module):
         weight_x, weight_h, bias, _ = self.cell.all_weights[0]
         return rnn_steps(F.linear(rows, weight_x, bias), sizes, weight_h, self.activation)
 
-    def initialize(self, std: float) -> None:
-        """Normal weights, bias 0."""
-        initialize(self, std)
-
 
 class IdentityRNN(nn.Module):
     """h_t = W_x x_t + W_h h_{t-1} + b, where training starts from W_x = W_h = I and b = 0.
@@ -65,12 +61,6 @@ class IdentityRNN(nn.Module):
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
         return rnn_steps(F.linear(rows, self.weight_x, self.bias), sizes, self.weight_h, "linear")
-
-    def initialize(self, std: float) -> None:
-        """The identity, whatever `std`."""
-        nn.init.eye_(self.weight_x)
-        nn.init.eye_(self.weight_h)
-        nn.init.zeros_(self.bias)
 
 
 class LSTM(nn.Module):
@@ -91,10 +81,6 @@ class LSTM(nn.Module):
             return run_kernel(self.cell, rows, sizes)
         weight_x, weight_h, bias, _ = self.cell.all_weights[0]
         return lstm_steps(F.linear(rows, weight_x, bias), sizes, weight_h)
-
-    def initialize(self, std: float) -> None:
-        """Normal weights, biases 0, the forget gate's too."""
-        initialize(self, std)
 
 
 class PeepholeLSTM(nn.Module):
@@ -136,12 +122,8 @@ class PeepholeLSTM(nn.Module):
         projected = F.linear(rows, self.weight_x, self.bias)
         return lstm_steps(projected, sizes, self.weight_h, self.peepholes)
 
-    def initialize(self, std: float) -> None:
-        """Normal weights and peepholes, biases 0."""
-        initialize(self, std)
 
-
-CELLS = (RNN, IdentityRNN, LSTM, PeepholeLSTM)
+CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # what holds the weights
 
 
 def rnn_steps(projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str) -> Tensor:
@@ -204,10 +186,13 @@ def run_kernel(cell: nn.RNNBase, rows: Tensor, sizes: list[int]) -> Tensor:
     return states.data
 
 
-def initialize(cell: nn.Module, std: float) -> None:
-    """Start every weight of a cell from N(0, std^2) and every bias from 0."""
+def initialize_cell(cell: nn.Module, std: float) -> None:
+    """Start the weights of one of `CELLS` from N(0, std^2), an identity-RNN's from the identity;
+    biases from 0, a forget gate's too."""
     for name, parameter in cell.named_parameters():
         if "bias" in name:
             nn.init.zeros_(parameter)
+        elif isinstance(cell, IdentityRNN):
+            nn.init.eye_(parameter)
         else:
             nn.init.normal_(parameter, std=std)

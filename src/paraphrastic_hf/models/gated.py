@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.gated import VARIANTS, GatedRecurrence
 from paraphrastic_hf.layers.pooling import last_rows, mean_rows
-from paraphrastic_hf.layers.recurrent import PeepholeLSTM
+from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell
 from paraphrastic_hf.models.recurrent import run_directions
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
@@ -84,8 +84,10 @@ class GatedModel(TableModel):
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:
-        if isinstance(module, (GatedRecurrence, PeepholeLSTM)):
+        if isinstance(module, GatedRecurrence):
             module.initialize(self.config.recurrent_std)
+        elif isinstance(module, PeepholeLSTM):
+            initialize_cell(module, self.config.recurrent_std)
         elif isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)

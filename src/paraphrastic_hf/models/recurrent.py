@@ -19,7 +19,14 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.pooling import POOLINGS
-from paraphrastic_hf.layers.recurrent import CELLS, LSTM, RNN, IdentityRNN, PeepholeLSTM
+from paraphrastic_hf.layers.recurrent import (
+    CELLS,
+    LSTM,
+    RNN,
+    IdentityRNN,
+    PeepholeLSTM,
+    initialize_cell,
+)
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 CELL_NAMES = ("lstm", "rnn", "identity_rnn")
@@ -136,7 +143,7 @@ class RecurrentModel(TableModel):
 
     def initialize_composition(self, module: nn.Module) -> None:
         if isinstance(module, CELLS):
-            module.initialize(self.config.recurrent_std)
+            initialize_cell(module, self.config.recurrent_std)
         elif isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
