@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
@@ -14,7 +15,9 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.training.arguments import Recipe
-from paraphrastic_hf.training.build import build_config, check_encoders
+from paraphrastic_hf.training.build import build_config, build_model, check_encoders
+from paraphrastic_hf.training.contrastive import ContrastiveTask
+from paraphrastic_hf.training.corpus import build_corpus, read_sources, train_tokenizers
 from paraphrastic_hf.training.encoder_arguments import ModelArguments
 from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.train import train
@@ -160,6 +163,45 @@ def test_the_vector_of_unknown_words_is_the_start_of_unk(tmp_path: Path) -> None
     train(small_recipe(tmp_path, *WORD, *start), tmp_path / "out", progress=False)
     vector = SentenceEncoder.from_pretrained(tmp_path / "out").encode("zyzzyva")
     np.testing.assert_array_equal(vector, np.full(24, 0.25, np.float32))
+
+
+def task_of(recipe: Recipe, folder: Path) -> ContrastiveTask:
+    sources = read_sources(recipe, None)
+    tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
+    corpus = build_corpus(sources, tokenizer, folder / "corpus")
+    return ContrastiveTask(recipe, corpus, build_model(recipe, tokenizer), Accelerator(cpu=True))
+
+
+def test_the_first_epoch_may_go_through_the_file_as_it_is(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, *WORD, "--first_epoch", "file_order")
+    task = task_of(recipe, tmp_path)
+    first, second = (
+        np.concatenate([batch.pairs[0] for batch in task.mega_batch(epoch, 0, 10**6)])
+        for epoch in (0, 1)
+    )
+    assert first.tolist() == list(range(0, len(first) * 2, 2))
+    assert second.tolist() != sorted(second.tolist())
+
+
+@pytest.mark.parametrize("kind", ["lstm", "mixture"])
+def test_scrambling_moves_tokens_but_no_marks(kind: str, tmp_path: Path) -> None:
+    one = small_recipe(tmp_path, *WORD, *LSTM, "--marks", "both", "--scramble", "1")
+    recipe = one if kind == "lstm" else mixture(tmp_path, "add", "--scramble", "1")
+    task = task_of(recipe, tmp_path)
+    sentences, corpus = np.arange(40), task.corpus
+    plain, mask = corpus.sentences.padded(sentences)
+    ids, again = task._padded(sentences, 0, 5)
+    assert np.array_equal(again, mask)
+    assert np.array_equal(np.sort(ids, 1), np.sort(plain, 1))
+    own = corpus.end_ids[0] + 1  # the first part's ids
+    moved = 0
+    for there, here in zip(ids.numpy(), plain, strict=True):
+        there, here = (row[(row > 0) & (row < own)] for row in (there, here))
+        marked = len(corpus.start_ids)
+        assert there[:marked].tolist() == corpus.start_ids
+        assert there[-1] == corpus.end_ids[0]
+        moved += int((there != here).any())
+    assert moved > 20
 
 
 REFUSED = [
