@@ -98,3 +98,115 @@ def ngrams(text: str, orders: Sequence[int]) -> list[str]:
             found.append(text[start : start + n])
             start += 1
     return found
+
+
+def times(matrix: Sequence[Vector], x: Vector) -> list[float]:
+    """W x."""
+    return [dot(row, x) for row in matrix]
+
+
+def add(*vectors: Vector) -> list[float]:
+    return [sum(values) for values in zip(*vectors, strict=True)]
+
+
+def multiply(a: Vector, b: Vector) -> list[float]:
+    return [x * y for x, y in zip(a, b, strict=True)]
+
+
+def sigmoid(vector: Vector) -> list[float]:
+    return [1 / (1 + math.exp(-x)) for x in vector]
+
+
+def tanh(vector: Vector) -> list[float]:
+    return [math.tanh(x) for x in vector]
+
+
+def rnn(
+    inputs: Sequence[Vector],
+    weight_x: Sequence[Vector],
+    weight_h: Sequence[Vector],
+    bias: Vector,
+    activation: str,
+) -> list[list[float]]:
+    """h_t = f(W_x x_t + W_h h_{t-1} + b) (thesis, 3.1.2)."""
+    apply = {"tanh": tanh, "relu": lambda v: [max(0.0, x) for x in v], "linear": list}[activation]
+    hidden, states = [0.0] * len(bias), []
+    for x in inputs:
+        hidden = apply(add(times(weight_x, x), times(weight_h, hidden), bias))
+        states.append(hidden)
+    return states
+
+
+def lstm(
+    inputs: Sequence[Vector],
+    weight_x: Sequence[Vector],
+    weight_h: Sequence[Vector],
+    bias: Vector,
+    peepholes: Sequence[Vector] | None = None,
+) -> list[list[float]]:
+    """The equations of thesis 3.1.2; rows are gates i, f, c and, if there are so many, o."""
+    size = len(weight_h[0])
+    gates = [slice(k * size, (k + 1) * size) for k in range(len(bias) // size)]
+    seen = peepholes or [[0.0] * size] * 3
+    h, c, states = [0.0] * size, [0.0] * size, []
+    for x in inputs:
+        i, f, u, *o = (add(times(weight_x[g], x), times(weight_h[g], h), bias[g]) for g in gates)
+        i = sigmoid(add(i, multiply(seen[0], c)))
+        f = sigmoid(add(f, multiply(seen[1], c)))
+        c = add(multiply(f, c), multiply(i, tanh(u)))
+        h = tanh(c)
+        if o:
+            h = multiply(sigmoid(add(o[0], multiply(seen[2], c))), h)
+        states.append(h)
+    return states
+
+
+def gran(
+    inputs: Sequence[Vector],
+    hidden: Sequence[Vector],
+    weight_x: Sequence[Vector],
+    weight_h: Sequence[Vector],
+    weight_a: Sequence[Vector],
+    bias: Vector,
+    variant: int,
+) -> list[list[float]]:
+    """a_t of GRAN to GRAN-5 (Wieting and Gimpel, 2017, 3.1), given the states of their LSTM."""
+    size = len(inputs[0])
+    a, states = [0.0] * size, []
+    for x, h in zip(inputs, hidden, strict=True):
+        before = times(weight_a, a) if variant == 4 else [0.0] * len(bias)
+        gates = sigmoid(add(times(weight_x, x), times(weight_h, h), before, bias))
+        first, second = gates[:size], gates[size:]
+        if variant == 1:
+            a = multiply(x, first)
+        elif variant == 2:
+            a = multiply(h, first)
+        elif variant == 5:
+            a = add(multiply(x, first), multiply(h, second))
+        else:
+            a = add(multiply(x, first), multiply(a, second))
+        states.append(a)
+    return states
+
+
+def pooled_filters(
+    inputs: Sequence[Vector],
+    filters: Sequence[Sequence[Vector]],
+    bias: Vector,
+    activation: str,
+) -> list[float]:
+    """For each filter, [width][size], the largest f(w . window + b) over the windows of a text; a
+    text shorter than the filter is filled up with zeros."""
+    apply = math.tanh if activation == "tanh" else lambda value: max(0.0, value)
+    found = []
+    for weights, b in zip(filters, bias, strict=True):
+        width = len(weights)
+        text = [*inputs, *[[0.0] * len(inputs[0])] * (width - len(inputs))]
+        windows = [text[i : i + width] for i in range(len(text) - width + 1)]
+        found.append(
+            max(
+                apply(b + sum(dot(w, x) for w, x in zip(weights, window, strict=True)))
+                for window in windows
+            )
+        )
+    return found

@@ -14,7 +14,7 @@ import pytest
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from paraphrastic_hf.encoding import static
 from paraphrastic_hf.encoding.static import StaticEncoder
-from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 import torch
 
-from paraphrastic_hf.layers.pooling import masked_mean
+from paraphrastic_hf.layers.pooling import last_rows, masked_mean, max_rows, mean_rows, sum_rows
 from tests import oracles
 
 
@@ -44,3 +47,27 @@ def test_a_masked_nan_comes_through_neither_forward_nor_backward() -> None:
 def test_a_boolean_mask_is_a_mask() -> None:
     states, mask = torch.arange(6.0).reshape(1, 3, 2), torch.tensor([[1, 1, 0]])
     assert torch.equal(masked_mean(states, mask.bool()), masked_mean(states, mask))
+
+
+ROWS = torch.tensor([[1.0, 5.0], [3.0, 2.0], [-1.0, -2.0], [7.0, 7.0]])
+LENGTHS = torch.tensor([2, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        (sum_rows, [[4, 7], [0, 0], [-1, -2], [7, 7]]),
+        (mean_rows, [[2, 3.5], [0, 0], [-1, -2], [7, 7]]),
+        (max_rows, [[3, 5], [0, 0], [-1, -2], [7, 7]]),
+        (last_rows, [[3, 2], [0, 0], [-1, -2], [7, 7]]),
+    ],
+)
+def test_flat_rows_are_pooled_by_text_by_hand(
+    pool: Callable[..., torch.Tensor], expected: list[list[float]]
+) -> None:
+    assert pool(ROWS, LENGTHS).tolist() == expected
+
+
+@pytest.mark.parametrize("pool", [mean_rows, max_rows, last_rows])
+def test_no_row_at_all_gives_zero_vectors(pool: Callable[..., torch.Tensor]) -> None:
+    assert pool(torch.zeros(0, 2), torch.tensor([0, 0])).tolist() == [[0, 0], [0, 0]]

@@ -135,6 +135,44 @@ def test_ngrams_are_ranked_by_frequency_then_alphabet() -> None:
     assert tokenizer.tokens() == ["<pad>", "<unk>", "b", "a"]
 
 
+def test_rare_ngrams_are_left_out() -> None:
+    lines = ["ab", "ab", "ba"]
+    tokenizer = CharNgramTokenizer.train(
+        lines, vocab_size=99, orders=(2,), padding_mode="none", min_count=2
+    )
+    assert tokenizer.tokens()[2:] == ["ab"]
+
+
+def test_each_order_has_its_share() -> None:
+    """The two most frequent characters and the two most frequent bigrams."""
+    tokenizer = CharNgramTokenizer.train(
+        ["abab", "abc", "c"], vocab_size=99, orders=(1, 2), padding_mode="none", most_per_order=2
+    )
+    assert sorted(tokenizer.tokens()[2:]) == ["a", "ab", "b", "ba"]
+
+
+@pytest.mark.parametrize("spans_spaces", [True, False])
+def test_ngrams_span_spaces_or_stay_in_words(spans_spaces: bool, tmp_path: Path) -> None:
+    tokenizer = CharNgramTokenizer.train(
+        ["a b"], vocab_size=99, orders=(2, 3), spans_spaces=spans_spaces
+    )
+    tokenizer.save(tmp_path)
+    spanning = ["a b", " a ", " b "] if spans_spaces else [" a ", " b "]
+    for loaded in (tokenizer, load_tokenizer(tmp_path), AutoTokenizer.from_pretrained(tmp_path)):
+        assert sorted(loaded.tokens()[2:]) == sorted([" a", "a ", " b", "b ", *spanning])
+        found = [loaded.tokens()[i] for i in ids(loaded, "a b")]
+        assert ("a b" in found) == spans_spaces
+
+
+def test_an_order_without_a_vocabulary_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ModelError, match=r"no n-gram of order 2: leave it out of orders, \[2, 3\]"):
+        CharNgramTokenizer(ngrams=["cat"], orders=[2, 3])
+    with pytest.raises(DataError, match="no character n-gram of order 9"):
+        CharNgramTokenizer.train(["cat"], vocab_size=99, orders=[3, 9])
+    with pytest.raises(DataError, match=r"order 3.*vocab_size, 3"):
+        CharNgramTokenizer.train(["cat"], vocab_size=3, orders=[2, 3])
+
+
 def test_lower_casing_is_a_choice() -> None:
     assert CharNgramTokenizer.train(["CAT"], vocab_size=9).tokens()[2:] == [" ca", "at ", "cat"]
     assert CharNgramTokenizer.train(["CAT"], vocab_size=9, lowercase=False).tokens()[2:] == [

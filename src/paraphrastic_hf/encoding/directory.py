@@ -3,7 +3,7 @@
 * `config.json`, `model.safetensors`: transformers; `embedding.weight` is also what
   sentence-transformers' stock `StaticEmbedding` reads.
 * `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding`; `spiece.model` for
-  sentencepiece, or `ngrams.json`.
+  sentencepiece, or `ngrams.json`; `tokenizers/` for a mixture's.
 * `paraphrastic_*.py`: the code `trust_remote_code=True` loads where this package is not installed.
 * `modules.json`: tells sentence-transformers to use `StaticEmbedding` where the tokenizer allows
   it, else the bridge in `paraphrastic_hf/sbert.py`.
@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +25,9 @@ from paraphrastic_hf.encoding.static import check_finite
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.mixed import FOLDER
 
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "ngrams.json", "paraphrastic_tokenizer.json")
@@ -50,6 +52,7 @@ def save_directory(
     directory.mkdir(parents=True, exist_ok=True)
     for name in TOKENIZER_FILES:  # another model's would be taken for this one's
         (directory / name).unlink(missing_ok=True)
+    shutil.rmtree(directory / FOLDER, ignore_errors=True)
     tokenizer.save(directory)
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
@@ -101,7 +104,8 @@ def load_model(directory: Path) -> SentenceEncoderModel:
         raise ModelError(
             f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}"
         )
-    check_finite(model.get_input_embeddings().weight.detach().numpy(), directory)
+    for table in model.tables():
+        check_finite(table.weight.detach().numpy(), directory)
     return model.eval()  # type: ignore[no-any-return]
 
 

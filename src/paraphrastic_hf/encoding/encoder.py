@@ -18,7 +18,8 @@ from paraphrastic_hf.encoding.static import (
     shortened,
 )
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -52,7 +53,7 @@ class SentenceEncoder:
     def __init__(
         self, model: SentenceEncoderModel, tokenizer: TextTokenizer, *, num_threads: int = -1
     ) -> None:
-        _check_rows(model.get_input_embeddings().weight.shape[0], tokenizer)
+        _check_rows(sum(len(table.weight) for table in model.tables()), tokenizer)
         self._model: SentenceEncoderModel | None = model
         self._directory: Path | None = None
         self._table: np.ndarray | None = None

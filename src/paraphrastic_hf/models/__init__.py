@@ -1,14 +1,16 @@
-"""Encoders, one family a file. `MODEL_CLASSES` is the registry: a new family adds its line here."""
+"""Encoders, one family a file. The families over one table are listed in `families.py`."""
 
 from __future__ import annotations
 
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.families import FAMILIES
+from paraphrastic_hf.models.mixed import MixedModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
-MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (AveragingModel,)
+MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
 
 for _model_class in MODEL_CLASSES:
     _config_class = _model_class.config_class

@@ -7,11 +7,12 @@ the token vectors overrides `embed` too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
@@ -53,6 +54,34 @@ class SentenceEncoderModel(PreTrainedModel):
         """Sentence vectors, (batch, dim)."""
         return self.pool(self.token_states(input_ids, attention_mask), attention_mask)
 
+    def states_and_embedding(
+        self, input_ids: Tensor, attention_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Token vectors and sentence vectors, (batch, seq, dim) and (batch, dim)."""
+        states = self.token_states(input_ids, attention_mask)
+        return states, self.pool(states, attention_mask)
+
+    def tables(self) -> list[nn.Embedding]:
+        """The tables of token vectors; the ids of each begin where those of the one before end."""
+        return [self.get_input_embeddings()]
+
+    def rows_of_tables(self, ids: Tensor) -> Iterator[tuple[nn.Embedding, Tensor]]:
+        """Each table with its rows, once each, among `ids`, any shape."""
+        tables = self.tables()
+        used = torch.zeros(sum(len(t.weight) for t in tables), dtype=torch.bool, device=ids.device)
+        used[ids.reshape(-1)] = True
+        parts = used.split([len(table.weight) for table in tables])
+        for table, part in zip(tables, parts, strict=True):
+            yield table, torch.nonzero(part)[:, 0]
+
+    def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
+        """The trained parameters that are no table (W_c; thesis, 3.1.2), each with whether
+        `lambda_c` pulls it to its start, not to zero."""
+        tables = {id(table.weight) for table in self.tables()}
+        for parameter in self.parameters():
+            if parameter.requires_grad and id(parameter) not in tables:
+                yield parameter, False
+
     def forward(
         self,
         input_ids: Tensor,
@@ -65,7 +94,7 @@ class SentenceEncoderModel(PreTrainedModel):
 
         Args:
             input_ids: (batch, seq) ids; whatever stands at masked positions is ignored.
-            attention_mask: (batch, seq), 1 for a token; all ones if absent.
+            attention_mask: (batch, seq), 1 for a token, wherever tokens stand; all ones if absent.
             pooled_only: Leave `last_hidden_state` out, which some models can skip computing.
             return_dict: A tuple instead, if False.
 
@@ -83,8 +112,7 @@ class SentenceEncoderModel(PreTrainedModel):
         if pooled_only:
             states, embedding = None, self.embed(input_ids, attention_mask)
         else:
-            states = self.token_states(input_ids, attention_mask)
-            embedding = self.pool(states, attention_mask)
+            states, embedding = self.states_and_embedding(input_ids, attention_mask)
         output = SentenceEncoderOutput(states, embedding, embedding)
         return output if return_dict is not False else output.to_tuple()
 

@@ -1,7 +1,9 @@
-"""Character n-gram tokenizer of TRIGRAM (thesis, sections 4.4 and 5.1.1; 200,000 types, 5.2.1).
+"""Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
+(3.7.2.2, 3.7.5).
 
 The normalised text, with a space on either side, is one string; every n-gram of it counts, those
-that span spaces too. `padding="left"` builds the vocabulary without the trailing space, as the
+that span spaces too, unless `spans_spaces` is false: then each word is a string of its own.
+`padding_mode="left"` builds the vocabulary without the trailing space, as the
 ParaNMT release did (its sentence-final n-grams are then mostly unknown). No stock tokenizer class
 can express overlapping n-grams, so this is the one tokenizer with code of its own.
 """
@@ -33,8 +35,12 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         ngrams: The same list, instead of a file.
         orders: Lengths of the n-grams, in characters.
         padding_mode: Spaces put around the text: `both`, `left` or `none`.
+        spans_spaces: Take n-grams across words too.
         lowercase: Lower-case before splitting.
         keep_unknown: Give unknown n-grams id 1 instead of dropping them.
+
+    Raises:
+        ModelError: No vocabulary, or an order that it has no n-gram of.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -49,6 +55,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         ngrams: Sequence[str] | None = None,
         orders: Sequence[int] = (3,),
         padding_mode: str = "both",
+        spans_spaces: bool = True,
         lowercase: bool = True,
         keep_unknown: bool = False,
         **kwargs: Any,
@@ -63,12 +70,19 @@ class CharNgramTokenizer(PreTrainedTokenizer):
                     "a character n-gram tokenizer needs ngrams.json; the directory has none"
                 )
             ngrams = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
+        missing = sorted(set(orders) - {len(ngram) for ngram in ngrams})
+        if missing:
+            raise ModelError(
+                f"the vocabulary has no n-gram of order {missing[0]}: leave it out of orders, "
+                f"{list(orders)}, or give a vocabulary that has some"
+            )
         self._entries = ["<pad>", "<unk>", *ngrams]
         # The two names are longer than any n-gram could collide with only for other orders: they
         # are left out of the look-up.
         self._lookup = {ngram: i for i, ngram in enumerate(self._entries) if i > 1}
         self.orders = tuple(orders)
         self.padding_mode = padding_mode
+        self.spans_spaces = spans_spaces
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
         options = {
@@ -80,6 +94,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         super().__init__(
             orders=list(orders),
             padding_mode=padding_mode,
+            spans_spaces=spans_spaces,
             lowercase=lowercase,
             keep_unknown=keep_unknown,
             **options,
@@ -93,32 +108,56 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         vocab_size: int,
         orders: Sequence[int] = (3,),
         padding_mode: str = "both",
+        spans_spaces: bool = True,
+        min_count: int = 1,
+        most_per_order: int | None = None,
         hard_vocab_limit: bool = False,
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharNgramTokenizer:
         """Keep the `vocab_size - 2` most frequent n-grams of `lines`; ties in alphabetical order.
 
+        Args:
+            lines: Raw text; normalised here.
+            vocab_size: Entries, with `<pad>` and `<unk>`.
+            orders: Lengths of the n-grams.
+            padding_mode: Spaces put around a text.
+            spans_spaces: Take n-grams across words too.
+            min_count: Leave out what occurs less often (C in thesis 3.7.5).
+            most_per_order: Keep at most this many of each order (k in thesis 3.7.5).
+            hard_vocab_limit: Refuse, rather than shrink, where the text has fewer types.
+            lowercase: Lower-case first.
+            keep_unknown: Give unknown n-grams id 1.
+
         Raises:
-            DataError: No n-gram at all, or fewer types than asked for under `hard_vocab_limit`.
+            DataError: An order without n-gram, or fewer types than asked for under
+                `hard_vocab_limit`.
         """
         counts: Counter[str] = Counter()
         for line in lines:
-            counts.update(extract_ngrams(normalize(line, lowercase), orders, padding_mode))
-        if not counts:
+            text = normalize(line, lowercase)
+            counts.update(extract_ngrams(text, orders, padding_mode, spans_spaces))
+        ranked = [ngram for ngram in counts if counts[ngram] >= min_count]
+        ranked.sort(key=lambda ngram: (-counts[ngram], ngram))
+        if most_per_order is not None:
+            ranked = _leading(ranked, most_per_order)
+        ranked = ranked[: vocab_size - 2]
+        missing = sorted(set(orders) - {len(ngram) for ngram in ranked})
+        if missing:
             raise DataError(
-                "the training text holds no character n-gram to build a vocabulary from"
+                f"the vocabulary would have no character n-gram of order {missing[0]}: the text "
+                f"has none that occurs {min_count} times, or vocab_size, {vocab_size}, is too small"
             )
-        ranked = sorted(counts, key=lambda ngram: (-counts[ngram], ngram))[: vocab_size - 2]
         if hard_vocab_limit and len(ranked) + 2 < vocab_size:
             raise DataError(
-                f"vocab_size is {vocab_size}, but the text has {len(counts)} n-gram types; "
-                f"use at most {len(counts) + 2}"
+                f"vocab_size is {vocab_size}, but the text has {len(ranked)} n-gram types; "
+                f"use at most {len(ranked) + 2}"
             )
         return cls(
             ngrams=ranked,
             orders=orders,
             padding_mode=padding_mode,
+            spans_spaces=spans_spaces,
             lowercase=lowercase,
             keep_unknown=keep_unknown,
         )
@@ -139,13 +178,15 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         get = self._lookup.get
         rows = []
         for text in texts:
-            found = map(
-                get, extract_ngrams(normalize(text, self.lowercase), self.orders, self.padding_mode)
-            )
+            found = map(get, self._ngrams(text))
             rows.append(
                 [1 if i is None else i for i in found if self.keep_unknown or i is not None]
             )
         return Ragged.from_lists(rows)
+
+    def _ngrams(self, text: str) -> list[str]:
+        text = normalize(text, self.lowercase)
+        return extract_ngrams(text, self.orders, self.padding_mode, self.spans_spaces)
 
     def save(self, directory: str | Path) -> None:
         """Write the vocabulary, the config for `AutoTokenizer`, and the code a fresh process
@@ -162,7 +203,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return self._tokenize(text)
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        ngrams = extract_ngrams(normalize(text, self.lowercase), self.orders, self.padding_mode)
+        ngrams = self._ngrams(text)
         return ngrams if self.keep_unknown else [ngram for ngram in ngrams if ngram in self._lookup]
 
     def _convert_token_to_id(self, token: str) -> int:
@@ -189,15 +230,30 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return (str(path),)
 
 
-def extract_ngrams(text: str, orders: Sequence[int], padding_mode: str = "both") -> list[str]:
+def extract_ngrams(
+    text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
+) -> list[str]:
     """Every n-gram of a normalised text, order by order; the empty text has none.
 
     Example:
         >>> extract_ngrams("cat", [3])
         [' ca', 'cat', 'at ']
+        >>> extract_ngrams("a cat", [4], spans_spaces=False)
+        [' cat', 'cat ']
     """
     if not text:
         return []
     left, right = PADDINGS[padding_mode]
-    text = left + text + right
-    return [text[i : i + n] for n in orders for i in range(len(text) - n + 1)]
+    pieces = [left + piece + right for piece in ([text] if spans_spaces else text.split(" "))]
+    return [piece[i : i + n] for n in orders for piece in pieces for i in range(len(piece) - n + 1)]
+
+
+def _leading(ranked: Sequence[str], most: int) -> list[str]:
+    """The first `most` n-grams of each length, in order."""
+    seen: Counter[int] = Counter()
+    kept = []
+    for ngram in ranked:
+        seen[len(ngram)] += 1
+        if seen[len(ngram)] <= most:
+            kept.append(ngram)
+    return kept

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import FOLDER, MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
-TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer]] = {
+TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTokenizer]] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
+    "char": CharTokenizer,
 }
-
-
-class TextTokenizer(Protocol):
-    """What training and encoding need of a tokenizer."""
-
-    lowercase: bool
-    keeps_to_words: bool  # no token crosses white space
-
-    @property
-    def vocab_size(self) -> int: ...
-    def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
-    def tokens(self) -> list[str]: ...
-    def save(self, directory: str | Path) -> None: ...
 
 
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
@@ -47,7 +36,12 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     path = directory / "paraphrastic_tokenizer.json"
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
-        return TOKENIZERS[settings.pop("kind")].load(directory, **settings)
+        kind, marks = settings.pop("kind"), settings.pop("marks", None)
+        if kind == "mixed":
+            folders = [directory / FOLDER / str(k) for k in range(settings["parts"])]
+            return MixedTokenizer([load_tokenizer(folder) for folder in folders])
+        loaded = TOKENIZERS[kind].load(directory, **settings)
+        return loaded if marks is None else MarkedTokenizer(loaded, marks)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ModelError):
             raise

@@ -92,7 +92,7 @@ class WordTokenizer:
         """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
-            vocab = Tokenizer.from_file(str(path)).get_vocab()
+            vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)
         except Exception as error:  # tokenizers raises bare Exception
             raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
         words = sorted(vocab, key=vocab.__getitem__)[len(SPECIAL_TOKENS) :]

@@ -1,5 +1,7 @@
-"""Every key of a contrastive recipe. Defaults are the thesis's (5.2.1) unless a help text says
-otherwise."""
+"""Every key of a contrastive recipe; those of tokenizers and models are in `encoder_arguments.py`.
+
+Defaults are the thesis's (5.2.1) unless a help text says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,13 @@ from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
+from paraphrastic_hf.training.encoder_arguments import (
+    Check,
+    EncoderArguments,
+    ModelArguments,
+    TokenizerArguments,
+    refuse_unless,
+)
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 DEVELOPMENT_SETS = ("none", "sts17-en-en", "stsb-dev")
@@ -90,50 +99,6 @@ class DataArguments:
 
 
 @dataclass(frozen=True)
-class TokenizerArguments:
-    """How text becomes ids."""
-
-    kind: str = argument(
-        "sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram")
-    )
-    vocab_size: int = argument(
-        20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams"
-    )
-    lowercase: bool = argument(True, help="lower-case first")
-    keep_unknown: bool = argument(
-        False, help="a trained <unk> row, as PARAGRAM has; SP drops unknown pieces"
-    )
-    hard_vocab_limit: bool = argument(
-        False, help="refuse, rather than shrink, where the text is too small"
-    )
-    character_coverage: float = argument(
-        0.995, help="sentencepiece: share of characters with a piece (at-scale)"
-    )
-    input_sentence_size: int = argument(10_000_000, help="sentencepiece: lines sampled (at-scale)")
-    orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams")
-    padding_mode: str = argument(
-        "both", help="char_ngram: spaces around a text", choices=("both", "left", "none")
-    )
-    apart: list[str] = argument(
-        [], help="languages whose pieces are kept apart from all others (5.3.2)"
-    )
-
-
-@dataclass(frozen=True)
-class ModelArguments:
-    """The encoder."""
-
-    kind: str = argument("averaging", help="encoder family", choices=("averaging",))
-    hidden_size: int = argument(300, help="dimensions")
-    embedding_dropout: float = argument(0.3, help="dropout on the numbers of token vectors")
-    word_dropout: float = argument(0.0, help="dropout of whole tokens")
-    initializer_std: float = argument(1.0, help="standard deviation of the initial table")
-    vectors: str | None = argument(
-        None, help="word vectors (GloVe text format) to start the rows of known entries from"
-    )
-
-
-@dataclass(frozen=True)
 class TrainingArguments:
     """The objective and its optimisation."""
 
@@ -158,7 +123,17 @@ class TrainingArguments:
     scramble: float = argument(
         0.0, help="probability that a pair's tokens are shuffled; nothing to an average"
     )
+    first_epoch: str = argument(
+        "shuffled",
+        help="order of the first epoch; a file's own is a curriculum if its best pairs come first "
+        "(3.7.2.4)",
+        choices=("shuffled", "file_order"),
+    )
     lambda_w: float = argument(0.0, help="regularisation toward the initial embeddings")
+    lambda_c: float = argument(
+        0.0, help="L2 on all other parameters; an identity-RNN's are pulled to their start"
+    )
+    lambda_all: float = argument(0.0, help="L2 on every parameter (CHARAGRAM, 3.7.1)")
     optimizer: str = argument(
         "adam",
         help="a step costs the rows a batch uses, not the vocabulary",
@@ -218,6 +193,14 @@ class Recipe:
     data: DataArguments = argument(DataArguments(), help="what to train on")
     tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
     model: ModelArguments = argument(ModelArguments(), help="the encoder")
+    parts: list[EncoderArguments] = argument(
+        [],
+        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}; instead "
+        "of tokenizer and model",
+    )
+    combine: str = argument(
+        "concatenate", help="parts: how their vectors become one", choices=("concatenate", "add")
+    )
     training: TrainingArguments = argument(TrainingArguments(), help="the objective")
     finish: FinishArguments = argument(
         FinishArguments(), help="what is done to the trained table before it is saved"
@@ -226,137 +209,89 @@ class Recipe:
     seed: int = argument(1, help="of everything random")
 
     def __post_init__(self) -> None:
-        checks: list[tuple[bool, str, object, str]] = [
-            (
-                self.training.batch_size >= 1,
-                "training.batch_size",
-                self.training.batch_size,
-                "at least 1",
-            ),
-            (
-                self.training.mega_batch >= 1,
-                "training.mega_batch",
-                self.training.mega_batch,
-                "at least 1",
-            ),
-            (self.training.epochs >= 0, "training.epochs", self.training.epochs, "0 or more"),
-            (
-                self.training.anneal_steps >= 0,
-                "training.anneal_steps",
-                self.training.anneal_steps,
-                "0 or more",
-            ),
-            (
-                0 <= self.training.margin <= 2,
-                "training.margin",
-                self.training.margin,
-                "from 0 to 2",
-            ),
-            (
-                self.training.learning_rate > 0,
-                "training.learning_rate",
-                self.training.learning_rate,
-                "positive",
-            ),
-            (
-                0 <= self.training.scramble <= 1,
-                "training.scramble",
-                self.training.scramble,
-                "from 0 to 1",
-            ),
-            (
-                0 <= self.model.embedding_dropout < 1,
-                "model.embedding_dropout",
-                self.model.embedding_dropout,
-                "0 to 1",
-            ),
-            (
-                0 <= self.model.word_dropout < 1,
-                "model.word_dropout",
-                self.model.word_dropout,
-                "0 to 1",
-            ),
-            (
-                self.model.hidden_size >= 1,
-                "model.hidden_size",
-                self.model.hidden_size,
-                "at least 1",
-            ),
-            (
-                self.tokenizer.vocab_size >= 3,
-                "tokenizer.vocab_size",
-                self.tokenizer.vocab_size,
-                "at least 3",
-            ),
-            (
-                0 < self.tokenizer.character_coverage <= 1,
-                "tokenizer.character_coverage",
-                self.tokenizer.character_coverage,
-                "above 0, at most 1",
-            ),
-            (self.data.max_length >= 1, "data.max_length", self.data.max_length, "at least 1"),
-            (
-                min(self.run.evaluate_every, self.run.checkpoint_every, self.run.log_every) >= 1,
-                "run.*_every",
-                0,
-                "at least 1",
-            ),
-            (0 <= self.finish.whiten <= 1, "finish.whiten", self.finish.whiten, "from 0 to 1"),
-            (
-                self.finish.significant_bits is None or self.finish.significant_bits >= 2,
-                "finish.significant_bits",
-                self.finish.significant_bits,
-                "at least 2",
-            ),
-            (
-                self.finish.dimension is None
-                or 1 <= self.finish.dimension <= self.model.hidden_size,
-                "finish.dimension",
-                self.finish.dimension,
-                "from 1 to model.hidden_size",
-            ),
-            (
-                self.run.keep_checkpoints >= 1,
-                "run.keep_checkpoints",
-                self.run.keep_checkpoints,
-                "at least 1",
-            ),
-            (0 <= self.seed < 2**32, "seed", self.seed, "0 to 2**32 - 1"),
-        ]
-        checks += [
-            (
-                source.languages is None or len(source.languages) == 2,
-                f"languages of {source.name}",
-                source.languages,
-                "two names",
+        training, finish, run = self.training, self.finish, self.run
+        size = self.model.hidden_size
+        refuse_unless(
+            [
+                (training.batch_size >= 1, "training.batch_size", training.batch_size, ONE),
+                (training.mega_batch >= 1, "training.mega_batch", training.mega_batch, ONE),
+                (training.epochs >= 0, "training.epochs", training.epochs, ZERO),
+                (training.anneal_steps >= 0, "training.anneal_steps", training.anneal_steps, ZERO),
+                (0 <= training.margin <= 2, "training.margin", training.margin, "from 0 to 2"),
+                (
+                    training.learning_rate > 0,
+                    "training.learning_rate",
+                    training.learning_rate,
+                    "positive",
+                ),
+                (0 <= training.scramble <= 1, "training.scramble", training.scramble, PORTION),
+                (training.lambda_w >= 0, "training.lambda_w", training.lambda_w, ZERO),
+                (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
+                (training.lambda_all >= 0, "training.lambda_all", training.lambda_all, ZERO),
+                (self.data.max_length >= 1, "data.max_length", self.data.max_length, ONE),
+                (
+                    min(run.evaluate_every, run.checkpoint_every, run.log_every) >= 1,
+                    "run.*_every",
+                    0,
+                    ONE,
+                ),
+                (run.keep_checkpoints >= 1, "run.keep_checkpoints", run.keep_checkpoints, ONE),
+                (0 <= finish.whiten <= 1, "finish.whiten", finish.whiten, PORTION),
+                (
+                    finish.significant_bits is None or finish.significant_bits >= 2,
+                    "finish.significant_bits",
+                    finish.significant_bits,
+                    "at least 2",
+                ),
+                (
+                    finish.dimension is None or 1 <= finish.dimension <= size,
+                    "finish.dimension",
+                    finish.dimension,
+                    "from 1 to model.hidden_size",
+                ),
+                (0 <= self.seed < 2**32, "seed", self.seed, "0 to 2**32 - 1"),
+                *(check for source in self.data.sources for check in _checks_of(source)),
+            ]
+        )
+        if not self.parts and self.combine != "concatenate":
+            raise RecipeError("combine is about parts, and there are none; leave it out")
+        if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
+            raise RecipeError(
+                "a recipe with parts has their tokenizers and models: move tokenizer and model "
+                "into each of parts"
             )
-            for source in self.data.sources
-        ]
-        checks += [
-            (
-                source.columns is None or len(source.columns) == 2,
-                f"columns of {source.name}",
-                source.columns,
-                "two names",
-            )
-            for source in self.data.sources
-        ]
-        checks += [
-            (source.weight >= 0, f"weight of {source.name}", source.weight, "0 or more")
-            for source in self.data.sources
-        ]
-        checks += [
-            (
-                (source.path is None) != (source.dataset is None),
-                "data.sources",
-                source.path,
-                "each either a path or a dataset",
-            )
-            for source in self.data.sources
-        ]
-        for is_good, name, value, wanted in checks:
-            if not is_good:
-                raise RecipeError(f"{name} must be {wanted}, got {value!r}")
+
+    @property
+    def encoders(self) -> list[EncoderArguments]:
+        """The parts of the encoder; itself alone if it has none."""
+        return self.parts or [EncoderArguments(self.tokenizer, self.model)]
+
+
+ONE, ZERO, PORTION = "at least 1", "0 or more", "from 0 to 1"
+
+
+def _checks_of(source: SourceArguments) -> list[Check]:
+    return [
+        (
+            source.languages is None or len(source.languages) == 2,
+            f"languages of {source.name}",
+            source.languages,
+            "two names",
+        ),
+        (
+            source.columns is None or len(source.columns) == 2,
+            f"columns of {source.name}",
+            source.columns,
+            "two names",
+        ),
+        (source.weight >= 0, f"weight of {source.name}", source.weight, ZERO),
+        (
+            (source.path is None) != (source.dataset is None),
+            "data.sources",
+            source.path,
+            "each either a path or a dataset",
+        ),
+    ]
 
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:

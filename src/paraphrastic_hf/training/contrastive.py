@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from paraphrastic_hf.encoding.batches import embed_rows
 from paraphrastic_hf.losses.margin import margin_loss
 from paraphrastic_hf.losses.negatives import select_negatives
-from paraphrastic_hf.losses.regularization import distance_to_start
+from paraphrastic_hf.losses.regularization import Penalty
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.corpus import PairCorpus
@@ -51,12 +51,10 @@ class ContrastiveTask:
         self.corpus = corpus
         self.model = model
         self.accelerator = accelerator
-        self.start = (
-            model.get_input_embeddings().weight.detach().clone()
-            if self.arguments.lambda_w
-            else None
-        )
-        dropout = recipe.model.embedding_dropout or recipe.model.word_dropout
+        lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
+        self.penalty = Penalty(model, *lambdas)
+        models = [encoder.model for encoder in recipe.encoders]
+        dropout = any(model.embedding_dropout or model.word_dropout for model in models)
         self._embeds_alike_in_training = not dropout and not self.arguments.scramble
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
@@ -117,12 +115,10 @@ class ContrastiveTask:
             has_negative_of_second=has_negative[1],
         )
         loss = loss * batch.weight
-        if self.start is not None:
-            table = self.model.get_input_embeddings().weight
+        if self.penalty.is_active:
             whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
             used, kept = self.corpus.sentences.padded(whole, self.max_length)
-            rows = torch.from_numpy(used[kept.astype(bool)]).to(table.device)
-            loss = loss + self.arguments.lambda_w * distance_to_start(table, self.start, rows)
+            loss = loss + self.penalty(torch.from_numpy(used[kept.astype(bool)]).to(vectors.device))
         return loss
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +126,8 @@ class ContrastiveTask:
         epoch."""
         if self._epoch is None or self._epoch[0] != epoch:
             coins = np.random.default_rng([self.seed, epoch, 1]).random(len(self.corpus))
-            order = self.corpus.epoch_order(self.seed, epoch)
+            in_file_order = epoch == 0 and self.arguments.first_epoch == "file_order"
+            order = self.corpus.epoch_order(self.seed, epoch, in_file_order)
             self._epoch = (epoch, order, coins < self.arguments.scramble)
         return self._epoch[1:]
 
@@ -139,9 +136,10 @@ class ContrastiveTask:
         if self.arguments.scramble:
             chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
             keys = np.random.default_rng([self.seed, step, 2]).random((len(chosen), ids.shape[1]))
-            order = np.argsort(
-                np.where(mask[chosen], keys, 2), axis=1, kind="stable"
-            )  # padding stays last
+            keys[np.isin(ids[chosen], self.corpus.start_ids)] = -1
+            keys[np.isin(ids[chosen], self.corpus.end_ids)] = 1
+            keys[mask[chosen] == 0] = 2  # padding stays last
+            order = np.argsort(keys, axis=1, kind="stable")
             ids[chosen] = np.take_along_axis(ids[chosen], order, 1)
         device = self.model.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)

@@ -19,9 +19,12 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -30,10 +33,10 @@ from paraphrastic_hf.training.arguments import (
     DatasetArguments,
     Recipe,
     SourceArguments,
-    TokenizerArguments,
     dataset_folder,
     resolve_path,
 )
+from paraphrastic_hf.training.encoder_arguments import EncoderArguments, TokenizerArguments
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +65,8 @@ class PairCorpus:
         weights: Times a pair of each source is seen an epoch.
         swaps: Whether each source's sides are swapped at random.
         languages: Names of the languages, by number.
+        start_ids: Ids that begin a text, wherever scrambling puts the others.
+        end_ids: Ids that end it.
     """
 
     sentences: Ragged
@@ -72,6 +77,8 @@ class PairCorpus:
     weights: list[float]
     swaps: list[bool]
     languages: list[str]
+    start_ids: list[int]
+    end_ids: list[int]
 
     def __len__(self) -> int:
         return len(self.source)
@@ -84,8 +91,9 @@ class PairCorpus:
             total += int(weight) * members + round((weight - int(weight)) * members)
         return total
 
-    def epoch_order(self, seed: int, epoch: int) -> np.ndarray:
-        """First sentence of every pair of an epoch, shuffled; its partner is that number XOR 1.
+    def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
+        """First sentence of every pair of an epoch, shuffled unless `in_file_order`; its partner is
+        that number XOR 1.
 
         A function of seed and epoch alone, so that a resumed run sees what the first one would
         have.
@@ -96,9 +104,10 @@ class PairCorpus:
             members = np.flatnonzero(self.source == number)
             whole, part = int(weight), weight - int(weight)
             extra = random.choice(members, round(part * len(members)), replace=False)
-            drawn += [np.tile(members, whole), extra]
+            drawn += [np.tile(members, whole), np.sort(extra) if in_file_order else extra]
         order = np.concatenate(drawn)
-        random.shuffle(order)
+        if not in_file_order:
+            random.shuffle(order)
         swapped = np.asarray(self.swaps)[self.source[order]] & (random.random(len(order)) < 0.5)
         return order * 2 + swapped
 
@@ -206,6 +215,14 @@ def _apart(text: str, lowercase: bool) -> str:
     return keep_apart(normalize(text, lowercase))
 
 
+def train_tokenizers(
+    encoders: Sequence[EncoderArguments], sources: Sequence[SourcePairs], seed: int
+) -> TextTokenizer:
+    """The tokenizer of an encoder, or those of all parts of a mixture as one."""
+    trained = [train_tokenizer(encoder.tokenizer, sources, seed) for encoder in encoders]
+    return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
+
+
 def train_tokenizer(
     arguments: TokenizerArguments, sources: Sequence[SourcePairs], seed: int
 ) -> TextTokenizer:
@@ -232,9 +249,17 @@ def train_tokenizer(
         )
     elif arguments.kind == "word":
         tokenizer = WordTokenizer.train(lines, **shared)
+    elif arguments.kind == "char":
+        tokenizer = CharTokenizer.train(lines, **shared)
     else:
         tokenizer = CharNgramTokenizer.train(
-            lines, **shared, orders=arguments.orders, padding_mode=arguments.padding_mode
+            lines,
+            **shared,
+            orders=arguments.orders,
+            padding_mode=arguments.padding_mode,
+            spans_spaces=arguments.spans_spaces,
+            min_count=arguments.min_count,
+            most_per_order=arguments.most_per_order,
         )
     if tokenizer.vocab_size < arguments.vocab_size:
         logger.warning(
@@ -242,7 +267,7 @@ def train_tokenizer(
             tokenizer.vocab_size,
             arguments.vocab_size,
         )
-    return tokenizer
+    return tokenizer if arguments.marks == "none" else MarkedTokenizer(tokenizer, arguments.marks)
 
 
 def build_corpus(
@@ -294,6 +319,8 @@ def build_corpus(
         "weights": [item.source.weight for item in sources],
         "swaps": [item.source.swap for item in sources],
         "languages": languages,
+        "start_ids": getattr(tokenizer, "start_ids", []),
+        "end_ids": getattr(tokenizer, "end_ids", []),
     }
     partial = directory.with_name(directory.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
@@ -320,6 +347,8 @@ def load_corpus(directory: Path) -> PairCorpus:
         meta["weights"],
         meta["swaps"],
         meta["languages"],
+        meta["start_ids"],
+        meta["end_ids"],
     )
 
 

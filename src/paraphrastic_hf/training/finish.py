@@ -16,7 +16,7 @@ from paraphrastic_hf.encoding.batches import embed_rows
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.corpus import PairCorpus

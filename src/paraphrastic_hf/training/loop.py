@@ -100,10 +100,10 @@ class TrainingLoop:
         self.model, self.training, self.run_arguments = model, training, run
         self.seed, self.directory, self.accelerator = seed, directory, accelerator
         self.evaluate, self.show_progress = evaluate, show_progress
-        table = model.get_input_embeddings()
-        # On CPU a step costs the rows used. A GPU updates a whole table in no time, and NCCL
-        # cannot sum row-sparse gradients.
-        table.sparse = model.device.type == "cpu"
+        for table in model.tables():
+            # On CPU a step costs the rows used. A GPU updates a whole table in no time, and NCCL
+            # cannot sum row-sparse gradients.
+            table.sparse = model.device.type == "cpu"
         self.optimizer = make_optimizer(model, training)
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every

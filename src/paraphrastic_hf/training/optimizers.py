@@ -53,14 +53,13 @@ class RowAdam(torch.optim.Optimizer):
 
     def watch(self, model: SentenceEncoderModel) -> None:
         """Have the rows a forward pass reads catch up before it reads them."""
-        table = model.get_input_embeddings().weight
 
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if table in self._rates:
+            if self._rates:
                 ids = args[0] if args else kwargs["input_ids"]
-                used = torch.zeros(len(table), dtype=torch.bool, device=table.device)
-                used[ids.reshape(-1)] = True
-                self._catch_up(table, self.param_groups[0], torch.nonzero(used)[:, 0])
+                for table, rows in model.rows_of_tables(ids):
+                    if table.weight in self._rates:
+                        self._catch_up(table.weight, self.param_groups[0], rows)
 
         model.register_forward_pre_hook(before_forward, with_kwargs=True)
 

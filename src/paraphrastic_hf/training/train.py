@@ -11,7 +11,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,21 +24,21 @@ from safetensors import SafetensorError
 
 import paraphrastic_hf
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
-from paraphrastic_hf.data.words import read_vectors
 from paraphrastic_hf.encoding.directory import save_directory
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.evaluation.similarity import score_suite
-from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.text.load import TextTokenizer, load_tokenizer
+from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import (
     DATA_ROOT_VARIABLE,
     Recipe,
     resolve_path,
 )
+from paraphrastic_hf.training.build import build_model, check_encoders
 from paraphrastic_hf.training.contrastive import ContrastiveTask
 from paraphrastic_hf.training.corpus import (
     PairCorpus,
@@ -46,14 +46,14 @@ from paraphrastic_hf.training.corpus import (
     check_dataset,
     load_corpus,
     read_sources,
-    train_tokenizer,
+    train_tokenizers,
 )
 from paraphrastic_hf.training.finish import finish
 from paraphrastic_hf.training.loop import Progress, TrainingLoop
 
 logger = logging.getLogger(__name__)
 
-RUN_FOLDERS = ("work", "checkpoints", "logs", "model.part")
+RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
     *("run.json", "*.safetensors", "config*.json", "modules.json", "tokenizer*.json"),
     *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
@@ -94,6 +94,7 @@ def train(
         CheckpointError: All checkpoints are damaged, or one could not be written.
     """
     output = Path(output)
+    check_encoders(recipe)
     AcceleratorState._reset_state()  # a second run in this process may want another precision
     accelerator = Accelerator(
         # said outright, or processes started by torchrun would not find each other without a GPU
@@ -105,7 +106,8 @@ def train(
     is_main = accelerator.is_main_process
     development = read_development(recipe.run.development, data_root)
     named = [path for source in recipe.data.sources for path in (source.path, source.second)]
-    for path in filter(None, [*named, recipe.model.vectors]):
+    vectors = [encoder.model.vectors for encoder in recipe.encoders]
+    for path in filter(None, [*named, *vectors]):
         resolve_path(path, data_root)  # a wrong one is found before --overwrite removes anything
     for source in recipe.data.sources:
         if source.dataset is not None:
@@ -147,42 +149,6 @@ def train(
         _finish(output, model, tokenizer, recipe, corpus, result, accelerator.num_processes)
     accelerator.wait_for_everyone()
     return result
-
-
-def build_model(
-    recipe: Recipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
-) -> SentenceEncoderModel:
-    """The encoder a recipe asks for, at its random or given start."""
-    arguments = recipe.model
-    config = AveragingConfig(
-        vocab_size=tokenizer.vocab_size,
-        hidden_size=arguments.hidden_size,
-        embedding_dropout=arguments.embedding_dropout,
-        word_dropout=arguments.word_dropout,
-        initializer_std=arguments.initializer_std,
-    )
-    model = AveragingModel(config)
-    if arguments.vectors is not None:
-        start_from_vectors(model, tokenizer.tokens(), resolve_path(arguments.vectors, data_root))
-    return model
-
-
-def start_from_vectors(model: SentenceEncoderModel, tokens: Sequence[str], path: Path) -> None:
-    """Start the rows of known entries from given vectors (thesis 3.1.2); others stay random.
-
-    Raises:
-        DataError: The file is damaged, of another dimension, or knows no entry.
-    """
-    table = model.get_input_embeddings().weight
-    row_of = {token: row for row, token in enumerate(tokens) if row > 0}
-    found = 0
-    with torch.no_grad():
-        for word, vector in read_vectors(path, wanted=row_of, dimension=table.shape[1]):
-            table[row_of[word]] = torch.from_numpy(vector)
-            found += 1
-    if not found:
-        raise DataError(f"{path} has a vector for none of the {len(tokens):,} vocabulary entries")
-    logger.info("%s of %s rows start from %s", f"{found:,}", f"{len(tokens):,}", path)
 
 
 def read_development(name: str, data_root: str | Path | None) -> ScoredPairs | None:
@@ -261,8 +227,8 @@ def _prepare(
     if (work / "corpus" / "meta.json").exists():
         return
     sources = read_sources(recipe, data_root, datasets, progress=progress)
-    logger.info("training a %s tokenizer", recipe.tokenizer.kind)
-    tokenizer = train_tokenizer(recipe.tokenizer, sources, recipe.seed)
+    logger.info("training a tokenizer")
+    tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
     tokenizer.save(work / "tokenizer")
     build_corpus(
         sources, tokenizer, work / "corpus", exclude=recipe.training.exclude, progress=progress

@@ -1,0 +1,198 @@
+"""Recurrences over packed rows (`layers/packing.py`): RNN, identity-RNN, LSTM with and without
+peepholes and output gate (thesis, 3.1.2).
+
+Every cell maps rows, (tokens, input), and the number of texts at each step to states,
+(tokens, hidden), in the same order; texts start from zero states. Cells have one bias, as the
+equations do.
+
+torch's kernels know the plain RNN and LSTM; there they run on a GPU. Peepholes, an LSTM without
+output gate and the linear RNN have no kernel anywhere and are loops over the steps, some ten small
+kernels each, which a GPU is too fast for. On a CPU every cell is such a loop, the plain ones too:
+the gradient of torch's packed LSTM costs the whole batch at each step, so that training is four
+times slower than by the loop (measured on 512 texts of 14 tokens on average, 80 at most).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence
+
+from paraphrastic_hf.layers.activation import ACTIVATIONS
+
+
+class RNN(nn.Module):
+    """h_t = f(W_x x_t + W_h h_{t-1} + b).
+
+    Args:
+        input_size: Numbers in x_t.
+        hidden_size: Numbers in h_t.
+        activation: f, `tanh` or `relu`.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, activation: str) -> None:
+        super().__init__()
+        self.cell = nn.RNN(input_size, hidden_size, nonlinearity=activation)
+        self.cell.bias_hh_l0.requires_grad_(False)
+        self.activation = activation
+
+    def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
+        if rows.is_cuda:
+            return run_kernel(self.cell, rows, sizes)
+        weight_x, weight_h, bias, _ = self.cell.all_weights[0]
+        return rnn_steps(F.linear(rows, weight_x, bias), sizes, weight_h, self.activation)
+
+
+class IdentityRNN(nn.Module):
+    """h_t = W_x x_t + W_h h_{t-1} + b, where training starts from W_x = W_h = I and b = 0.
+
+    At the start the last state is the sum of the inputs.
+
+    Args:
+        size: Numbers in x_t and h_t.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.weight_x = nn.Parameter(torch.empty(size, size))
+        self.weight_h = nn.Parameter(torch.empty(size, size))
+        self.bias = nn.Parameter(torch.empty(size))
+
+    def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
+        return rnn_steps(F.linear(rows, self.weight_x, self.bias), sizes, self.weight_h, "linear")
+
+
+class LSTM(nn.Module):
+    """The LSTM of torch: the equations of `PeepholeLSTM` without peepholes.
+
+    Args:
+        input_size: Numbers in x_t.
+        hidden_size: Numbers in h_t.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.cell = nn.LSTM(input_size, hidden_size)
+        self.cell.bias_hh_l0.requires_grad_(False)
+
+    def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
+        if rows.is_cuda:
+            return run_kernel(self.cell, rows, sizes)
+        weight_x, weight_h, bias, _ = self.cell.all_weights[0]
+        return lstm_steps(F.linear(rows, weight_x, bias), sizes, weight_h)
+
+
+class PeepholeLSTM(nn.Module):
+    """The LSTM of Gers et al. (2003), with or without peepholes and output gate (thesis, 3.1.2).
+
+        i_t = sigmoid(W_xi x_t + W_hi h_{t-1} + w_ci * c_{t-1} + b_i)
+        f_t = sigmoid(W_xf x_t + W_hf h_{t-1} + w_cf * c_{t-1} + b_f)
+        c_t = f_t * c_{t-1} + i_t * tanh(W_xc x_t + W_hc h_{t-1} + b_c)
+        o_t = sigmoid(W_xo x_t + W_ho h_{t-1} + w_co * c_t + b_o)
+        h_t = o_t * tanh(c_t)
+
+    Peepholes w are elementwise, as in Gers et al. and the released code; the thesis writes them
+    like matrices. Without the output gate o_t is 1. No kernel of torch computes this.
+
+    Args:
+        input_size: Numbers in x_t.
+        hidden_size: Numbers in h_t.
+        peepholes: Whether gates see the cell.
+        output_gate: Whether there is o_t.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        peepholes: bool = True,
+        output_gate: bool = True,
+    ) -> None:
+        super().__init__()
+        rows = (4 if output_gate else 3) * hidden_size  # input, forget, cell, output
+        self.weight_x = nn.Parameter(torch.empty(rows, input_size))
+        self.weight_h = nn.Parameter(torch.empty(rows, hidden_size))
+        self.bias = nn.Parameter(torch.empty(rows))
+        gates = 3 if output_gate else 2  # input, forget, output
+        self.peepholes = nn.Parameter(torch.empty(gates, hidden_size)) if peepholes else None
+
+    def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
+        projected = F.linear(rows, self.weight_x, self.bias)
+        return lstm_steps(projected, sizes, self.weight_h, self.peepholes)
+
+
+CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # what holds the weights
+
+
+def rnn_steps(projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str) -> Tensor:
+    """States h_t = f(projected_t + W_h h_{t-1}).
+
+    Args:
+        projected: W_x x + b, (tokens, hidden), packed.
+        sizes: Texts at each step.
+        weight_h: (hidden, hidden).
+        activation: f by name.
+    """
+    apply = ACTIVATIONS[activation]
+    hidden = projected.new_zeros(sizes[0], len(weight_h))
+    states = []
+    for step in projected.split(sizes):
+        hidden = apply(torch.addmm(step, hidden[: len(step)], weight_h.T))
+        states.append(hidden)
+    return torch.cat(states)
+
+
+def lstm_steps(
+    projected: Tensor, sizes: list[int], weight_h: Tensor, peepholes: Tensor | None = None
+) -> Tensor:
+    """States of the equations of `PeepholeLSTM`.
+
+    Args:
+        projected: W_x x + b of the gates i, f, c, o one beside the other, (tokens, 4 hidden),
+            packed; (tokens, 3 hidden) for no output gate.
+        sizes: Texts at each step.
+        weight_h: (4 or 3 hidden, hidden).
+        peepholes: (3 or 2, hidden) of i, f, o.
+    """
+    size = weight_h.shape[1]
+    hidden = cell = projected.new_zeros(sizes[0], size)
+    states = []
+    for step in projected.split(sizes):
+        cell = cell[: len(step)]
+        gates = torch.addmm(step, hidden[: len(step)], weight_h.T).split(size, 1)
+        enter, forget = gates[0], gates[1]
+        if peepholes is not None:
+            enter = torch.addcmul(enter, peepholes[0], cell)
+            forget = torch.addcmul(forget, peepholes[1], cell)
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(gates[2])
+        hidden = torch.tanh(cell)
+        if len(gates) == 4:
+            leave = gates[3]
+            if peepholes is not None:
+                leave = torch.addcmul(leave, peepholes[2], cell)
+            hidden = torch.sigmoid(leave) * hidden
+        states.append(hidden)
+    return torch.cat(states)
+
+
+def run_kernel(cell: nn.RNNBase, rows: Tensor, sizes: list[int]) -> Tensor:
+    """States by torch's own kernel."""
+    if not len(rows):
+        return rows.new_zeros(0, cell.hidden_size)
+    cell.flatten_parameters()
+    states, _ = cell(PackedSequence(rows, torch.tensor(sizes)))
+    return states.data
+
+
+def initialize_cell(cell: nn.Module, std: float) -> None:
+    """Start the weights of one of `CELLS` from N(0, std^2), an identity-RNN's from the identity;
+    biases from 0, a forget gate's too."""
+    for name, parameter in cell.named_parameters():
+        if "bias" in name:
+            nn.init.zeros_(parameter)
+        elif isinstance(cell, IdentityRNN):
+            nn.init.eye_(parameter)
+        else:
+            nn.init.normal_(parameter, std=std)

@@ -1,0 +1,103 @@
+"""charCNN: convolution filters over characters, pooled to their maxima (thesis, 3.6.2; Kim, 2014).
+
+    g(x) = max over positions of f(filters), or a dense layer h(W [...] + b) over these
+
+Over a word tokenizer it is the CNN of Kim (2014).
+"""
+
+from __future__ import annotations
+
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.convolution import PooledFilters
+from paraphrastic_hf.models.table import TableConfig, TableModel
+
+
+@strict
+class CharCnnConfig(TableConfig):
+    """Configuration of `CharCnnModel`, beside the settings of `TableConfig`.
+
+    The two filter sets of thesis 3.7.2.3 are widths 2, 3, 4 with 175 filters each, the default, and
+    that of Kim et al. (2015): widths 1 to 6 with 25, 50, 75, 100, 125 and 150.
+
+    Args:
+        filter_widths: Widths, in tokens.
+        filter_counts: Filters of each width.
+        activation: f: `tanh` or `relu`.
+        dense_activation: h: `tanh` or `linear`; `none` for no dense layer.
+
+    Raises:
+        ValueError: Filters without a width or count, another name, or no dense layer and a
+            `hidden_size` other than the number of filters.
+    """
+
+    model_type = "paraphrastic-char-cnn"
+
+    filter_widths: list[int] | tuple[int, ...] = (2, 3, 4)
+    filter_counts: list[int] | tuple[int, ...] = (175, 175, 175)
+    activation: str = "tanh"
+    dense_activation: str = "linear"
+
+    def validate_filters(self) -> None:
+        """Refuse filters that are none."""
+        if not self.filter_widths or len(self.filter_widths) != len(self.filter_counts):
+            raise ValueError(
+                f"filter_widths and filter_counts must be equally many, got {self.filter_widths} "
+                f"and {self.filter_counts}"
+            )
+        if min(*self.filter_widths, *self.filter_counts) < 1:
+            raise ValueError(
+                f"widths and counts of filters must be at least 1, got {self.filter_widths} and "
+                f"{self.filter_counts}"
+            )
+        if self.activation not in ("tanh", "relu"):
+            raise ValueError(f"activation must be tanh or relu, got {self.activation!r}")
+
+    def validate_dense_layer(self) -> None:
+        """Refuse a size that nothing gives."""
+        if self.dense_activation == "none" and sum(self.filter_counts) != self.hidden_size:
+            raise ValueError(
+                f"without a dense layer a vector has a number for each filter: set hidden_size to "
+                f"{sum(self.filter_counts)}, not {self.hidden_size}, or give dense_activation"
+            )
+        if self.dense_activation not in ("none", *ACTIVATIONS):
+            raise ValueError(
+                f"dense_activation must be none or one of {', '.join(ACTIVATIONS)}, got "
+                f"{self.dense_activation!r}"
+            )
+
+
+class CharCnnModel(TableModel):
+    """Filters over token vectors, their maxima, and an optional dense layer.
+
+    Weights start Glorot uniform, biases at 0.
+
+    Example:
+        >>> config = CharCnnConfig(vocab_size=10, embedding_size=4, hidden_size=6)
+        >>> CharCnnModel(config)(torch.tensor([[2, 3]])).sentence_embedding.shape
+        torch.Size([1, 6])
+    """
+
+    config_class = CharCnnConfig
+
+    def __init__(self, config: CharCnnConfig) -> None:
+        super().__init__(config)
+        widths, counts = config.filter_widths, config.filter_counts
+        self.filters = PooledFilters(config.table_size, widths, counts, config.activation)
+        has_layer = config.dense_activation != "none"
+        self.dense = nn.Linear(sum(counts), config.hidden_size) if has_layer else None
+        self.post_init()
+
+    def initialize_composition(self, module: nn.Module) -> None:
+        if isinstance(module, (nn.Conv1d, nn.Linear)):
+            nn.init.xavier_uniform_(module.weight)
+            assert module.bias is not None
+            nn.init.zeros_(module.bias)
+
+    def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
+        vectors = self.filters(states, lengths)
+        if self.dense is not None:
+            vectors = ACTIVATIONS[self.config.dense_activation](self.dense(vectors))
+        return vectors * (lengths > 0).unsqueeze(1)

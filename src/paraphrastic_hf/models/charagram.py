@@ -1,0 +1,113 @@
+"""CHARAGRAM and CHARAGRAM-PHRASE: sums of character n-gram vectors (thesis, 3.6.2).
+
+    g(x) = h(b + sum over the n-grams of x that are in V of W[n-gram])
+
+The two differ in what they are trained on, words or phrases. V, its n-gram orders, and whether
+n-grams span spaces are the tokenizer's (`text/char_ngram.py`).
+"""
+
+from __future__ import annotations
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.packing import spread
+from paraphrastic_hf.layers.pooling import sum_rows
+from paraphrastic_hf.models.table import TableConfig, TableModel
+
+
+@strict
+class CharagramConfig(TableConfig):
+    """Configuration of `CharagramModel`, beside the settings of `TableConfig`.
+
+    Args:
+        activation: h: `tanh` or `linear`; `relu` is for tagging (thesis, 3.7.3).
+        presence: Count an n-gram once, however often it occurs, as the released code does; the
+            thesis's equation counts occurrences.
+
+    Raises:
+        ValueError: Another activation, or n-gram vectors of another size than their sum.
+    """
+
+    model_type = "paraphrastic-charagram"
+
+    activation: str = "tanh"
+    presence: bool = False
+
+    def validate_activation(self) -> None:
+        """Refuse unknown names."""
+        if self.activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise ValueError(f"activation must be one of {known}, got {self.activation!r}")
+
+    def validate_size(self) -> None:
+        """A sum is as wide as its terms."""
+        if self.embedding_size not in (None, self.hidden_size):
+            raise ValueError(
+                f"a sum is as wide as its n-gram vectors: embedding_size is {self.embedding_size} "
+                f"and hidden_size {self.hidden_size}; leave embedding_size out"
+            )
+
+
+class CharagramModel(TableModel):
+    """A sum of n-gram vectors, a bias, and h (thesis, section 3.6.2).
+
+    The bias starts at 0. A text without a known n-gram has the zero vector, not h(b).
+
+    Example:
+        >>> model = CharagramModel(CharagramConfig(vocab_size=10, hidden_size=4))
+        >>> model(torch.tensor([[2, 3, 3]])).sentence_embedding.shape
+        torch.Size([1, 4])
+    """
+
+    config_class = CharagramConfig
+
+    def __init__(self, config: CharagramConfig) -> None:
+        super().__init__(config)
+        self.bias = nn.Parameter(torch.zeros(config.hidden_size))
+        self.post_init()
+
+    def initialize_composition(self, module: nn.Module) -> None:
+        if module is self:
+            nn.init.zeros_(self.bias)
+
+    def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """The vectors that are added up: with `presence`, zero where an n-gram is repeated."""
+        kept = attention_mask.bool()
+        weights = self._counted(input_ids[kept], kept.sum(1))
+        return spread(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)
+
+    def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
+        return self._compose(sum_rows(states, lengths), lengths)
+
+    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        kept = attention_mask.bool()
+        ids, lengths = input_ids[kept], kept.sum(1)
+        return self._compose(self.weighted_sum(ids, lengths, self._counted(ids, lengths)), lengths)
+
+    def _counted(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """1 for each n-gram that counts, (tokens,), 0 for the others."""
+        ones = self.embedding.weight.new_ones(len(ids))
+        return ones * is_first(ids, lengths) if self.config.presence else ones
+
+    def _compose(self, total: Tensor, lengths: Tensor) -> Tensor:
+        vectors = ACTIVATIONS[self.config.activation](total + self.bias)
+        return vectors * (lengths > 0).unsqueeze(1)
+
+
+def is_first(ids: Tensor, lengths: Tensor) -> Tensor:
+    """Whether each token, (tokens,), is the first of its id in its text.
+
+    Example:
+        >>> is_first(torch.tensor([5, 5, 5, 7]), torch.tensor([2, 2])).tolist()
+        [True, False, True, True]
+    """
+    text = torch.repeat_interleave(lengths)
+    key = text * (int(ids.max()) + 1 if len(ids) else 1) + ids
+    order = torch.argsort(key, stable=True)
+    ordered = key[order]
+    starts = torch.ones_like(ordered, dtype=torch.bool)
+    starts[1:] = ordered[1:] != ordered[:-1]
+    return torch.empty_like(starts).index_copy(0, order, starts)

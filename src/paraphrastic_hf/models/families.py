@@ -1,0 +1,20 @@
+"""The encoder families over one table; a new one adds its line here."""
+
+from __future__ import annotations
+
+from paraphrastic_hf.models.averaging import AveragingModel
+from paraphrastic_hf.models.char_cnn import CharCnnModel
+from paraphrastic_hf.models.charagram import CharagramModel
+from paraphrastic_hf.models.gated import GatedModel
+from paraphrastic_hf.models.projection import ProjectionModel
+from paraphrastic_hf.models.recurrent import RecurrentModel
+from paraphrastic_hf.models.table import TableModel
+
+FAMILIES: dict[str, type[TableModel]] = {
+    "averaging": AveragingModel,
+    "projection": ProjectionModel,
+    "recurrent": RecurrentModel,
+    "gated": GatedModel,
+    "charagram": CharagramModel,
+    "char_cnn": CharCnnModel,
+}

@@ -1,0 +1,77 @@
+"""Layers over an average: the projection model and the deep averaging network (thesis, 3.1.2).
+
+projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
+DAN:         the same with f(...) after each of one or two layers (Iyyer et al., 2015)
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.pooling import mean_rows
+from paraphrastic_hf.models.table import TableConfig, TableModel
+
+
+@strict
+class ProjectionConfig(TableConfig):
+    """Configuration of `ProjectionModel`, beside the settings of `TableConfig`.
+
+    Args:
+        layers: 1, or 2 for a deeper DAN; the second is as wide as the first.
+        activation: f: `linear` for a projection, `tanh` or `relu` for a DAN.
+
+    Raises:
+        ValueError: Another number of layers, or layers that a single one equals.
+    """
+
+    model_type = "paraphrastic-projection"
+
+    layers: int = 1
+    activation: str = "linear"
+
+    def validate_layers(self) -> None:
+        """Refuse what the papers do not have."""
+        if self.activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise ValueError(f"activation must be one of {known}, got {self.activation!r}")
+        if self.layers not in (1, 2):
+            raise ValueError(f"layers must be 1 or 2, got {self.layers}")
+        if self.layers == 2 and self.activation == "linear":
+            raise ValueError(
+                "two linear layers are one: set layers to 1, or activation to tanh or relu"
+            )
+
+
+class ProjectionModel(TableModel):
+    """One or two dense layers over the mean of a text's table rows (thesis, section 3.1.2).
+
+    Dense layers start Glorot uniform with bias 0.
+
+    Example:
+        >>> config = ProjectionConfig(vocab_size=10, embedding_size=4, hidden_size=6)
+        >>> ProjectionModel(config)(torch.tensor([[2, 3]])).sentence_embedding.shape
+        torch.Size([1, 6])
+    """
+
+    config_class = ProjectionConfig
+
+    def __init__(self, config: ProjectionConfig) -> None:
+        super().__init__(config)
+        sizes = [config.table_size] + [config.hidden_size] * config.layers
+        self.dense = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        self.post_init()
+
+    def initialize_composition(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+
+    def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
+        vectors = mean_rows(states, lengths)
+        for layer in self.dense:
+            vectors = ACTIVATIONS[self.config.activation](layer(vectors))
+        return vectors * (lengths > 0).unsqueeze(1)

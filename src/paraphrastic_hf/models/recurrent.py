@@ -1,0 +1,193 @@
+"""Recurrent encoders: RNN, identity-RNN, LSTM; LSTM-AVG, BiLSTM-AVG, BiLSTM-MAX, BLSTM-SP,
+charLSTM (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1; Wieting and Gimpel, 2017).
+
+    g(x) = h_{-1}             last
+    g(x) = 1/n sum_t h_t      mean (AVG)
+    g(x)_d = max_t h_{t,d}    max
+
+The equations of the cells are in `layers/recurrent.py`. Over words this is LSTM-AVG and its kin,
+over sentencepieces BLSTM-SP, over characters charLSTM: the tokenizer decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.packing import Packing
+from paraphrastic_hf.layers.pooling import POOLINGS
+from paraphrastic_hf.layers.recurrent import (
+    CELLS,
+    LSTM,
+    RNN,
+    IdentityRNN,
+    PeepholeLSTM,
+    initialize_cell,
+)
+from paraphrastic_hf.models.table import TableConfig, TableModel
+
+CELL_NAMES = ("lstm", "rnn", "identity_rnn")
+MERGES = ("add", "tanh", "concatenate")
+
+
+@strict
+class RecurrentConfig(TableConfig):
+    """Configuration of `RecurrentModel`, beside the settings of `TableConfig`.
+
+    Args:
+        cell: `lstm`, `rnn` or `identity_rnn`.
+        activation: Of an RNN, `tanh` or `relu`.
+        peepholes: Of an LSTM: whether gates see the cell, as in the papers; without them a GPU uses
+            torch's kernel.
+        output_gate: Of an LSTM; without it results were better in thesis Table 2.
+        bidirectional: A second cell reads from the last token to the first.
+        merge: How the two directions' states become one: `add` (thesis, 4.4), a `tanh` layer over
+            both (Wieting and Gimpel, 2017), or `concatenate`, where each has half of `hidden_size`
+            (thesis, 4.9.2).
+        pooling: `last`, `mean` or `max` of the states.
+        recurrent_std: Standard deviation of initial recurrent weights; biases start at 0.
+
+    Raises:
+        ValueError: A combination without a meaning.
+    """
+
+    model_type = "paraphrastic-recurrent"
+
+    cell: str = "lstm"
+    activation: str = "tanh"
+    peepholes: bool = True
+    output_gate: bool = True
+    bidirectional: bool = False
+    merge: str = "add"
+    pooling: str = "mean"
+    recurrent_std: float | int = 0.1
+
+    @property
+    def direction_size(self) -> int:
+        """Dimensions of one direction's states."""
+        is_half = self.bidirectional and self.merge == "concatenate"
+        return self.hidden_size // 2 if is_half else self.hidden_size
+
+    def validate_names(self) -> None:
+        """Refuse names that are none."""
+        for key, known in (("cell", CELL_NAMES), ("merge", MERGES), ("pooling", tuple(POOLINGS))):
+            if getattr(self, key) not in known:
+                raise ValueError(
+                    f"{key} must be one of {', '.join(known)}, got {getattr(self, key)!r}"
+                )
+
+    def validate_cell(self) -> None:
+        """Refuse settings that the cell does not have."""
+        if self.cell != "lstm" and not self.output_gate:
+            raise ValueError(
+                f"an {self.cell} has no output gate to leave out; set cell to lstm, or output_gate "
+                "to true"
+            )
+        if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
+            raise ValueError(
+                f"activation of an RNN must be tanh or relu, got {self.activation!r}; "
+                "the linear one is cell: identity_rnn"
+            )
+        if self.cell != "identity_rnn":
+            return
+        if self.table_size != self.hidden_size:
+            raise ValueError(
+                f"an identity-RNN starts from identity matrices: hidden_size, {self.hidden_size}, "
+                f"must equal embedding_size, {self.table_size}"
+            )
+        if self.pooling != "last" or self.bidirectional:
+            raise ValueError(
+                "an identity-RNN is its last state divided by the length: set pooling to last and "
+                "bidirectional to false"
+            )
+
+    def validate_directions(self) -> None:
+        """Refuse two directions that cannot be merged."""
+        if not self.bidirectional:
+            return
+        if self.pooling == "last":
+            raise ValueError(
+                "the two directions end at different tokens, which have no common last state: set "
+                "pooling to mean or max, or bidirectional to false"
+            )
+        if self.merge == "concatenate" and self.hidden_size % 2:
+            raise ValueError(
+                "concatenated directions have half of hidden_size each: give an even number, not "
+                f"{self.hidden_size}"
+            )
+
+
+class RecurrentModel(TableModel):
+    """One or two recurrences over token vectors, pooled.
+
+    Example:
+        >>> config = RecurrentConfig(vocab_size=10, embedding_size=4, hidden_size=6)
+        >>> RecurrentModel(config)(torch.tensor([[2, 3]])).sentence_embedding.shape
+        torch.Size([1, 6])
+    """
+
+    config_class = RecurrentConfig
+
+    def __init__(self, config: RecurrentConfig) -> None:
+        super().__init__(config)
+        directions = 2 if config.bidirectional else 1
+        self.cells = nn.ModuleList(_new_cell(config) for _ in range(directions))
+        has_layer = config.bidirectional and config.merge == "tanh"
+        self.merge_layer = (
+            nn.Linear(2 * config.hidden_size, config.hidden_size) if has_layer else None
+        )
+        self.post_init()
+
+    def initialize_composition(self, module: nn.Module) -> None:
+        if isinstance(module, CELLS):
+            initialize_cell(module, self.config.recurrent_std)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+
+    def states(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        return run_directions(self.cells, rows, lengths, self.config.merge, self.merge_layer)
+
+    def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
+        vectors = POOLINGS[self.config.pooling](states, lengths)
+        if self.config.cell == "identity_rnn":
+            return vectors / lengths.clamp(min=1).unsqueeze(1)
+        return vectors
+
+    def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
+        for parameter, _ in super().composition():
+            yield parameter, self.config.cell == "identity_rnn"
+
+
+def run_directions(
+    cells: nn.ModuleList,
+    rows: Tensor,
+    lengths: Tensor,
+    merge: str,
+    layer: nn.Linear | None,
+) -> Tensor:
+    """States, (tokens, dim), of one recurrence, or of two merged, in the order of `rows`."""
+    directions = []
+    for cell, backward in zip(cells, (False, True), strict=False):
+        packing = Packing.of(lengths, backward=backward)
+        directions.append(packing.unpack(cell(packing.pack(rows), packing.sizes)))
+    if len(directions) == 1:
+        return directions[0]
+    if merge == "add":
+        return directions[0] + directions[1]
+    both = torch.cat(directions, 1)
+    return both if layer is None else torch.tanh(layer(both))
+
+
+def _new_cell(config: RecurrentConfig) -> nn.Module:
+    sizes = config.table_size, config.direction_size
+    if config.cell == "rnn":
+        return RNN(*sizes, config.activation)
+    if config.cell == "identity_rnn":
+        return IdentityRNN(config.hidden_size)
+    if config.peepholes or not config.output_gate:
+        return PeepholeLSTM(*sizes, peepholes=config.peepholes, output_gate=config.output_gate)
+    return LSTM(*sizes)

@@ -1,0 +1,134 @@
+"""What encoders over one table of token vectors share: the table, its start, its dropout, its
+row-sparse gradient; and work on tokens alone, never on padding.
+
+A family defines `states` (token vectors in, token states out) and `pool_rows`, both on flat rows:
+the tokens of a batch, text after text. One that adds up table rows goes through `weighted_sum`.
+"""
+
+from __future__ import annotations
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import PreTrainedConfig
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.embedding import lookup, weighted_bag
+from paraphrastic_hf.layers.packing import spread
+from paraphrastic_hf.layers.pooling import mean_rows, sum_rows
+from paraphrastic_hf.models.base import SentenceEncoderModel
+
+
+@strict
+class TableConfig(PreTrainedConfig):
+    """Settings of every encoder over one table.
+
+    Args:
+        vocab_size: Rows of the table, with row 0 for padding.
+        hidden_size: Dimensions of a sentence vector; the thesis uses 300, and 1,024 at scale.
+        embedding_size: Dimensions of a token vector; `hidden_size` if None.
+        embedding_dropout: Probability that a number of a token's vector is zeroed in training.
+        word_dropout: Probability that a whole token's vector is zeroed in training.
+        initializer_std: Standard deviation of the initial rows; 1 in SP, 0.01 in ParaNMT's TRIGRAM.
+    """
+
+    vocab_size: int = 20000
+    hidden_size: int = 300
+    embedding_size: int | None = None
+    embedding_dropout: float | int = 0.0
+    word_dropout: float | int = 0.0
+    initializer_std: float | int = 1.0
+    pad_token_id: int | None = 0
+
+    @property
+    def table_size(self) -> int:
+        """Dimensions of a token vector."""
+        return self.hidden_size if self.embedding_size is None else self.embedding_size
+
+
+class TableModel(SentenceEncoderModel):
+    """Base of every encoder over one table."""
+
+    def __init__(self, config: TableConfig) -> None:
+        super().__init__(config)
+        self.embedding = nn.Embedding(config.vocab_size, config.table_size)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if module is self.embedding:
+            nn.init.normal_(module.weight, std=self.config.initializer_std)
+            with torch.no_grad():
+                module.weight[0].zero_()
+        else:
+            self.initialize_composition(module)
+
+    def initialize_composition(self, module: nn.Module) -> None:
+        """Give one module other than the table its initial weights."""
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embedding
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        if not isinstance(value, nn.Embedding):
+            raise TypeError(f"the table must be an nn.Embedding, got {type(value).__name__}")
+        self.embedding = value
+
+    def states(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        """Token states, (tokens, dim), from token vectors, (tokens, table_size), text after text.
+
+        `lengths`, (batch,), may hold 0; the vectors themselves unless a model says otherwise.
+        """
+        return rows
+
+    def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Sentence vectors, (batch, dim), from token states; the mean unless a model says
+        otherwise."""
+        return mean_rows(states, lengths)
+
+    def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        kept = attention_mask.bool()
+        return spread(self._states(input_ids, kept), kept)
+
+    def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
+        kept = attention_mask.bool()
+        return self.pool_rows(states[kept], kept.sum(1))
+
+    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        kept = attention_mask.bool()
+        return self.pool_rows(self._states(input_ids, kept), kept.sum(1))
+
+    def _states(self, input_ids: Tensor, kept: Tensor) -> Tensor:
+        return self.states(self.token_rows(input_ids[kept]), kept.sum(1))
+
+    def token_rows(self, ids: Tensor) -> Tensor:
+        """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""
+        rows = lookup(self.embedding.weight, ids) if self.embedding.sparse else self.embedding(ids)
+        word, number = self.config.word_dropout, self.config.embedding_dropout
+        if self.training and word:
+            rows = rows * dropout(torch.ones_like(rows[:, :1]), word, True)
+        return dropout(rows, number, self.training)
+
+    def weighted_sum(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
+        """Weighted sums of token vectors, (batch, table_size), with dropout in training.
+
+        Args:
+            ids: (tokens,), text after text.
+            lengths: (batch,), 0 allowed.
+            weights: (tokens,), no gradient.
+        """
+        if not self.training or not self.config.embedding_dropout:
+            weights = dropout(weights, self.config.word_dropout, self.training)
+            return self._bag(ids, lengths, weights)
+        return sum_rows(self.token_rows(ids) * weights.unsqueeze(-1), lengths)
+
+    def _bag(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
+        if self.embedding.sparse:
+            return weighted_bag(self.embedding.weight, ids, lengths, weights)
+        return F.embedding_bag(
+            ids,
+            self.embedding.weight,
+            F.pad(lengths.cumsum(0), (1, 0)),
+            mode="sum",
+            per_sample_weights=weights.to(self.embedding.weight.dtype),
+            include_last_offset=True,
+        )

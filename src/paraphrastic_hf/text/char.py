@@ -1,0 +1,106 @@
+"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalised
+text, spaces too.
+
+The whole of it is a `tokenizer.json`: characters are entries of a merge-free BPE model, which drops
+what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if `keep_unknown`), then characters by
+frequency. The thesis's start and end of sequence are `text/marks.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokenizers import Tokenizer, models
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
+from paraphrastic_hf.text.normalize import build_normalizer, normalize, valid_unicode
+from paraphrastic_hf.text.ragged import Ragged
+
+
+class CharTokenizer:
+    """Ids of single characters.
+
+    Args:
+        characters: Characters by id, from id 2 on, most frequent first.
+        lowercase: Lower-case first.
+        keep_unknown: Give each unknown character id 1 instead of dropping it.
+    """
+
+    file = "tokenizer.json"
+    keeps_to_words = False
+
+    def __init__(
+        self, characters: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False
+    ) -> None:
+        entries = [*SPECIAL_TOKENS.values(), *characters]
+        vocab = {entry: i for i, entry in enumerate(entries)}
+        unknown = SPECIAL_TOKENS["unk_token"] if keep_unknown else None
+        self._fast = Tokenizer(models.BPE(vocab, [], unk_token=unknown))
+        self._fast.normalizer = build_normalizer(lowercase)
+        self._entries = entries
+        self.lowercase = lowercase
+        self.keep_unknown = keep_unknown
+        self.vocab_size = len(entries)
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        *,
+        vocab_size: int,
+        hard_vocab_limit: bool = False,
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+    ) -> CharTokenizer:
+        """Keep the `vocab_size - 2` most frequent characters of `lines`; ties in code point order.
+
+        Raises:
+            DataError: No character, or fewer types than asked for under `hard_vocab_limit`.
+        """
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(normalize(line, lowercase))
+        if not counts:
+            raise DataError("the training text holds no character to build a vocabulary from")
+        ranked = sorted(counts, key=lambda character: (-counts[character], character))
+        if hard_vocab_limit and len(ranked) + 2 < vocab_size:
+            raise DataError(
+                f"vocab_size is {vocab_size}, but the text has {len(ranked)} characters; "
+                f"use at most {len(ranked) + 2}"
+            )
+        return cls(ranked[: vocab_size - 2], lowercase=lowercase, keep_unknown=keep_unknown)
+
+    @classmethod
+    def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> CharTokenizer:
+        """Read `tokenizer.json` from a model directory."""
+        path = Path(directory) / cls.file
+        try:
+            vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+        characters = sorted(vocab, key=vocab.__getitem__)[len(SPECIAL_TOKENS) :]
+        return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Ids of each text; unknown characters leave none unless `keep_unknown`."""
+        encodings = self._fast.encode_batch_fast(
+            [valid_unicode(text) for text in texts], add_special_tokens=False
+        )
+        return Ragged.from_lists([encoding.ids for encoding in encodings])
+
+    def tokens(self) -> list[str]:
+        """The character of every id."""
+        return list(self._entries)
+
+    def save(self, directory: str | Path) -> None:
+        """Write `tokenizer.json` and `tokenizer_config.json`."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        write_tokenizer(directory, self._fast)
+        write_json(
+            directory / "paraphrastic_tokenizer.json",
+            {"kind": "char", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown},
+        )

@@ -1,0 +1,88 @@
+"""Start- and end-of-sequence tokens around what another tokenizer gives (Wieting and Gimpel, 2017,
+footnote 4; thesis, 3.6.2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
+
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.files import write_json, write_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
+
+START, END = "<s>", "</s>"
+MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
+
+
+class MarkedTokenizer:
+    """The ids of another tokenizer, with a mark before and after each text.
+
+    The marks' ids come after all others. A text without any known token stays empty, so that it
+    has the zero vector; `AutoTokenizer`, which cannot tell, gives such a text the marks alone.
+
+    Args:
+        tokenizer: What cuts the text; it must save a `tokenizer.json`.
+        marks: `start`, `end` or `both`.
+    """
+
+    keeps_to_words = False
+
+    def __init__(self, tokenizer: TextTokenizer, marks: str) -> None:
+        if marks not in MARKS:
+            raise ValueError(f"marks must be one of {', '.join(MARKS)}, got {marks!r}")
+        self._inner = tokenizer
+        self.marks = marks
+        self.lowercase = tokenizer.lowercase
+        self.vocab_size = tokenizer.vocab_size + len(MARKS[marks])
+
+    @property
+    def start_ids(self) -> list[int]:
+        """The id that begins a text, if there is one."""
+        return [self._inner.vocab_size] if START in MARKS[self.marks] else []
+
+    @property
+    def end_ids(self) -> list[int]:
+        """The id that ends a text, if there is one."""
+        return [self.vocab_size - 1] if END in MARKS[self.marks] else []
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Ids of each text, marks included."""
+        inner = self._inner.encode_batch(texts)
+        lengths = np.diff(inner.offsets)
+        is_marked = lengths > 0
+        offsets = np.zeros(len(inner.offsets), np.int64)
+        np.cumsum(lengths + is_marked * len(MARKS[self.marks]), out=offsets[1:])
+        ids = np.empty(int(offsets[-1]), np.int32)
+        shift = offsets[:-1] - inner.offsets[:-1] + len(self.start_ids)
+        ids[np.arange(len(inner.ids)) + np.repeat(shift, lengths)] = inner.ids
+        if self.start_ids:
+            ids[offsets[:-1][is_marked]] = self.start_ids[0]
+        if self.end_ids:
+            ids[offsets[1:][is_marked] - 1] = self.end_ids[0]
+        return Ragged(ids, offsets)
+
+    def tokens(self) -> list[str]:
+        """The token of every id."""
+        return [*self._inner.tokens(), *MARKS[self.marks]]
+
+    def save(self, directory: str | Path) -> None:
+        """Write the inner tokenizer's files, with the marks in them."""
+        directory = Path(directory)
+        self._inner.save(directory)
+        fast = Tokenizer.from_file(str(directory / "tokenizer.json"))
+        fast.add_special_tokens(list(MARKS[self.marks]))
+        before = [START] if self.start_ids else []
+        after = [END] if self.end_ids else []
+        fast.post_processor = TemplateProcessing(
+            single=[*before, "$A", *after],
+            special_tokens=[(mark, fast.token_to_id(mark)) for mark in MARKS[self.marks]],
+        )
+        write_tokenizer(directory, fast)
+        path = directory / "paraphrastic_tokenizer.json"
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        write_json(path, {**settings, "marks": self.marks})

@@ -1,0 +1,85 @@
+"""Several tokenizers side by side, for encoders that are trained as one (thesis, 4.5.6).
+
+A text's ids are those of the first tokenizer, then those of the second, and so on, in one sequence.
+Part k's ids are moved by the vocabulary sizes of the parts before it, so that no two parts share an
+id; of the paddings only the first, id 0, is ever used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.ragged import Ragged
+
+FOLDER = "tokenizers"
+
+
+class MixedTokenizer:
+    """The ids of several tokenizers, one after the other.
+
+    Args:
+        parts: Two or more, all of which lower-case or none.
+
+    Raises:
+        ValueError: Some lower-case and some do not.
+    """
+
+    keeps_to_words = False
+
+    def __init__(self, parts: Sequence[TextTokenizer]) -> None:
+        if len({part.lowercase for part in parts}) != 1:
+            raise ValueError("all tokenizers of a mixture must lower-case, or none: set lowercase")
+        self.parts = list(parts)
+        self.lowercase = parts[0].lowercase
+        sizes = [part.vocab_size for part in parts]
+        self.first_ids = [sum(sizes[:k]) for k in range(len(sizes))]
+        self.vocab_size = sum(sizes)
+
+    @property
+    def start_ids(self) -> list[int]:
+        """The ids that begin a part's text."""
+        return self._of_all("start_ids")
+
+    @property
+    def end_ids(self) -> list[int]:
+        """The ids that end a part's text."""
+        return self._of_all("end_ids")
+
+    def _of_all(self, name: str) -> list[int]:
+        return [
+            first + number
+            for first, part in zip(self.first_ids, self.parts, strict=True)
+            for number in getattr(part, name, [])
+        ]
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Ids of each text by all parts."""
+        texts = list(texts)
+        encoded = [part.encode_batch(texts) for part in self.parts]
+        lengths = np.stack([np.diff(part.offsets) for part in encoded], 1)  # (texts, parts)
+        ends = lengths.cumsum().reshape(lengths.shape)
+        ids = np.empty(int(lengths.sum()), np.int32)
+        for k, (first, part) in enumerate(zip(self.first_ids, encoded, strict=True)):
+            shift = ends[:, k] - part.offsets[1:]
+            place = np.arange(len(part.ids)) + np.repeat(shift, lengths[:, k])
+            ids[place] = part.ids + first
+        return Ragged(ids, np.concatenate([[0], ends[:, -1]]))
+
+    def tokens(self) -> list[str]:
+        """The token of every id; two parts may have the same."""
+        return [token for part in self.parts for token in part.tokens()]
+
+    def save(self, directory: str | Path) -> None:
+        """Write each part to a folder of its own, and their number."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        for k, part in enumerate(self.parts):
+            part.save(directory / FOLDER / str(k))
+        write_json(
+            directory / "paraphrastic_tokenizer.json", {"kind": "mixed", "parts": len(self.parts)}
+        )

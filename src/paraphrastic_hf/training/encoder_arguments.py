@@ -1,0 +1,171 @@
+"""The keys of a recipe that say what is trained: tokenizer and model, or several of both.
+
+A key of one family of encoders has no default here: left out, it has the default of the family's
+configuration (`models/`), and `training/build.py` refuses it for the families that lack it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import argument
+
+Check = tuple[bool, str, object, str]
+
+
+def refuse_unless(checks: Iterable[Check]) -> None:
+    """Refuse the first value that is not good.
+
+    Args:
+        checks: Whether it is good, the key, the value, and what it must be.
+
+    Raises:
+        RecipeError: One is not.
+    """
+    for is_good, name, value, wanted in checks:
+        if not is_good:
+            raise RecipeError(f"{name} must be {wanted}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class TokenizerArguments:
+    """How text becomes ids."""
+
+    kind: str = argument(
+        "sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram", "char")
+    )
+    vocab_size: int = argument(
+        20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams"
+    )
+    lowercase: bool = argument(True, help="lower-case first")
+    keep_unknown: bool = argument(
+        False, help="a trained <unk> row, as PARAGRAM has; SP drops unknown pieces"
+    )
+    hard_vocab_limit: bool = argument(
+        False, help="refuse, rather than shrink, where the text is too small"
+    )
+    character_coverage: float = argument(
+        0.995, help="sentencepiece: share of characters with a piece (at-scale)"
+    )
+    input_sentence_size: int = argument(10_000_000, help="sentencepiece: lines sampled (at-scale)")
+    orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams")
+    padding_mode: str = argument(
+        "both", help="char_ngram: spaces around a text", choices=("both", "left", "none")
+    )
+    spans_spaces: bool = argument(True, help="char_ngram: take n-grams across words too")
+    min_count: int = argument(1, help="char_ngram: leave out what occurs less often (3.7.5)")
+    most_per_order: int | None = argument(
+        None, help="char_ngram: keep at most this many of each length (Table 19)"
+    )
+    marks: str = argument(
+        "none",
+        help="tokens for the start and end of a text, not in char_ngram; a text cut at "
+        "data.max_length has no end",
+        choices=("none", "start", "end", "both"),
+    )
+    apart: list[str] = argument(
+        [], help="languages whose pieces are kept apart from all others (5.3.2)"
+    )
+
+    def __post_init__(self) -> None:
+        coverage = self.character_coverage
+        refuse_unless(
+            [
+                (self.vocab_size >= 3, "tokenizer.vocab_size", self.vocab_size, "at least 3"),
+                (
+                    0 < coverage <= 1,
+                    "tokenizer.character_coverage",
+                    coverage,
+                    "above 0, at most 1",
+                ),
+                (
+                    bool(self.orders) and min(self.orders) >= 1,
+                    "tokenizer.orders",
+                    self.orders,
+                    "lengths of at least 1",
+                ),
+                (self.min_count >= 1, "tokenizer.min_count", self.min_count, "at least 1"),
+                (
+                    self.most_per_order is None or self.most_per_order >= 1,
+                    "tokenizer.most_per_order",
+                    self.most_per_order,
+                    "at least 1",
+                ),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class ModelArguments:
+    """The encoder."""
+
+    kind: str = argument(
+        "averaging",
+        help="encoder family; DAN is a projection, LSTM-AVG recurrent, GRAN gated",
+        choices=("averaging", "projection", "recurrent", "gated", "charagram", "char_cnn"),
+    )
+    hidden_size: int = argument(300, help="dimensions of a sentence vector")
+    embedding_size: int | None = argument(
+        None, help="projection, recurrent, char_cnn: dimensions of a token vector, if others"
+    )
+    embedding_dropout: float = argument(0.3, help="dropout on the numbers of token vectors")
+    word_dropout: float = argument(0.0, help="dropout of whole tokens")
+    initializer_std: float = argument(1.0, help="standard deviation of the initial table")
+    vectors: str | None = argument(
+        None,
+        help="word vectors (GloVe text format), or an earlier run's directory, to start the rows "
+        "of known entries from",
+    )
+    activation: str | None = argument(
+        None, help="projection: linear, or tanh or relu for a DAN; RNN, charagram, char_cnn: theirs"
+    )
+    layers: int | None = argument(None, help="projection: 1 or 2 dense layers over the average")
+    cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn")
+    peepholes: bool | None = argument(
+        None, help="recurrent, lstm: gates see the cell, as in the papers; slower on a GPU"
+    )
+    output_gate: bool | None = argument(None, help="recurrent, lstm: with an output gate or not")
+    bidirectional: bool | None = argument(None, help="recurrent, gated: read both ways")
+    merge: str | None = argument(
+        None,
+        help="recurrent, gated: both ways' states by add or tanh layer; recurrent: concatenate",
+    )
+    pooling: str | None = argument(None, help="recurrent: last, mean or max of the states")
+    recurrent_std: float | None = argument(
+        None, help="recurrent, gated: standard deviation of initial recurrent weights"
+    )
+    variant: int | None = argument(None, help="gated: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5")
+    presence: bool | None = argument(
+        None, help="charagram: count an n-gram once a text (released code), not each time (3.6.2)"
+    )
+    filter_widths: list[int] | None = argument(None, help="char_cnn: widths of the filters")
+    filter_counts: list[int] | None = argument(None, help="char_cnn: filters of each width")
+    dense_activation: str | None = argument(
+        None, help="char_cnn: of the dense layer, tanh or linear; none for no dense layer"
+    )
+
+    def __post_init__(self) -> None:
+        embedding, word = self.embedding_dropout, self.word_dropout
+        refuse_unless(
+            [
+                (0 <= embedding < 1, "model.embedding_dropout", embedding, "0 to 1"),
+                (0 <= word < 1, "model.word_dropout", word, "0 to 1"),
+                (self.hidden_size >= 1, "model.hidden_size", self.hidden_size, "at least 1"),
+                (
+                    self.embedding_size is None or self.embedding_size >= 1,
+                    "model.embedding_size",
+                    self.embedding_size,
+                    "at least 1",
+                ),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class EncoderArguments:
+    """One encoder of a mixture."""
+
+    tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
+    model: ModelArguments = argument(ModelArguments(), help="the encoder")

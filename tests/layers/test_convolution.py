@@ -1,0 +1,54 @@
+"""Each filter's maximum over the windows of its own text alone."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from paraphrastic_hf.layers.convolution import PooledFilters
+from tests import oracles
+from tests.layers.test_recurrent import started
+
+LENGTHS = [4, 1, 0, 7, 2]
+SIZE, WIDTHS, COUNTS = 3, [1, 2, 4], [2, 3, 2]
+
+
+def inputs() -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(sum(LENGTHS), SIZE, generator=generator, dtype=torch.float64)
+
+
+def embed(layer: PooledFilters, rows: torch.Tensor, lengths: list[int]) -> torch.Tensor:
+    return layer(rows, torch.tensor(lengths)).detach()
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_it_is_the_slow_loop(activation: str) -> None:
+    layer = started(PooledFilters(SIZE, WIDTHS, COUNTS, activation))
+    filters = [w for group in layer.filters for w in group.weight.transpose(1, 2).tolist()]
+    bias = [b for group in layer.filters for b in group.bias.tolist()]
+    expected = [
+        oracles.pooled_filters(text.tolist(), filters, bias, activation)
+        if len(text)
+        else [0.0] * sum(COUNTS)
+        for text in inputs().split(LENGTHS)
+    ]
+    found = embed(layer, inputs(), LENGTHS)
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_a_text_alone_has_the_vector_it_has_among_others() -> None:
+    """Windows never reach into the next text."""
+    layer = started(PooledFilters(SIZE, WIDTHS, COUNTS, "tanh"))
+    together = embed(layer, inputs(), LENGTHS)
+    for row, text in enumerate(inputs().split(LENGTHS)):
+        torch.testing.assert_close(embed(layer, text, [len(text)])[0], together[row])
+
+
+def test_the_gradient_goes_to_the_window_that_won() -> None:
+    layer = started(PooledFilters(1, [1], [1], "relu"))
+    with torch.no_grad():
+        layer.filters[0].weight.fill_(2), layer.filters[0].bias.zero_()
+    rows = torch.tensor([[1.0], [3.0], [2.0]], dtype=torch.float64, requires_grad=True)
+    layer(rows, torch.tensor([3])).sum().backward()
+    assert rows.grad[:, 0].tolist() == [0, 2, 0]

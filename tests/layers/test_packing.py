@@ -1,0 +1,52 @@
+"""Rows step after step, longest text first, and back."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn.utils.rnn import pack_sequence
+
+from paraphrastic_hf.layers.packing import Packing, spread
+
+LENGTHS = [[3, 1, 4, 4, 2], [1], [0, 2, 0, 3], [5, 5]]
+
+
+def rows(lengths: list[int]) -> torch.Tensor:
+    return torch.arange(sum(lengths), dtype=torch.float64).unsqueeze(1)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_the_order_is_that_of_torch(lengths: list[int]) -> None:
+    packing = Packing.of(torch.tensor(lengths))
+    texts = [text for text in rows(lengths).split(lengths) if len(text)]
+    expected = pack_sequence(texts, enforce_sorted=False)
+    assert torch.equal(packing.pack(rows(lengths)), expected.data)
+    assert packing.sizes == expected.batch_sizes.tolist()
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_backward_is_the_order_of_turned_texts(lengths: list[int]) -> None:
+    turned = torch.cat([text.flip(0) for text in rows(lengths).split(lengths)])
+    backward = Packing.of(torch.tensor(lengths), backward=True)
+    forward = Packing.of(torch.tensor(lengths))
+    assert torch.equal(backward.pack(rows(lengths)), forward.pack(turned))
+    assert backward.sizes == forward.sizes
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_unpacking_is_the_way_back(lengths: list[int], backward: bool) -> None:
+    packing = Packing.of(torch.tensor(lengths), backward=backward)
+    assert torch.equal(packing.unpack(packing.pack(rows(lengths))), rows(lengths))
+
+
+def test_no_token_is_one_empty_step() -> None:
+    packing = Packing.of(torch.tensor([0, 0]))
+    assert packing.sizes == [0]
+    assert packing.pack(torch.zeros(0, 3)).shape == (0, 3)
+
+
+def test_rows_are_spread_over_what_is_kept() -> None:
+    kept = torch.tensor([[True, False], [False, False], [True, True]])
+    spread_rows = spread(torch.tensor([[1.0], [2.0], [3.0]]), kept)
+    assert spread_rows[..., 0].tolist() == [[1, 0], [0, 0], [2, 3]]

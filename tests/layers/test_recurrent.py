@@ -1,0 +1,110 @@
+"""Every cell is its equations, text by text, and torch's kernel where there is one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.packing import Packing
+from paraphrastic_hf.layers.recurrent import (
+    LSTM,
+    RNN,
+    IdentityRNN,
+    PeepholeLSTM,
+    initialize_cell,
+    run_kernel,
+)
+from tests import oracles
+
+LENGTHS = [3, 0, 1, 5, 5]
+INPUT, HIDDEN = 3, 4
+
+
+def started(cell: nn.Module, seed: int = 0) -> nn.Module:
+    """In float64, with nothing at zero but what the equations have not."""
+    torch.manual_seed(seed)
+    cell = cell.double()
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            if parameter.requires_grad:
+                parameter.normal_(std=0.7)
+            else:
+                parameter.zero_()
+    return cell
+
+
+def inputs(size: int = INPUT) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(sum(LENGTHS), size, generator=generator, dtype=torch.float64)
+
+
+def run(cell: nn.Module, rows: Tensor) -> Tensor:
+    packing = Packing.of(torch.tensor(LENGTHS))
+    return packing.unpack(cell(packing.pack(rows), packing.sizes))
+
+
+def texts() -> list[list[list[float]]]:
+    return [text.tolist() for text in inputs().split(LENGTHS)]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_an_rnn_is_the_slow_loop(activation: str) -> None:
+    cell = started(RNN(INPUT, HIDDEN, activation))
+    weight_x, weight_h, bias, _ = (w.tolist() for w in cell.cell.all_weights[0])
+    expected = [
+        h for text in texts() for h in oracles.rnn(text, weight_x, weight_h, bias, activation)
+    ]
+    torch.testing.assert_close(run(cell, inputs()), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_an_identity_rnn_is_the_slow_linear_loop() -> None:
+    cell = started(IdentityRNN(INPUT))
+    weights = [w.tolist() for w in (cell.weight_x, cell.weight_h, cell.bias)]
+    expected = [h for text in texts() for h in oracles.rnn(text, *weights, "linear")]
+    torch.testing.assert_close(run(cell, inputs()), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_an_identity_rnn_starts_as_a_running_sum() -> None:
+    cell = IdentityRNN(INPUT).double()
+    initialize_cell(cell, 0.1)
+    expected = torch.cat([text.cumsum(0) for text in inputs().split(LENGTHS)])
+    torch.testing.assert_close(run(cell, inputs()), expected)
+
+
+@pytest.mark.parametrize("output_gate", [True, False])
+@pytest.mark.parametrize("peepholes", [True, False])
+def test_a_peephole_lstm_is_the_slow_loop(peepholes: bool, output_gate: bool) -> None:
+    cell = started(PeepholeLSTM(INPUT, HIDDEN, peepholes=peepholes, output_gate=output_gate))
+    weights = [w.tolist() for w in (cell.weight_x, cell.weight_h, cell.bias)]
+    seen = None if cell.peepholes is None else cell.peepholes.tolist()
+    expected = [h for text in texts() for h in oracles.lstm(text, *weights, seen)]
+    torch.testing.assert_close(run(cell, inputs()), torch.tensor(expected, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("cell", [LSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "tanh")], ids=str)
+def test_the_loop_is_the_kernel_of_torch_forward_and_backward(cell: nn.Module) -> None:
+    """A GPU runs the kernel, a CPU the loop, with the same weights."""
+    cell, packing = started(cell), Packing.of(torch.tensor(LENGTHS))
+    results = []
+    for function in (cell, lambda rows, sizes: run_kernel(cell.cell, rows, sizes)):
+        cell.zero_grad()
+        rows = inputs().requires_grad_()
+        states = packing.unpack(function(packing.pack(rows), packing.sizes))
+        states.square().sum().backward()
+        grads = [p.grad.clone() for p in cell.parameters() if p.requires_grad]
+        results.append([states.detach(), rows.grad, *grads])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("cell", [LSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "relu")], ids=str)
+def test_there_is_one_bias_to_train(cell: nn.Module) -> None:
+    trained = [n for n, p in cell.named_parameters() if p.requires_grad and "bias" in n]
+    assert len(trained) == 1
+
+
+def test_no_token_gives_no_state() -> None:
+    for cell in (LSTM(INPUT, HIDDEN), PeepholeLSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "tanh")):
+        assert cell(torch.zeros(0, INPUT), [0]).shape == (0, HIDDEN)
+    assert run_kernel(LSTM(INPUT, HIDDEN).cell, torch.zeros(0, INPUT), [0]).shape == (0, HIDDEN)

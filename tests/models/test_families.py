@@ -1,0 +1,179 @@
+"""What holds for every encoder: the contract, padding, saving, gradients, learning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModel
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+from paraphrastic_hf.losses.margin import margin_loss
+from paraphrastic_hf.models import MODEL_CLASSES
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from tests.models.encoders import NAMES, VOCAB, new_encoder
+from tests.models.test_averaging import embed, padded
+
+EVERY = pytest.mark.parametrize("name", NAMES)
+
+
+def texts(model: SentenceEncoderModel) -> list[list[int]]:
+    """Of 6, 1, 0 and 9 tokens of each part of a mixture, or of the only one."""
+    found: list[list[int]] = [[], [], [], []]
+    for part in range(model.config.vocab_size // VOCAB):
+        for text, own in zip(found, [[3, 7, 7, 2, 9, 3], [5], [], [*range(11, 20)]], strict=True):
+            text += [part * VOCAB + token for token in own]
+    return found
+
+
+def test_every_family_is_tested() -> None:
+    assert {type(new_encoder(name)) for name in NAMES} == set(MODEL_CLASSES)
+
+
+@EVERY
+@pytest.mark.parametrize("pooled_only", [True, False])
+@pytest.mark.parametrize(
+    "layout", [{"extra": 5}, {"left": True}, {"filler": 13}, {"filler": -100}], ids=str
+)
+def test_padding_does_not_change_the_embedding(
+    name: str, layout: dict[str, int], pooled_only: bool
+) -> None:
+    model = new_encoder(name)
+    found = embed(model, *padded(texts(model), **layout), pooled_only=pooled_only)
+    torch.testing.assert_close(found, embed(model, *padded(texts(model))))
+
+
+@EVERY
+def test_a_gap_in_a_text_does_not_change_its_embedding(name: str) -> None:
+    model = new_encoder(name)
+    ids, mask = padded([texts(model)[0]])
+    gap = torch.zeros_like(ids[:, :1])
+    apart = torch.cat([ids[:, :2], gap + 5, ids[:, 2:]], 1)
+    kept = torch.cat([mask[:, :2], gap, mask[:, 2:]], 1)
+    torch.testing.assert_close(embed(model, apart, kept), embed(model, ids, mask))
+
+
+@EVERY
+def test_a_text_alone_has_the_embedding_it_has_in_a_batch(name: str) -> None:
+    model = new_encoder(name)
+    batch = embed(model, *padded(texts(model)))
+    for row, text in enumerate(texts(model)):
+        torch.testing.assert_close(embed(model, *padded([text]))[0], batch[row])
+
+
+@EVERY
+def test_a_text_without_tokens_is_the_zero_vector(name: str) -> None:
+    model = new_encoder(name)
+    size = model.config.hidden_size
+    assert embed(model, *padded(texts(model)))[2].tolist() == [0.0] * size
+    assert embed(model, torch.zeros(2, 0, dtype=torch.long)).tolist() == [[0.0] * size] * 2
+    assert embed(model, torch.zeros(0, 3, dtype=torch.long)).shape == (0, size)
+
+
+@EVERY
+def test_token_vectors_are_zero_where_masked(name: str) -> None:
+    model = new_encoder(name)
+    ids, mask = padded(texts(model), extra=2)
+    states = model(ids, mask).last_hidden_state
+    assert states.shape[:2] == ids.shape
+    assert states[mask == 0].abs().max() == 0
+
+
+@EVERY
+def test_a_saved_model_comes_back(name: str, tmp_path: Path) -> None:
+    """Weights to the bit; vectors to rounding, which depends on where the weights lie in memory."""
+    model = new_encoder(name)
+    model.save_pretrained(tmp_path)
+    remote = get_class_from_dynamic_module(model.config.auto_map["AutoModel"], str(tmp_path))
+    assert remote.__module__.startswith("transformers_modules")
+    for loaded in (AutoModel.from_pretrained(tmp_path), remote.from_pretrained(tmp_path)):
+        assert loaded.config.to_dict().keys() == model.config.to_dict().keys()
+        for key, weight in model.state_dict().items():
+            assert torch.equal(loaded.state_dict()[key], weight), key
+        found = embed(loaded.eval(), *padded(texts(model)))
+        torch.testing.assert_close(found, embed(model, *padded(texts(model))))
+
+
+def gradients(name: str, sparse: bool) -> list[Tensor]:
+    model = new_encoder(name, word_dropout=0.2, embedding_dropout=0.3).train()
+    for table in model.tables():
+        table.sparse = sparse
+    torch.manual_seed(1)
+    model(*padded(texts(model)), pooled_only=True).sentence_embedding.square().sum().backward()
+    assert all(table.weight.grad.is_sparse == sparse for table in model.tables())
+    return [p.grad.to_dense() for p in model.parameters() if p.requires_grad]
+
+
+@EVERY
+def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
+    for ours, theirs in zip(gradients(name, True), gradients(name, False), strict=True):
+        assert ours.abs().max() > 0
+        torch.testing.assert_close(ours, theirs)
+
+
+@EVERY
+def test_tables_and_composition_are_all_parameters(name: str) -> None:
+    model = new_encoder(name)
+    ours = [table.weight for table in model.tables()] + [p for p, _ in model.composition()]
+    trained = [p for p in model.parameters() if p.requires_grad]
+    assert sorted(map(id, ours)) == sorted(map(id, trained))
+    assert sum(len(table.weight) for table in model.tables()) == model.config.vocab_size
+
+
+@pytest.mark.parametrize("name", ["rnn", "lstm_avg", "lstm_avg_plain", "bilstm_max", "bigran"])
+def test_recurrent_weights_start_normal_with_biases_at_zero(name: str) -> None:
+    """Some 100 numbers: their spread is known to 7 %, and 4 of that are 28 %."""
+    model = new_encoder(name, recurrent_std=0.01)
+    found = dict(model.cells.named_parameters())
+    weights = torch.cat([p.flatten() for key, p in found.items() if "bias" not in key])
+    assert weights.std().item() == pytest.approx(0.01, rel=0.28)
+    assert all(p.abs().max() == 0 for key, p in found.items() if "bias" in key)
+
+
+@pytest.mark.parametrize("name", ["projection", "dan", "char_cnn", "bilstm_tanh"])
+def test_dense_layers_start_glorot_uniform_with_biases_at_zero(name: str) -> None:
+    layers = [m for m in new_encoder(name).modules() if isinstance(m, torch.nn.Linear)]
+    for layer in layers:
+        bound = (6 / (layer.in_features + layer.out_features)) ** 0.5
+        assert 0.8 * bound < layer.weight.abs().max().item() <= bound
+        assert layer.bias.abs().max() == 0
+    assert layers
+
+
+def test_rows_of_tables_by_hand() -> None:
+    """Three tables of 20 rows: ids 3 and 7 are the first's, 25 is row 5 of the second's."""
+    model = new_encoder("word_trigram_lstm")
+    rows = [
+        rows.tolist() for _, rows in model.rows_of_tables(torch.tensor([[7, 3, 25], [3, 0, 0]]))
+    ]
+    assert rows == [[0, 3, 7], [5], []]
+
+
+@EVERY
+def test_a_tiny_model_overfits_eight_pairs(name: str) -> None:
+    """Every pair nearer than its text is to the next pair's, by the whole margin."""
+    model = new_encoder(name).train()
+    torch.manual_seed(3)
+    parts = model.config.vocab_size // VOCAB
+    ids = torch.cat([torch.randint(1, VOCAB, (16, 5)) + k * VOCAB for k in range(parts)], 1)
+    optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.05)
+    for _ in range(150):
+        vectors = model(ids, pooled_only=True).sentence_embedding
+        first, second = vectors[:8], vectors[8:]
+        loss = margin_loss(first, second, second.roll(1, 0), first.roll(1, 0), 0.4)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.01
+
+
+@EVERY
+def test_half_precision_embeddings_are_near_single_precision_ones(name: str) -> None:
+    """bfloat16 keeps 8 bits; a recurrence of nine steps adds up some of their errors."""
+    model = new_encoder(name)
+    exact = embed(model, *padded(texts(model)))
+    half = embed(model.bfloat16(), *padded(texts(model)))
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.float(), exact, rtol=0.05, atol=0.05)

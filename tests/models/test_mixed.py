@@ -1,0 +1,84 @@
+"""A mixture is its parts, each on its own ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from torch import Tensor
+
+from paraphrastic_hf.models.averaging import AveragingConfig
+from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+from tests.models.encoders import MIXTURES, VOCAB, new_encoder
+
+IDS = [[3, 7, 25, 22], [9, 9, 11, 30]]
+
+
+def of_parts(model: MixedModel) -> list[Tensor]:
+    """Each part's vectors of its own ids, from 0 on."""
+    vectors = []
+    for number, part in enumerate(model.parts):
+        own = [[i - VOCAB * number for i in text if i // VOCAB == number] for text in IDS]
+        ids = [torch.tensor([text], dtype=torch.long) for text in own]
+        vectors.append(torch.cat([part(text).sentence_embedding for text in ids]))
+    return vectors
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize("pooled_only", [True, False])
+def test_a_mixture_is_the_sum_or_the_row_of_its_parts(name: str, pooled_only: bool) -> None:
+    model = new_encoder(name)
+    vectors = of_parts(model)
+    expected = sum(vectors) if model.config.combine == "add" else torch.cat(vectors, 1)
+    found = model(torch.tensor(IDS), pooled_only=pooled_only).sentence_embedding
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_order_of_parts_in_the_sequence_does_not_matter() -> None:
+    model = new_encoder("word_trigram_lstm")
+    turned = torch.tensor([text[2:] + text[:2] for text in IDS])
+    torch.testing.assert_close(
+        model(turned, pooled_only=True).sentence_embedding,
+        model(torch.tensor(IDS), pooled_only=True).sentence_embedding,
+    )
+
+
+def test_a_part_without_a_token_is_zero() -> None:
+    model = new_encoder("word_trigram_lstm")
+    vector = model(torch.tensor([[3, 7]]), pooled_only=True).sentence_embedding[0]
+    assert vector[:6].abs().min() > 0
+    assert vector[6:].abs().max() == 0
+
+
+def parts(*sizes: int) -> list[AveragingConfig]:
+    return [AveragingConfig(vocab_size=10, hidden_size=size) for size in sizes]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: MixedConfig.of(parts(4), "add"), "two parts or more, got 1"),
+        (lambda: MixedConfig.of(parts(4, 4), "multiply"), "combine must be add or concatenate"),
+        (lambda: MixedConfig.of(parts(4, 6), "add"), "hidden_size 4, 6.*set combine to concat"),
+        (lambda: MixedConfig(parts=[{}, {}]), "a part of a mixture must be one of"),
+        (
+            lambda: MixedConfig.of([new_encoder("word_plus_lstm").config] * 2, "add"),
+            "got 'paraphrastic-mixed'",
+        ),
+    ],
+)
+def test_what_cannot_be_mixed_is_refused(build: Any, message: str) -> None:
+    with pytest.raises(StrictDataclassError, match=message):
+        build()
+
+
+def test_token_vectors_of_two_sizes_have_no_sum() -> None:
+    config = MixedConfig.of(
+        [new_encoder("averaging").config, new_encoder("projection").config], "add"
+    )
+    model = MixedModel(config)
+    assert model(torch.tensor(IDS), pooled_only=True).sentence_embedding.shape == (2, 6)
+    with pytest.raises(ValueError, match="pooled_only"):
+        model(torch.tensor(IDS))

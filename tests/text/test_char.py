@@ -1,0 +1,72 @@
+"""Characters by look-up: ours and AutoTokenizer agree, and what is unknown is dropped or kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.normalize import normalize, valid_unicode
+from tests.texts import BROKEN, SENTENCES, any_text
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["unknown dropped", "unknown kept"])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[CharTokenizer, PreTrainedTokenizerFast]:
+    folder = tmp_path_factory.mktemp("char")
+    tokenizer = CharTokenizer.train(SENTENCES, vocab_size=60, keep_unknown=request.param)
+    tokenizer.save(folder)
+    return tokenizer, AutoTokenizer.from_pretrained(folder)
+
+
+@given(any_text)
+@example("<pad> <unk>")
+@example("a" * 5000)
+@example(BROKEN[0])
+def test_ids_are_those_of_the_characters_one_by_one(
+    both: tuple[CharTokenizer, PreTrainedTokenizerFast], text: str
+) -> None:
+    ours, stock = both
+    row = {character: i for i, character in enumerate(ours.tokens()) if i > 1}
+    expected = [row.get(character, 1) for character in normalize(text)]
+    if not ours.keep_unknown:
+        expected = [i for i in expected if i != 1]
+    assert ours.encode_batch([text])[0].tolist() == expected
+    assert stock(valid_unicode(text))["input_ids"] == expected
+
+
+def test_characters_are_ranked_by_frequency_then_code_point() -> None:
+    tokenizer = CharTokenizer.train(["ab ba", "cb"], vocab_size=9)
+    assert tokenizer.tokens() == ["<pad>", "<unk>", "b", "a", " ", "c"]
+    assert CharTokenizer.train(["ab ba", "cb"], vocab_size=4).tokens()[2:] == ["b", "a"]
+
+
+def test_it_comes_back_from_its_folder(tmp_path: Path) -> None:
+    saved = CharTokenizer.train(["The Cat"], vocab_size=9, lowercase=False, keep_unknown=True)
+    saved.save(tmp_path)
+    loaded = load_tokenizer(tmp_path)
+    assert isinstance(loaded, CharTokenizer)
+    assert loaded.tokens() == saved.tokens()
+    for text in ("Tt ez", "", "<unk>"):
+        ours, theirs = loaded.encode_batch([text])[0], saved.encode_batch([text])[0]
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_training_on_nothing_or_too_little_is_a_data_error() -> None:
+    with pytest.raises(DataError, match="no character"):
+        CharTokenizer.train(["", "\0"], vocab_size=10)
+    with pytest.raises(DataError, match="use at most 5"):
+        CharTokenizer.train(["cat"], vocab_size=10, hard_vocab_limit=True)
+
+
+def test_a_damaged_file_is_a_model_error(tmp_path: Path) -> None:
+    CharTokenizer(["a"]).save(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelError, match=r"tokenizer\.json"):
+        load_tokenizer(tmp_path)
