@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import plain_backend
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.load import TextTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
 
 UNITS = ("tokens", "characters")
 

@@ -17,7 +17,7 @@ from paraphrastic_hf.metrics.scorer import SimileScorer, checked_segments
 _DESCRIPTION = """
 SimiLE scores a hypothesis by what it means: the cosine of the embeddings of hypothesis and
 reference (SIM), marked down where their lengths differ. The default model is 14 MB, runs on the
-CPU at tens of thousands of segments a second, and comes with the package paraphrastic_hf.
+CPU at a hundred thousand segments a second, and comes with the package paraphrastic_hf.
 """
 
 _CITATION = """\
