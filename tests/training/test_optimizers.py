@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.training import optimizers
 from paraphrastic_hf.training.arguments import TrainingArguments
 from paraphrastic_hf.training.loop import make_optimizer
 from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients, rows_and_values
@@ -198,3 +200,70 @@ def test_clipping_dense_gradients_is_torch_clipping() -> None:
 
 def test_without_gradients_the_norm_is_0() -> None:
     assert clip_gradients([parameter(2)], 1.0) == 0
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "torch"])
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if request.param and optimizers.update is None:
+        pytest.skip("_rows.c is not compiled")
+    if not request.param:
+        monkeypatch.setattr(optimizers, "update", None)
+    return bool(request.param)
+
+
+def test_single_precision_comes_to_dense_adam_within_rounding(compiled: bool) -> None:
+    """Compiled or not, over windows of missed steps."""
+    size, steps = 40, 700
+    start = torch.randn(size, 17, generator=seeded(0))
+    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
+    for step, rows in enumerate(usage(steps, size)):
+        values = torch.randn(len(rows), 17, generator=seeded(step))
+        table.grad = row_sparse(rows, values, size)
+        dense.grad = table.grad.to_dense()
+        ours.step()
+        theirs.step()
+    ours.catch_up()
+    torch.testing.assert_close(table, dense, atol=2e-4, rtol=1e-4)
+
+
+def test_the_compiled_step_is_the_other_one() -> None:
+    if optimizers.update is None:
+        pytest.skip("_rows.c is not compiled")
+    results = []
+    for is_compiled in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not is_compiled:
+                patch.setattr(optimizers, "update", None)
+            table = nn.Parameter(torch.randn(30, 33, generator=seeded(0)))
+            optimizer = RowAdam([table], lr=LR)
+            for step, rows in enumerate(usage(50, 30)):
+                values = torch.randn(len(rows), 33, generator=seeded(step))
+                table.grad = row_sparse(rows, values, 30)
+                optimizer.step()
+            optimizer.catch_up()
+            results.append((table.detach(), optimizer.state_dict()["state"][0]))
+    torch.testing.assert_close(results[0][0], results[1][0], atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(results[0][1], results[1][1], atol=2e-5, rtol=1e-4)
+
+
+def test_arrays_that_do_not_belong_together_are_refused() -> None:
+    if optimizers.update is None:
+        pytest.skip("_rows.c is not compiled")
+    tables = [np.zeros((4, 2), np.float32) for _ in range(3)]
+    last, rows, values = np.zeros(4, np.int64), np.array([1]), np.zeros((1, 2), np.float32)
+    good = [*tables, last, rows, values, 1, 0.1, 0.9, 0.999, 1e-8]
+    optimizers.update(*good)
+    for place, bad in (
+        (0, tables[0].astype(np.float64)),
+        (1, np.zeros((5, 2), np.float32)),
+        (3, np.zeros(3, np.int64)),
+        (4, np.array([4])),
+        (4, np.array([-1])),
+        (5, np.zeros((2, 2), np.float32)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            optimizers.update(*good[:place], bad, *good[place + 1 :])
+    one = np.ones(1, np.float32)
+    with pytest.raises(ValueError, match="more steps than are known"):
+        optimizers.catch_up(*tables, last - 5, rows, 0, one, one, one, 1e-8)

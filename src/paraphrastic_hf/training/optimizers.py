@@ -11,6 +11,11 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.models.base import SentenceEncoderModel
 
+try:
+    from paraphrastic_hf.training._rows import catch_up, update
+except ImportError:  # no wheel for this platform and no compiler
+    catch_up = update = None
+
 
 class RowAdam(torch.optim.Optimizer):
     """Adam (Kingma and Ba, 2015) on a large table, at the cost of the rows a batch uses.
@@ -25,7 +30,8 @@ class RowAdam(torch.optim.Optimizer):
         c_t = lr_t sqrt(1 - b2^t) / (1 - b1^t)
 
     so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the
-    time of catching up. Parameters whose gradients are dense get plain Adam.
+    time of catching up. Parameters whose gradients are dense get plain Adam. Tables of float32 on
+    the CPU are updated by `_rows.c`, in one pass over the rows; others by torch, alike to rounding.
 
     Call `watch(model)` once, so that rows catch up before every forward pass, and `catch_up()`
     before weights are saved.
@@ -96,11 +102,16 @@ class RowAdam(torch.optim.Optimizer):
         correction = (1 - decay_2**step) ** 0.5
         rate = group["lr"] * correction / (1 - decay_1**step)
         first, second = state["first_moment"], state["second_moment"]
+        eps = group["eps"] * correction
+        if rows is not None and (arrays := _arrays(parameter, state, rows, values)) is not None:
+            update(*arrays, int(step), rate, decay_1, decay_2, eps)
+            self._remember(parameter, group, rate)
+            return
         m = first if rows is None else first.index_select(0, rows)
         v = second if rows is None else second.index_select(0, rows)
         m.lerp_(values, 1 - decay_1)
         v.mul_(decay_2).addcmul_(values, values, value=1 - decay_2)
-        denominator = v.sqrt().add_(group["eps"] * correction)
+        denominator = v.sqrt().add_(eps)
         change = torch.div(m, denominator, out=denominator).mul_(-rate)
         if rows is None:
             parameter.add_(change)
@@ -109,6 +120,10 @@ class RowAdam(torch.optim.Optimizer):
         second.index_copy_(0, rows, v)
         parameter.index_add_(0, rows, change)
         state["last_step"][rows] = int(step)
+        self._remember(parameter, group, rate)
+
+    def _remember(self, parameter: Tensor, group: dict[str, Any], rate: float) -> None:
+        """The rate of a step, which rows that were not in it make up later."""
         rates = self._rates.setdefault(parameter, [])
         rates.append(rate)
         self._travel.pop(parameter, None)
@@ -125,6 +140,13 @@ class RowAdam(torch.optim.Optimizer):
     def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
         state = self.state[parameter]
         step = int(state["step"].item())
+        if (arrays := _arrays(parameter, state, rows)) is not None:
+            travel = self._travel_by_missed(parameter, group["betas"][0] / group["betas"][1] ** 0.5)
+            powers = torch.arange(len(travel))
+            decays = ((beta**powers).numpy() for beta in group["betas"])
+            eps = group["eps"] * (1 - group["betas"][1] ** step) ** 0.5
+            catch_up(*arrays, step, travel.numpy(), *decays, eps)
+            return
         missed = step - state["last_step"][rows]
         rows, missed = rows[missed > 0], missed[missed > 0]
         if not len(rows):
@@ -143,7 +165,7 @@ class RowAdam(torch.optim.Optimizer):
     def _travel_by_missed(self, parameter: Tensor, ratio: float) -> Tensor:
         """`[k]`: the sum in the class docstring over the last k steps."""
         if parameter not in self._travel:
-            rates = torch.tensor(self._rates[parameter], dtype=torch.float64)
+            rates = torch.tensor(self._rates.get(parameter, []), dtype=torch.float64)
             powers = ratio ** torch.arange(1, len(rates) + 1, dtype=torch.float64)
             # From the newest step back, scaled by the window; small terms first keeps it exact.
             tail = (rates * powers).flip(0).cumsum(0)
@@ -151,6 +173,18 @@ class RowAdam(torch.optim.Optimizer):
             travel = torch.cat([sums.new_zeros(1), sums])
             self._travel[parameter] = travel.to(parameter)
         return self._travel[parameter]
+
+
+def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[Any] | None:
+    """What `_rows.c` takes, sharing memory; None for what it does not: another device or precision,
+    or no compiler."""
+    tables = [parameter.detach(), state["first_moment"], state["second_moment"]]
+    if update is None or any(
+        table.device.type != "cpu" or table.dtype != torch.float32 or not table.is_contiguous()
+        for table in tables
+    ):
+        return None
+    return [each.contiguous().numpy() for each in (*tables, state["last_step"], *others)]
 
 
 def rows_and_values(grad: Tensor) -> tuple[Tensor | None, Tensor]:
