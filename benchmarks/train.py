@@ -129,7 +129,7 @@ def make_recipe(batch_size: int) -> Recipe:
     `opposite_side` is the peer's pool of negatives; for bitext it equals our default.
     """
     return Recipe(
-        data=DataArguments(sources=[SourceArguments(path="pairs")]),
+        data=DataArguments(sources=[SourceArguments(path="pairs", languages=["en", "fr"])]),
         model=ModelArguments(embedding_dropout=0.0),
         training=TrainingArguments(
             epochs=1, batch_size=batch_size, mega_batch=1, anneal_steps=0, pool="opposite_side"
