@@ -287,3 +287,13 @@ def test_plain_numbers_hold_the_segments_when_asked(encoder: SentenceEncoder) ->
     values = scores.to_dict(segments=True)
     assert values["simile_scores"] == scores.simile.tolist()
     assert values["sim_scores"] == scores.sim.tolist()
+
+
+def test_vectors_that_are_not_finite_are_refused(encoder: SentenceEncoder) -> None:
+    import torch
+
+    weights = encoder.model.get_input_embeddings().weight
+    with torch.no_grad():
+        weights[2:] = float("nan")
+    with pytest.raises(ModelError, match="NaN or infinity"):
+        SimileScorer(encoder).score(["the cat"], ["a cat"])

@@ -28,14 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="one hypothesis a line, of two systems; .gz, .xz",
     )
-    parser.add_argument(
-        "-r",
-        "--references",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="one reference a line; a file for each reference of a segment",
-    )
     parser.add_argument("--nbest", metavar="FILE", help="n-best lists to count ties in")
     parser.add_argument("--output", metavar="DIR", help="folder of the report (default: print)")
     parser.add_argument(

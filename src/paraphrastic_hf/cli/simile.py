@@ -18,7 +18,15 @@ Scores compare where the signatures are equal."""
 
 
 def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `SimileScorer`."""
+    """The references and the options of `SimileScorer`."""
+    parser.add_argument(
+        "-r",
+        "--references",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="one reference a line; a file for each reference of a segment",
+    )
     parser.add_argument(
         "-m",
         "--model",
@@ -65,14 +73,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="FILE",
         help="one hypothesis a line; a file a system; .gz, .xz",
-    )
-    parser.add_argument(
-        "-r",
-        "--references",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="one reference a line; a file for each reference of a segment",
     )
     add_scorer_arguments(parser)
     parser.add_argument(

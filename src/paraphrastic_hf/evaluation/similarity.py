@@ -1,4 +1,4 @@
-"""Scores of an encoder on scored pairs, and the three averages in use (thesis, 2.1.1)."""
+"""Correlations of cosines with human scores, by dataset and by group (thesis, 2.1.1)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,17 @@ class DatasetScore:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """One group of datasets (a year) in the three conventions, x 100.
+    """All pairs of one group of datasets (a year) together, x 100.
+
+    Means over a group's datasets are `mean_of` and `weighted_mean_of` (`evaluation/suite.py`).
 
     Attributes:
-        mean: Unweighted mean of the datasets' Pearson r (the thesis).
-        weighted_mean: Their mean weighted by pairs (the competitions).
-        all_pearson: Pearson r over all pairs of the group together.
+        all_pearson: Pearson r over all pairs.
         all_spearman: Spearman rho likewise (MTEB).
     """
 
     group: str
     pairs: int
-    mean: float
-    weighted_mean: float
     all_pearson: float
     all_spearman: float
 
@@ -50,11 +48,6 @@ class SuiteScore:
 
     datasets: list[DatasetScore]
     groups: list[GroupScore]
-
-    def average(self, groups: Sequence[str], convention: str = "mean") -> float:
-        """Unweighted mean over groups, in one convention of `GroupScore`."""
-        values = [getattr(score, convention) for score in self.groups if score.group in groups]
-        return float(np.mean(values)) if values else float("nan")
 
 
 def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
@@ -82,16 +75,12 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
         by_group.setdefault(pairs.group, []).append((cosine, pairs.scores))
     groups = []
     for group, parts in by_group.items():
-        members = [score for score in datasets if score.group == group]
         cosine = np.concatenate([part[0] for part in parts])
         gold = np.concatenate([part[1] for part in parts])
-        values, sizes = [score.pearson for score in members], [score.pairs for score in members]
         groups.append(
             GroupScore(
                 group,
                 len(gold),
-                float(np.mean(values)),
-                float(np.average(values, weights=sizes)),
                 pearson(cosine, gold),
                 spearman(cosine, gold),
             )

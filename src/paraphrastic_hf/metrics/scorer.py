@@ -14,7 +14,7 @@ import paraphrastic_hf
 from paraphrastic_hf.encoding.encoder import SentenceEncoder, checked_vectors
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.lengths import UNITS, length_counter
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES, length_penalty, sim, simile
 from paraphrastic_hf.text.normalize import valid_unicode
@@ -96,6 +96,8 @@ class SimileScorer:
     ) -> None:
         if penalty not in PENALTIES:
             raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {penalty!r}")
+        if length not in UNITS:
+            raise ValueError(f"length must be one of {', '.join(UNITS)}, got {length!r}")
         if several not in SEVERAL:
             raise ValueError(f"several must be one of {', '.join(SEVERAL)}, got {several!r}")
         if not alpha >= 0:
@@ -104,8 +106,6 @@ class SimileScorer:
         self.model = load_encoder(model) if is_name else model
         name = Path(model).name if is_name else getattr(model, "name", None)
         self._name = name or type(model).__name__
-        if length not in UNITS:
-            raise ValueError(f"length must be one of {', '.join(UNITS)}, got {length!r}")
         self._measure = None if penalty == "none" else length_counter(self.model, length)
         self.alpha, self.penalty, self.length = float(alpha), penalty, length
         self.lowercase, self.several = lowercase, several
@@ -123,6 +123,7 @@ class SimileScorer:
 
         Raises:
             DataError: Not equally many, none at all, or a text is no string; the segment is named.
+            ModelError: The model gives vectors that are not finite.
         """
         hypotheses, lists = checked_segments(hypotheses, references)
         counts = np.array([len(texts) for texts in lists])
@@ -143,6 +144,8 @@ class SimileScorer:
             cosines[part] = sim(vectors[its], vectors[len(given) :])
             if lengths is not None:
                 penalties[part] = length_penalty(lengths[its], lengths[len(given) :], self.penalty)
+        if not np.isfinite(cosines).all():
+            raise ModelError(f"{self._name} encodes some of the texts as NaN or infinity")
         scores = simile(cosines, penalties, self.alpha)
         if self.several == "best":
             scores, cosines = (np.maximum.reduceat(each, starts) for each in (scores, cosines))
