@@ -18,9 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.product import linear
-from paraphrastic_hf.layers.steps import lstm_steps
+from paraphrastic_hf.layers.steps import lstm_steps, rnn_steps
 
 
 class RNN(nn.Module):
@@ -125,24 +124,6 @@ class PeepholeLSTM(nn.Module):
 
 
 CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # what holds the weights
-
-
-def rnn_steps(projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str) -> Tensor:
-    """States h_t = f(projected_t + W_h h_{t-1}).
-
-    Args:
-        projected: W_x x + b, (tokens, hidden), packed.
-        sizes: Texts at each step.
-        weight_h: (hidden, hidden).
-        activation: f by name.
-    """
-    apply = ACTIVATIONS[activation]
-    hidden = projected.new_zeros(sizes[0], len(weight_h))
-    states = []
-    for step in projected.split(sizes):
-        hidden = apply(torch.addmm(step, hidden[: len(step)], weight_h.T))
-        states.append(hidden)
-    return torch.cat(states)
 
 
 def run_kernel(cell: nn.RNNBase, rows: Tensor, sizes: list[int]) -> Tensor:

@@ -1,8 +1,9 @@
-"""Recurrences step after step, each with its gradient: of a plain RNN, of an LSTM.
+"""Recurrences step after step, with their gradients: the RNN and the LSTM.
 
 Autograd through a loop over the steps records every small operation, and multiplies for the weights
 of the recurrence at each step. Here the way back is written out: at a step it is the derivative of
-the cell and one product, and the gradients of weights are one product over all tokens at the end.
+the cell and one product, and the gradient of the weights is one product over all tokens at the end.
+There is no second derivative.
 
 Packed rows (`layers/packing.py`) in, packed states out; texts start from zero states. Under
 autocast products are in the narrow type and all else in that of the weights.
@@ -16,10 +17,24 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.product import product
 
-sigmoid_backward = torch.ops.aten.sigmoid_backward
-tanh_backward = torch.ops.aten.tanh_backward
+# gradients in place: of what goes into a function, from that of what comes out, and this
+through_sigmoid = torch.ops.aten.sigmoid_backward.grad_input
+through_tanh = torch.ops.aten.tanh_backward.grad_input
+
+
+def rnn_steps(projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str) -> Tensor:
+    """States h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden).
+
+    Args:
+        projected: W_x x + b, (tokens, hidden), packed.
+        sizes: Texts at each step.
+        weight_h: (hidden, hidden).
+        activation: f by name.
+    """
+    return _RNN.apply(projected, sizes, weight_h, activation)  # type: ignore[no-untyped-call]
 
 
 def lstm_steps(
@@ -34,23 +49,78 @@ def lstm_steps(
         weight_h: (4 or 3 hidden, hidden).
         peepholes: (3 or 2, hidden) of i, f, o.
     """
-    return _LSTM.apply(projected, sizes, weight_h, peepholes)  # type: ignore[no-untyped-call]
+    keeps = torch.is_grad_enabled()  # which `forward` cannot ask
+    return _LSTM.apply(projected, sizes, weight_h, peepholes, keeps)  # type: ignore[no-untyped-call]
+
+
+def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
+    """Gradient of a recurrence's weights: every step's deltas times the states before it.
+
+    Args:
+        states: (tokens, hidden), packed.
+        deltas: Gradients of W s_{t-1}, (tokens, rows of W), packed.
+        sizes: Texts at each step.
+        dtype: Type to multiply in.
+
+    Returns:
+        (rows of W, hidden).
+    """
+    parts = [state[:count] for state, count in zip(states.split(sizes), sizes[1:], strict=False)]
+    before = torch.cat(parts) if parts else states[:0]
+    return product(before.to(dtype).T, deltas[sizes[0] :].to(dtype).T).T
+
+
+class _RNN(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str
+    ) -> Tensor:
+        states = torch.empty_like(projected, dtype=weight_h.dtype)
+        weight = weight_h.to(projected.dtype)
+        hidden = states.new_zeros(sizes[0], states.shape[1])
+        for step, state in zip(projected.split(sizes), states.split(sizes), strict=True):
+            total = product(hidden[: len(step)].to(weight.dtype), weight, step)
+            hidden = state.copy_(ACTIVATIONS[activation](total.to(state.dtype)))
+        ctx.sizes, ctx.activation = sizes, activation
+        ctx.save_for_backward(weight, states)
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, None]:
+        weight, states = ctx.saved_tensors
+        deltas = grad.clone()
+        after = deltas[:0]
+        parts = zip(states.split(ctx.sizes), deltas.split(ctx.sizes), strict=True)
+        for state, delta in reversed(list(parts)):
+            delta[: len(after)] += product(after.to(weight.dtype), weight.T)
+            if ctx.activation == "tanh":
+                through_tanh(delta, state, grad_input=delta)
+            elif ctx.activation == "relu":
+                delta *= state > 0
+            after = delta
+        return deltas, None, weight_gradient(states, deltas, ctx.sizes, weight.dtype), None
 
 
 class _LSTM(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, projected: Tensor, sizes: list[int], weight_h: Tensor, peepholes: Tensor | None
+        ctx: Any,
+        projected: Tensor,
+        sizes: list[int],
+        weight_h: Tensor,
+        peepholes: Tensor | None,
+        keeps: bool,
     ) -> Tensor:
         size = weight_h.shape[1]
-        states = weight_h.new_empty(len(projected), size)
         weight = weight_h.to(projected.dtype)
+        states = weight_h.new_empty(len(projected), size)
         hidden = cell = weight_h.new_zeros(sizes[0], size)
         activations = []
         for step, state in zip(projected.split(sizes), states.split(sizes), strict=True):
             before = cell[: len(step)]
             gates = product(hidden[: len(step)].to(weight.dtype), weight, step).to(states.dtype)
-            enter, forget, new = gates[:, : 3 * size].split(size, 1)
+            enter, forget, new, *leaves = gates.split(size, 1)
             if peepholes is not None:
                 enter.addcmul_(peepholes[0], before)
                 forget.addcmul_(peepholes[1], before)
@@ -58,72 +128,56 @@ class _LSTM(torch.autograd.Function):
             new.tanh_()
             cell = torch.mul(forget, before).addcmul_(enter, new)
             shown = torch.tanh(cell)
-            if gates.shape[1] == 4 * size:
-                leave = gates[:, 3 * size :]
+            for leave in leaves:  # the output gate, where there is one
                 if peepholes is not None:
                     leave.addcmul_(peepholes[2], cell)
-                torch.mul(leave.sigmoid_(), shown, out=state)
-            else:
-                state.copy_(shown)
-            hidden = state
-            activations += [gates, cell, shown]
+                leave.sigmoid_()
+            hidden = torch.mul(leaves[0], shown, out=state) if leaves else state.copy_(shown)
+            if keeps:
+                activations += [gates, cell, shown]
         ctx.sizes = sizes
         ctx.save_for_backward(weight, peepholes, states, *activations)
         return states
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None]:
         weight, peepholes, states, *activations = ctx.saved_tensors
         sizes, size = ctx.sizes, weight.shape[1]
         deltas = grad.new_empty(len(grad), len(weight))
-        of_peepholes = weight.new_zeros(3, size, dtype=grad.dtype)  # of i, f, o
-        after = of_cell = None  # deltas and the gradient of the cell, both of the step after
-        for t, (from_above, delta) in reversed(
-            list(enumerate(zip(grad.split(sizes), deltas.split(sizes), strict=True)))
-        ):
+        of_peepholes = grad.new_zeros(3, size)  # i, f, o
+        of_states = grad.clone()
+        by_step = list(zip(deltas.split(sizes), of_states.split(sizes), strict=True))
+        after, of_cell_after = deltas[:0], grad[:0]
+        for t in reversed(range(len(sizes))):
             gates, cell, shown = activations[3 * t : 3 * t + 3]
             before = activations[3 * t - 2][: len(cell)] if t else torch.zeros_like(cell)
-            enter, forget, new = gates[:, : 3 * size].split(size, 1)
-            of_enter, of_forget, of_new = delta[:, : 3 * size].split(size, 1)
-            of_hidden = from_above
-            if after is not None:
-                of_hidden = from_above.clone()
-                of_hidden[: len(after)] += product(after.to(weight.dtype), weight.T)
-            if gates.shape[1] == 4 * size:
-                leave, of_leave = gates[:, 3 * size :], delta[:, 3 * size :]
-                torch.mul(of_hidden, shown, out=of_leave)
-                of_leave.copy_(sigmoid_backward(of_leave, leave))
-                of_hidden = of_hidden * leave
-            now = tanh_backward(of_hidden, shown)
-            if of_cell is not None:
-                now[: len(of_cell)] += of_cell
-            if peepholes is not None and gates.shape[1] == 4 * size:
-                now.addcmul_(of_leave, peepholes[2])
-                of_peepholes[2] += (of_leave * cell).sum(0)
-            torch.mul(now, new, out=of_enter)
-            torch.mul(now, before, out=of_forget)
-            torch.mul(now, enter, out=of_new)
+            enter, forget, new, *leaves = gates.split(size, 1)
+            delta, of_state = by_step[t]
+            of_enter, of_forget, of_new, *of_leaves = delta.split(size, 1)
+            of_state[: len(after)] += product(after.to(weight.dtype), weight.T)
+            for leave, of_leave in zip(leaves, of_leaves, strict=True):
+                torch.mul(of_state, shown, out=of_leave)
+                through_sigmoid(of_leave, leave, grad_input=of_leave)
+                of_state *= leave
+            of_cell = through_tanh(of_state, shown, grad_input=of_state)
+            of_cell[: len(after)] += of_cell_after
+            if peepholes is not None and of_leaves:
+                of_cell.addcmul_(of_leaves[0], peepholes[2])
+                of_peepholes[2] += (of_leaves[0] * cell).sum(0)
+            torch.mul(of_cell, new, out=of_enter)
+            torch.mul(of_cell, before, out=of_forget)
+            torch.mul(of_cell, enter, out=of_new)
             both = delta[:, : 2 * size]
-            both.copy_(sigmoid_backward(both, gates[:, : 2 * size]))
-            of_new.copy_(tanh_backward(of_new, new))
-            of_cell = now * forget
+            through_sigmoid(both, gates[:, : 2 * size], grad_input=both)
+            through_tanh(of_new, new, grad_input=of_new)
+            of_cell *= forget
             if peepholes is not None:
                 of_cell.addcmul_(of_enter, peepholes[0]).addcmul_(of_forget, peepholes[1])
                 of_peepholes[0] += (of_enter * before).sum(0)
                 of_peepholes[1] += (of_forget * before).sum(0)
-            after = delta
-        of_weight = _of_weight(states, deltas, sizes, weight.dtype)
-        return (
-            deltas,
-            None,
-            of_weight,
-            None if peepholes is None else of_peepholes[: len(peepholes)],
-        )
-
-
-def _of_weight(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
-    """Gradient of W_h, (rows, hidden): every step's deltas times the states before it."""
-    parts = [state[:count] for state, count in zip(states.split(sizes), sizes[1:], strict=False)]
-    before = torch.cat(parts) if parts else states[:0]
-    return product(before.to(dtype).T, deltas[sizes[0] :].to(dtype).T).T
+            after, of_cell_after = delta, of_cell
+        of_weight = weight_gradient(states, deltas, sizes, weight.dtype)
+        if peepholes is None:
+            return deltas, None, of_weight, None, None
+        return deltas, None, of_weight, of_peepholes[: len(peepholes)], None
