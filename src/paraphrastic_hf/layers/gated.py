@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.autograd.function import once_differentiable
 
+from paraphrastic_hf.layers.product import linear, product
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM
+from paraphrastic_hf.layers.steps import through_sigmoid, weight_gradient
 
 VARIANTS = (1, 2, 3, 4, 5)
 
@@ -40,7 +44,7 @@ class GatedRecurrence(nn.Module):
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
         """a, (tokens, size), from packed rows x, (tokens, size)."""
         hidden = self.lstm(rows, sizes)
-        gates = F.linear(rows, self.weight_x, self.bias) + F.linear(hidden, self.weight_h)
+        gates = linear(rows, self.weight_x, self.bias) + linear(hidden, self.weight_h)
         if self.variant == 1:
             return rows * torch.sigmoid(gates)
         if self.variant == 2:
@@ -48,20 +52,7 @@ class GatedRecurrence(nn.Module):
         if self.variant == 5:
             of_input, of_hidden = torch.sigmoid(gates).chunk(2, 1)
             return rows * of_input + hidden * of_hidden
-        return self._running(rows, gates, sizes)
-
-    def _running(self, rows: Tensor, gates: Tensor, sizes: list[int]) -> Tensor:
-        """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}."""
-        state = rows.new_zeros(sizes[0], rows.shape[1])
-        states = []
-        for inputs, step in zip(rows.split(sizes), gates.split(sizes), strict=True):
-            state = state[: len(inputs)]
-            if self.weight_a is not None:
-                step = torch.addmm(step, state, self.weight_a.T)
-            of_input, of_state = torch.sigmoid(step).chunk(2, 1)
-            state = inputs * of_input + state * of_state
-            states.append(state)
-        return torch.cat(states)
+        return _Running.apply(rows, gates, sizes, self.weight_a)  # type: ignore[no-untyped-call]
 
     def initialize(self, std: float) -> None:
         """Normal gate weights, bias 0; the LSTM's are those of a cell."""
@@ -69,3 +60,50 @@ class GatedRecurrence(nn.Module):
             if weight is not None:
                 nn.init.normal_(weight, std=std)
         nn.init.zeros_(self.bias)
+
+
+class _Running(torch.autograd.Function):
+    """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}, with the way back of `layers/steps.py`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, gates: Tensor, sizes: list[int], weight_a: Tensor | None
+    ) -> Tensor:
+        weight = None if weight_a is None else weight_a.to(gates.dtype)
+        states = torch.empty_like(rows)
+        opened = torch.empty_like(gates, dtype=rows.dtype)
+        before = rows.new_zeros(sizes[0], rows.shape[1])
+        parts = (tensor.split(sizes) for tensor in (rows, gates, opened, states))
+        for inputs, step, gate, state in zip(*parts, strict=True):
+            before = before[: len(inputs)]
+            if weight is not None:
+                step = product(before.to(weight.dtype), weight, step)
+            of_input, of_state = gate.copy_(torch.sigmoid(step)).chunk(2, 1)
+            before = torch.mul(before, of_state, out=state).addcmul_(inputs, of_input)
+        ctx.sizes = sizes
+        ctx.save_for_backward(rows, opened, weight, states)
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, Tensor | None]:
+        rows, opened, weight, states = ctx.saved_tensors
+        sizes = ctx.sizes
+        of_rows, deltas, of_states = torch.empty_like(rows), torch.empty_like(opened), grad.clone()
+        tensors = (rows, opened, states, of_rows, deltas, of_states)
+        parts = list(zip(*(tensor.split(sizes) for tensor in tensors), strict=True))
+        carried = grad[:0]
+        for t, (inputs, gate, state, of_input, delta, of_state) in reversed(list(enumerate(parts))):
+            before = parts[t - 1][2][: len(state)] if t else torch.zeros_like(state)
+            of_state[: len(carried)] += carried
+            of_first, of_second = delta.chunk(2, 1)
+            torch.mul(of_state, inputs, out=of_first)
+            torch.mul(of_state, before, out=of_second)
+            through_sigmoid(delta, gate, grad_input=delta)
+            first, second = gate.chunk(2, 1)
+            torch.mul(of_state, first, out=of_input)
+            carried = of_state * second
+            if weight is not None:
+                carried += product(delta.to(weight.dtype), weight.T)
+        of_weight = None if weight is None else weight_gradient(states, deltas, sizes, weight.dtype)
+        return of_rows, deltas, None, of_weight

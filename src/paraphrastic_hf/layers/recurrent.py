@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.steps import lstm_steps, rnn_steps
 
 
 class RNN(nn.Module):
@@ -41,7 +41,7 @@ class RNN(nn.Module):
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes)
         weight_x, weight_h, bias, _ = self.cell.all_weights[0]
-        return rnn_steps(F.linear(rows, weight_x, bias), sizes, weight_h, self.activation)
+        return rnn_steps(linear(rows, weight_x, bias), sizes, weight_h, self.activation)
 
 
 class IdentityRNN(nn.Module):
@@ -60,7 +60,7 @@ class IdentityRNN(nn.Module):
         self.bias = nn.Parameter(torch.empty(size))
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
-        return rnn_steps(F.linear(rows, self.weight_x, self.bias), sizes, self.weight_h, "linear")
+        return rnn_steps(linear(rows, self.weight_x, self.bias), sizes, self.weight_h, "linear")
 
 
 class LSTM(nn.Module):
@@ -80,7 +80,7 @@ class LSTM(nn.Module):
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes)
         weight_x, weight_h, bias, _ = self.cell.all_weights[0]
-        return lstm_steps(F.linear(rows, weight_x, bias), sizes, weight_h)
+        return lstm_steps(linear(rows, weight_x, bias), sizes, weight_h)
 
 
 class PeepholeLSTM(nn.Module):
@@ -119,62 +119,11 @@ class PeepholeLSTM(nn.Module):
         self.peepholes = nn.Parameter(torch.empty(gates, hidden_size)) if peepholes else None
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
-        projected = F.linear(rows, self.weight_x, self.bias)
+        projected = linear(rows, self.weight_x, self.bias)
         return lstm_steps(projected, sizes, self.weight_h, self.peepholes)
 
 
 CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # what holds the weights
-
-
-def rnn_steps(projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str) -> Tensor:
-    """States h_t = f(projected_t + W_h h_{t-1}).
-
-    Args:
-        projected: W_x x + b, (tokens, hidden), packed.
-        sizes: Texts at each step.
-        weight_h: (hidden, hidden).
-        activation: f by name.
-    """
-    apply = ACTIVATIONS[activation]
-    hidden = projected.new_zeros(sizes[0], len(weight_h))
-    states = []
-    for step in projected.split(sizes):
-        hidden = apply(torch.addmm(step, hidden[: len(step)], weight_h.T))
-        states.append(hidden)
-    return torch.cat(states)
-
-
-def lstm_steps(
-    projected: Tensor, sizes: list[int], weight_h: Tensor, peepholes: Tensor | None = None
-) -> Tensor:
-    """States of the equations of `PeepholeLSTM`.
-
-    Args:
-        projected: W_x x + b of the gates i, f, c, o one beside the other, (tokens, 4 hidden),
-            packed; (tokens, 3 hidden) for no output gate.
-        sizes: Texts at each step.
-        weight_h: (4 or 3 hidden, hidden).
-        peepholes: (3 or 2, hidden) of i, f, o.
-    """
-    size = weight_h.shape[1]
-    hidden = cell = projected.new_zeros(sizes[0], size)
-    states = []
-    for step in projected.split(sizes):
-        cell = cell[: len(step)]
-        gates = torch.addmm(step, hidden[: len(step)], weight_h.T).split(size, 1)
-        enter, forget = gates[0], gates[1]
-        if peepholes is not None:
-            enter = torch.addcmul(enter, peepholes[0], cell)
-            forget = torch.addcmul(forget, peepholes[1], cell)
-        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(gates[2])
-        hidden = torch.tanh(cell)
-        if len(gates) == 4:
-            leave = gates[3]
-            if peepholes is not None:
-                leave = torch.addcmul(leave, peepholes[2], cell)
-            hidden = torch.sigmoid(leave) * hidden
-        states.append(hidden)
-    return torch.cat(states)
 
 
 def run_kernel(cell: nn.RNNBase, rows: Tensor, sizes: list[int]) -> Tensor:

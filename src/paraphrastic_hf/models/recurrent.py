@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.pooling import POOLINGS
+from paraphrastic_hf.layers.product import linear
 from paraphrastic_hf.layers.recurrent import (
     CELLS,
     LSTM,
@@ -179,7 +180,7 @@ def run_directions(
     if merge == "add":
         return directions[0] + directions[1]
     both = torch.cat(directions, 1)
-    return both if layer is None else torch.tanh(layer(both))
+    return both if layer is None else torch.tanh(linear(both, layer.weight, layer.bias))
 
 
 def _new_cell(config: RecurrentConfig) -> nn.Module:

@@ -1,0 +1,61 @@
+"""Products are those of torch, whichever library multiplies."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from paraphrastic_hf.layers.product import linear, product
+
+TYPES = (torch.float32, torch.float64, torch.bfloat16)
+
+
+def drawn(*shape: int, dtype: torch.dtype, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_a_product_is_that_of_torch(rows: int, dtype: torch.dtype) -> None:
+    """A sum in bfloat16 is rounded once or twice, to 8 binary digits."""
+    bounds = {"rtol": 0.02, "atol": 0.05} if dtype == torch.bfloat16 else {}
+    left, right = drawn(rows, 20, dtype=dtype), drawn(9, 20, dtype=dtype, seed=1)
+    for shape in ((9,), (rows, 9)):
+        plus = drawn(*shape, dtype=dtype, seed=2)
+        torch.testing.assert_close(product(left, right, plus), left @ right.T + plus, **bounds)
+    torch.testing.assert_close(product(left, right), left @ right.T)
+
+
+def test_views_are_multiplied_as_they_are() -> None:
+    left, right = (drawn(*shape, dtype=torch.float32) for shape in ((20, 30), (20, 9)))
+    torch.testing.assert_close(product(left.T, right.T), left.T @ right)
+    torch.testing.assert_close(
+        product(left[:, 5:9], left[3:7, 5:9]), left[:, 5:9] @ left[3:7, 5:9].T
+    )
+
+
+@pytest.mark.parametrize("dtype", TYPES[:2], ids=str)
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("rows", [0, 7])
+def test_a_linear_layer_is_that_of_torch_forward_and_backward(
+    rows: int, has_bias: bool, dtype: torch.dtype
+) -> None:
+    given = [drawn(rows, 20, dtype=dtype), drawn(9, 20, dtype=dtype, seed=1)]
+    given += [drawn(9, dtype=dtype, seed=2)] * has_bias
+    for tensor in given:
+        tensor.requires_grad_()
+    pulls = drawn(rows, 9, dtype=dtype, seed=3)
+    results = [
+        [made, *torch.autograd.grad(made, given, pulls)]
+        for made in (linear(*given), F.linear(*given))
+    ]
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_autocast_multiplies_in_the_narrow_type() -> None:
+    rows, weight = (drawn(*shape, dtype=torch.float32) for shape in ((7, 20), (9, 20)))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert linear(rows, weight).dtype == torch.bfloat16
