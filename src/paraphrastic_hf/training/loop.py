@@ -54,7 +54,7 @@ class Progress:
         step: Mini-batches since training began.
         pairs: Pairs since training began.
         seconds: Training time, evaluation left out.
-        best_score: Highest development score, Pearson r x 100; None before the first.
+        best_score: Highest development score (`training/development.py`); None before the first.
         best_step: Its step.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
