@@ -62,6 +62,7 @@ def train(
     datasets: Iterable[Any] = (),
     overwrite: bool = False,
     progress: bool = True,
+    work: str | Path | None = None,
 ) -> Progress:
     """Train a sentence encoder and leave it, finished, in `output`.
 
@@ -77,6 +78,8 @@ def train(
             recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
         overwrite: Start afresh where `output` holds another run.
         progress: Show progress bars.
+        work: Where the tokenizer and the tokenized pairs go, and stay, for runs that share them;
+            within `output`, and gone at the end, if absent.
 
     Returns:
         Steps, pairs, seconds and the best development score.
@@ -87,6 +90,7 @@ def train(
         CheckpointError: All checkpoints are damaged, or one could not be written.
     """
     output = Path(output)
+    work = output / "work" if work is None else Path(work)
     check_encoders(recipe)
     AcceleratorState._reset_state()  # a second run in this process may want another precision
     accelerator = Accelerator(
@@ -114,12 +118,9 @@ def train(
         logger.info("%s is finished; nothing to do", output)
         return Progress(**_read_finished(output))
     if is_main:
-        _prepare(recipe, output, data_root, datasets, progress)
+        _prepare(recipe, work, data_root, datasets, progress)
     accelerator.wait_for_everyone()
-    tokenizer, corpus = (
-        load_tokenizer(output / "work" / "tokenizer"),
-        load_corpus(output / "work" / "corpus"),
-    )
+    tokenizer, corpus = load_tokenizer(work / "tokenizer"), load_corpus(work / "corpus")
 
     if recipe.training.epochs and not corpus.pairs_in_epoch():
         raise DataError("an epoch is empty: every source has weight 0")
@@ -182,13 +183,12 @@ def _remove_run(output: Path) -> None:
 
 def _prepare(
     recipe: Recipe,
-    output: Path,
+    work: Path,
     data_root: str | Path | None,
     datasets: Iterable[Any],
     progress: bool,
 ) -> None:
-    """Tokenizer and tokenized pairs in `output/work`, unless a run before has left them there."""
-    work = output / "work"
+    """Tokenizer and tokenized pairs in `work`, unless a run before has left them there."""
     if (work / "corpus" / "meta.json").exists():
         return
     sources = read_sources(recipe, data_root, datasets, progress=progress)
@@ -237,7 +237,7 @@ def _finish(
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         },
     )
-    shutil.rmtree(output / "work")
+    shutil.rmtree(output / "work", ignore_errors=True)
     shutil.rmtree(output / "checkpoints", ignore_errors=True)
 
 
