@@ -137,6 +137,9 @@ class TrainingArguments:
         choices=("shuffled", "file_order"),
     )
     lambda_w: float = argument(0.0, help="regularisation toward the initial embeddings")
+    update_table: bool = argument(
+        True, help="train the token vectors; false keeps them at their start (3.2.2.1)"
+    )
     lambda_c: float = argument(
         0.0, help="L2 on all other parameters; an identity-RNN's are pulled to their start"
     )
@@ -265,6 +268,11 @@ class Recipe:
                 *(check for source in self.data.sources for check in _checks_of(source)),
             ]
         )
+        if training.lambda_w and not training.update_table:
+            raise RecipeError(
+                "training.lambda_w pulls back token vectors that training.update_table: false "
+                "does not move: leave one out"
+            )
         if not self.parts and self.combine != "concatenate":
             raise RecipeError("combine is about parts, and there are none; leave it out")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):

@@ -29,6 +29,7 @@ from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelAr
 logger = logging.getLogger(__name__)
 
 READS_ORDER = ("recurrent", "gated", "char_cnn")
+TABLE_ALONE = {"averaging"}
 UNKNOWN_WORD = "UUUNKKK"  # in the papers' vector files
 
 
@@ -42,6 +43,12 @@ def check_encoders(recipe: Recipe) -> None:
     for encoder in recipe.encoders:
         _check_tokenizer(encoder)
         configs.append(build_config(encoder.model, encoder.tokenizer.vocab_size))
+    kinds = {encoder.model.kind for encoder in recipe.encoders}
+    if not recipe.training.update_table and kinds <= TABLE_ALONE:
+        raise RecipeError(
+            "training.update_table: false leaves nothing to train in an encoder that is its table: "
+            "set model.kind to weighted, or leave it out"
+        )
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")

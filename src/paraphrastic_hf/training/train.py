@@ -127,6 +127,8 @@ def train(
 
     torch.manual_seed(recipe.seed)
     model = build_model(recipe, tokenizer, data_root).to(accelerator.device)
+    for table in model.tables():
+        table.weight.requires_grad_(recipe.training.update_table)
     loop = TrainingLoop(
         model,
         recipe.training,
