@@ -149,6 +149,14 @@ def test_a_value_that_fits_no_trial_is_refused_before_the_first(
     assert not (tmp_path / "out").exists()
 
 
+def test_several_processes_are_refused(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RecipeError, match="without torchrun"):
+        search(small_recipe(tmp_path), tmp_path / "out", root)
+
+
 def test_what_is_no_search_is_refused(tmp_path: Path, root: Path) -> None:
     without = small_recipe(tmp_path, "--development", "none")
     with pytest.raises(RecipeError, match="needs a development set"):

@@ -85,14 +85,14 @@ def select_negatives(
     )
     draws = torch.rand(total, RANDOM_TRIES, generator=generator).to(device)[rows]
     chosen = torch.full((len(rows),), -1, device=device)
-    unit = pool.embeddings.float()
+    vectors = pool.embeddings.float()
     if similarity == "cosine":
-        unit = torch.nn.functional.normalize(unit, dim=1)
+        vectors = torch.nn.functional.normalize(vectors, dim=1)
     for anchors, candidates in _classes(pool, allowed, rows):
         at_random = is_random[anchors]
         hard, drawn = anchors[~at_random], anchors[at_random]
         if len(hard):
-            chosen[hard] = _hardest(pool, unit, rows[hard], candidates)
+            chosen[hard] = _hardest(pool, vectors, rows[hard], candidates)
         if len(drawn):
             chosen[drawn] = _random(pool, rows[drawn], candidates, draws[drawn])
     return chosen
@@ -110,11 +110,11 @@ def _classes(pool: Pool, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tenso
     ]
 
 
-def _hardest(pool: Pool, unit: Tensor, anchors: Tensor, candidates: Tensor) -> Tensor:
-    columns = unit[candidates].T  # (dim, candidates)
+def _hardest(pool: Pool, vectors: Tensor, anchors: Tensor, candidates: Tensor) -> Tensor:
+    columns = vectors[candidates].T  # (dim, candidates)
     best = []
     for block in anchors.split(ROWS_AT_A_TIME):
-        similarity = unit[block] @ columns  # (block, candidates)
+        similarity = vectors[block] @ columns  # (block, candidates)
         similarity[_forbidden(pool, block, candidates)] = -torch.inf
         value, column = similarity.max(1)
         best.append(torch.where(value > -torch.inf, candidates[column], -1))

@@ -186,7 +186,9 @@ class RunArguments:
     """Checkpoints, logs and model selection."""
 
     development: str = argument(
-        "sts17-en-en", help="set that picks the best checkpoint", choices=DEVELOPMENT_SETS
+        "sts17-en-en",
+        help="set that picks the best checkpoint; ws353-tuning is for words (3.5.3)",
+        choices=DEVELOPMENT_SETS,
     )
     evaluate_every: int = argument(
         1000, help="mini-batches between evaluations; an epoch's end evaluates too"

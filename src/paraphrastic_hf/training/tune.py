@@ -13,6 +13,7 @@ import dataclasses
 import hashlib
 import json
 import logging
+import os
 import shutil
 import time
 from collections.abc import Iterable
@@ -79,13 +80,15 @@ def tune(
         All trials, best first, failed ones last.
 
     Raises:
-        RecipeError: No development set, a value that is wrong whatever the others, `output` holds
+        RecipeError: No development set, several processes, a value that is wrong whatever the others, `output` holds
             another search, or no trial succeeded.
         CheckpointError: A checkpoint could not be written.
     """
     output = Path(output)
     if recipe.run.development == "none":
         raise RecipeError("a search needs a development set: --development stsb-dev")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise RecipeError("a search runs in one process: start it without torchrun")
     if trials is not None and trials < 1:
         raise RecipeError(f"trials must be at least 1, got {trials}")
     _refuse_wrong_values(recipe, grid)
