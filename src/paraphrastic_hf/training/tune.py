@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import CheckpointError, ParaphrasticError, RecipeError
-from paraphrastic_hf.recipe import build, set_key, to_mapping, to_yaml
+from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import write_bytes, write_json
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.build import check_encoders
@@ -80,8 +80,8 @@ def tune(
         All trials, best first, failed ones last.
 
     Raises:
-        RecipeError: No development set, several processes, a value that is wrong whatever the others, `output` holds
-            another search, or no trial succeeded.
+        RecipeError: No development set, several processes, a value that is wrong whatever the
+            others, `output` holds another search, or no trial succeeded.
         CheckpointError: A checkpoint could not be written.
     """
     output = Path(output)
@@ -167,7 +167,7 @@ def _refuse_wrong_values(recipe: Recipe, grid: Grid) -> None:
 def _claim(output: Path, recipe: Recipe) -> None:
     record = output / "recipe.yaml"
     if record.exists():
-        if record.read_text(encoding="utf-8") != to_yaml(recipe):
+        if load_recipe(Recipe, record) != recipe:
             raise RecipeError(
                 f"{output} holds a search or run of another recipe; use another --output"
             )
