@@ -2,7 +2,7 @@
 
     g(x) = 1/n sum_i a[x_i] W[x_i]
 
-The thesis keeps W at its start (`training.update_table: false`) to see how much of PARAGRAM-PHRASE
+The thesis keeps W at its start (`training.freeze: tables`) to see how much of PARAGRAM-PHRASE
 is the weighting of words by their importance: most of it.
 """
 

@@ -44,9 +44,9 @@ def check_encoders(recipe: Recipe) -> None:
         _check_tokenizer(encoder)
         configs.append(build_config(encoder.model, encoder.tokenizer.vocab_size))
     kinds = {encoder.model.kind for encoder in recipe.encoders}
-    if not recipe.training.update_table and kinds <= TABLE_ALONE:
+    if recipe.training.freeze == "tables" and kinds <= TABLE_ALONE:
         raise RecipeError(
-            "training.update_table: false leaves nothing to train in an encoder that is its table: "
+            "training.freeze tables leaves nothing to train in an encoder that is its table: "
             "set model.kind to weighted, or leave it out"
         )
     if recipe.parts:
