@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 Vector = Sequence[float]
 
@@ -24,19 +24,25 @@ def margin_loss(
     negative_of_first: Sequence[Vector],
     negative_of_second: Sequence[Vector],
     margin: float,
+    compare: Callable[[Vector, Vector], float] = cosine,
 ) -> float:
-    """Thesis, 3.1.3, both directions."""
+    """Thesis, 3.1.3, both directions; by `dot`, 3.5.1."""
     total = 0.0
     for s, t, t_, s_ in zip(first, second, negative_of_first, negative_of_second, strict=True):
-        total += max(0.0, margin - cosine(s, t) + cosine(s, t_))
-        total += max(0.0, margin - cosine(s, t) + cosine(t, s_))
+        total += max(0.0, margin - compare(s, t) + compare(s, t_))
+        total += max(0.0, margin - compare(s, t) + compare(t, s_))
     return total / len(first)
 
 
 def allowed_negatives(
-    anchor: int, language: Sequence[int], group: Sequence[int], pool: str
+    anchor: int,
+    language: Sequence[int],
+    group: Sequence[int],
+    pool: str,
+    never: Sequence[int] = (),
 ) -> list[int]:
-    """Sentences `anchor` may get: in the pool, and neither the same as it nor as its partner."""
+    """Sentences `anchor` may get: in the pool, neither the same as it nor as its partner, and in
+    no group of `never`."""
     partner = anchor + 1 if anchor % 2 == 0 else anchor - 1
     found = []
     for other in range(len(group)):
@@ -44,7 +50,7 @@ def allowed_negatives(
             in_pool = other % 2 != anchor % 2
         else:
             in_pool = language[other] == language[partner]
-        if in_pool and group[other] not in (group[anchor], group[partner]):
+        if in_pool and group[other] not in (group[anchor], group[partner], *never):
             found.append(other)
     return found
 
@@ -55,11 +61,13 @@ def hardest_negative(
     language: Sequence[int],
     group: Sequence[int],
     pool: str,
+    never: Sequence[int] = (),
+    compare: Callable[[Vector, Vector], float] = cosine,
 ) -> int:
-    """MAX: the allowed sentence with the highest cosine, the earliest if equal; -1 if none."""
+    """MAX: the allowed sentence that is most similar, the earliest if equal; -1 if none."""
     best, best_cosine = -1, -math.inf
-    for other in allowed_negatives(anchor, language, group, pool):
-        similarity = cosine(embeddings[anchor], embeddings[other])
+    for other in allowed_negatives(anchor, language, group, pool, never):
+        similarity = compare(embeddings[anchor], embeddings[other])
         if similarity > best_cosine:
             best, best_cosine = other, similarity
     return best

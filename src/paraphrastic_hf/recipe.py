@@ -100,22 +100,29 @@ def _scalar(key: str, text: str) -> Any:
 
 def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
     """Put `value` at a dotted or unambiguous short `key` of a nested mapping, in place."""
-    known = key_paths(cls)
-    if key in known:
-        path = key
-    else:
-        matches = [name for name in known if name.rsplit(".", 1)[-1] == key]
-        if len(matches) != 1:
-            hint = f"it could be {' or '.join(matches)}" if matches else _nearest(key, known)
-            raise RecipeError(f"--{key} is not a key of this recipe; {hint}")
-        path = matches[0]
-    *parents, leaf = path.split(".")
+    *parents, leaf = full_key(cls, key).split(".")
     for parent in parents:
         child = mapping.get(parent)
         if not isinstance(child, dict):
             child = mapping[parent] = {}
         mapping = child
     mapping[leaf] = value
+
+
+def full_key(cls: type, key: str) -> str:
+    """The dotted name of a key that is dotted, or its last name alone where that is unambiguous.
+
+    Raises:
+        RecipeError: There is none, or several.
+    """
+    known = key_paths(cls)
+    if key in known:
+        return key
+    matches = [name for name in known if name.rsplit(".", 1)[-1] == key]
+    if len(matches) != 1:
+        hint = f"it could be {' or '.join(matches)}" if matches else _nearest(key, known)
+        raise RecipeError(f"--{key} is not a key of this recipe; {hint}")
+    return matches[0]
 
 
 def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
@@ -152,17 +159,36 @@ def build(cls: type[T], mapping: Any, where: str = "") -> T:
     for name, field in fields.items():
         place = _join(where, name)
         if name in mapping:
-            values[name] = convert(hints[name], mapping[name], place)
-            choices = field.metadata.get("choices", ())
-            if choices and values[name] not in choices:
-                raise RecipeError(
-                    f"{place} must be one of {', '.join(choices)}, got {values[name]!r}"
-                )
+            values[name] = _checked(hints[name], field, mapping[name], place)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise RecipeError(
                 f"{place} is missing: {field.metadata.get('help', 'a value is needed')}"
             )
     return cls(**values)
+
+
+def convert_key(cls: type, key: str, value: Any) -> Any:
+    """A value for the dotted `key`, of its type and one of its choices.
+
+    What depends on other keys, as most ranges, is checked when the whole is built.
+
+    Raises:
+        RecipeError: It is of another type, or none of the choices.
+    """
+    owner = cls
+    *parents, leaf = key.split(".")
+    for parent in parents:
+        owner = typing.get_type_hints(owner)[parent]
+    field = next(field for field in dataclasses.fields(owner) if field.name == leaf)
+    return _checked(typing.get_type_hints(owner)[leaf], field, value, key)
+
+
+def _checked(hint: Any, field: dataclasses.Field[Any], value: Any, where: str) -> Any:
+    converted = convert(hint, value, where)
+    choices = field.metadata.get("choices", ())
+    if choices and converted not in choices:
+        raise RecipeError(f"{where} must be one of {', '.join(choices)}, got {converted!r}")
+    return converted
 
 
 def convert(hint: Any, value: Any, where: str) -> Any:

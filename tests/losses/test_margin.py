@@ -38,6 +38,21 @@ def test_it_is_the_slow_loop(margin: float) -> None:
     assert margin_loss(*batch, margin).item() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("margin", [0.0, 1.0, 7.5])
+def test_by_dot_products_it_is_the_slow_loop(margin: float) -> None:
+    batch = random_batch(0)
+    rows = [side.tolist() for side in batch]
+    expected = oracles.margin_loss(*rows, margin, oracles.dot)
+    found = margin_loss(*batch, margin, similarity="dot").item()
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_by_dot_products_by_hand() -> None:
+    """s.t = 2, s.t' = 3, t.s' = -1 and margin 1: terms 1 - 2 + 3 = 2 and 1 - 2 - 1, which is 0."""
+    rows = [torch.tensor([row]) for row in ([1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [0.0, -1.0])]
+    assert margin_loss(*rows, 1.0, similarity="dot").item() == 2
+
+
 def test_its_gradient_is_the_finite_difference() -> None:
     """2.5 keeps every hinge open: a difference across a corner would be no gradient."""
     batch = [rows[:3].requires_grad_() for rows in random_batch(1)]
@@ -99,3 +114,9 @@ def test_embeddings_of_different_shapes_are_refused() -> None:
     rows = torch.ones(4, 3)
     with pytest.raises(ValueError, match=r"\(2, 3\), \(4, 3\)"):
         margin_loss(rows, rows, rows[:2], rows, 0.4)
+
+
+def test_an_unknown_similarity_is_refused() -> None:
+    rows = torch.ones(4, 3)
+    with pytest.raises(ValueError, match="cosine, dot, got 'angle'"):
+        margin_loss(rows, rows, rows, rows, 0.4, similarity="angle")

@@ -71,6 +71,50 @@ def test_max_is_the_slow_loop(kind: str, seed: int) -> None:
     assert select_negatives(pool, "max", kind, seeded(0)).tolist() == expected
 
 
+def with_constraints(pool: Pool, seed: int, most: int = 4) -> tuple[Pool, list[list[int]]]:
+    """The pool with up to `most` groups barred for each sentence, and those as lists."""
+    barred = torch.randint(-1, 40, (len(pool.group), most), generator=seeded(seed))
+    constrained = Pool(pool.embeddings, pool.language, pool.group, barred)
+    return constrained, [[group for group in row if group >= 0] for row in barred.tolist()]
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("kind", POOLS)
+def test_max_under_constraints_is_the_slow_loop(kind: str, similarity: str) -> None:
+    for seed in range(5):
+        pool, never = with_constraints(random_pool(seed), seed)
+        language, group = pool.language.tolist(), pool.group.tolist()
+        rows = pool.embeddings.double().tolist()
+        compare = {"cosine": oracles.cosine, "dot": oracles.dot}[similarity]
+        expected = [
+            oracles.hardest_negative(i, rows, language, group, kind, never[i], compare)
+            for i in range(60)
+        ]
+        found = select_negatives(pool, "max", kind, seeded(0), similarity=similarity)
+        assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("groups", [3, 10, 1000])
+@pytest.mark.parametrize("strategy", ["mix", "rand"])
+def test_no_random_choice_breaks_a_constraint(strategy: str, groups: int) -> None:
+    for seed in range(5):
+        pool, never = with_constraints(random_pool(seed, pairs=12, groups=groups), seed)
+        language, group = pool.language.tolist(), pool.group.tolist()
+        chosen = select_negatives(pool, strategy, "partner_language", seeded(seed)).tolist()
+        for i, choice in enumerate(chosen):
+            open_to_it = oracles.allowed_negatives(i, language, group, "partner_language", never[i])
+            assert choice in open_to_it if open_to_it else choice == -1
+
+
+def test_a_long_vector_is_the_hardest_by_dot_product_only() -> None:
+    rows = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.9, 0.1], [5.0, 5.0]])
+    pool = one_language(rows)
+    by_cosine = select_negatives(pool, "max", "partner_language", seeded(0))
+    by_dot = select_negatives(pool, "max", "partner_language", seeded(0), similarity="dot")
+    assert by_cosine[0] == 2
+    assert by_dot[0] == 3
+
+
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("groups", [3, 10, 1000])

@@ -159,6 +159,28 @@ def test_an_earlier_runs_table_is_the_start(tmp_path: Path) -> None:
         train(wider, tmp_path / "wider", progress=False)
 
 
+def test_words_start_from_what_a_model_of_pieces_makes_of_them(tmp_path: Path) -> None:
+    pieces = ["--tokenizer.kind", "sentencepiece", "--vocab_size", "250"]
+    train(small_recipe(tmp_path, *pieces), tmp_path / "pieces", progress=False)
+    start = ["--vectors", str(tmp_path / "pieces"), "--epochs", "0"]
+    train(small_recipe(tmp_path, *WORD, *start), tmp_path / "word", progress=False)
+    first, second = (SentenceEncoder.from_pretrained(tmp_path / n) for n in ("pieces", "word"))
+    words = second.tokenizer.tokens()[2:]
+    known = first.encode(words).any(1)
+    assert known.mean() > 0.9
+    np.testing.assert_array_equal(first.encode(words)[known], second.encode(words)[known])
+    wider = small_recipe(tmp_path, *WORD, *start, "--hidden_size", "30")
+    with pytest.raises(DataError, match=r"24 numbers, but the model has 30"):
+        train(wider, tmp_path / "wider", progress=False)
+
+
+def test_a_packaged_model_is_a_start_by_its_name(tmp_path: Path) -> None:
+    start = ["--vectors", "english", "--hidden_size", "512", "--epochs", "0"]
+    train(small_recipe(tmp_path, *WORD, *start), tmp_path / "word", progress=False)
+    english, word = (SentenceEncoder.from_pretrained(n) for n in ("english", tmp_path / "word"))
+    np.testing.assert_array_equal(english.encode(["cat"]), word.encode(["cat"]))
+
+
 def test_the_vector_of_unknown_words_is_the_start_of_unk(tmp_path: Path) -> None:
     (tmp_path / "vectors.txt").write_text("UUUNKKK " + " ".join(["0.25"] * 24) + "\n")
     start = ["--keep_unknown", "true", "--vectors", str(tmp_path / "vectors.txt"), "--epochs", "0"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.megabatch import (
     MiniBatch,
     interleave,
@@ -41,6 +42,14 @@ def test_a_pool_describes_its_sentences_in_their_order() -> None:
     pool = make_pool(torch.zeros(4, 2), np.array([3, 2, 0, 1]), language, group)
     assert pool.language.tolist() == [9, 7, 5, 6]
     assert pool.group.tolist() == [90, 70, 50, 60]
+
+
+def test_a_pool_knows_what_its_sentences_may_not_get() -> None:
+    """Group 0 may not get 2, group 2 neither 0 nor 1; a row is filled up with -1."""
+    never = Ragged.from_lists([[2], [], [0, 1]])
+    group = np.array([0, 1, 2, 0])
+    pool = make_pool(torch.zeros(3, 2), np.array([2, 3, 1]), np.zeros(4, np.int16), group, never)
+    assert pool.never.tolist() == [[0, 1], [2, -1], [-1, -1]]
 
 
 def test_splitting_by_hand() -> None:

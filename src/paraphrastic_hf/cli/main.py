@@ -14,6 +14,7 @@ from paraphrastic_hf.errors import ParaphrasticError
 
 COMMANDS = {
     "train": "train a sentence encoder from a recipe",
+    "tune": "search for the settings of a recipe that do best on its development set",
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "report": "evaluations of several models as one page",
     "significance": "whether one of two models is better, dataset by dataset of a suite",

@@ -8,7 +8,8 @@ The pool is a mega-batch: the sentences of both sides of its pairs. What an anch
 * `opposite_side`: sentences in the other column, whatever their language (the released code).
 
 Never itself, its partner, or a sentence that `group` says is the same: two sentences with one group
-number are never each other's negatives, nor a negative of the other's partner.
+number are never each other's negatives, nor a negative of the other's partner. Nor, where a pool
+has such a list, one that `never` names (the constraints of 3.5.1).
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ class Pool:
         embeddings: (sentences, dim), any scale.
         language: (sentences,) a number for each language.
         group: (sentences,) equal numbers for sentences that must not be each other's negatives.
+        never: (sentences, most) groups that may not be negatives of a sentence besides, filled up
+            with -1; None if there are none.
     """
 
     embeddings: Tensor
     language: Tensor
     group: Tensor
+    never: Tensor | None = None
 
 
 def select_negatives(
@@ -46,16 +50,18 @@ def select_negatives(
     generator: torch.Generator,
     *,
     rows: Tensor | None = None,
+    similarity: str = "cosine",
 ) -> Tensor:
     """A negative for each sentence of the pool.
 
     Args:
         pool: The mega-batch.
-        strategy: `max`, the sentence with the highest cosine; `rand`, any; `mix`, `max` or `rand`
-            with equal chance for each anchor.
+        strategy: `max`, the sentence with the highest similarity; `rand`, any; `mix`, `max` or
+            `rand` with equal chance for each anchor.
         allowed: `partner_language` or `opposite_side`.
         generator: Source of the random choices (CPU).
         rows: Anchors to choose for, (anchors,); all sentences if absent.
+        similarity: `cosine`, or `dot` for dot products.
 
     Returns:
         Index into the pool for each anchor, (anchors,), or -1 where nothing is allowed. Ties go to
@@ -79,12 +85,14 @@ def select_negatives(
     )
     draws = torch.rand(total, RANDOM_TRIES, generator=generator).to(device)[rows]
     chosen = torch.full((len(rows),), -1, device=device)
-    unit = torch.nn.functional.normalize(pool.embeddings.float(), dim=1)
+    vectors = pool.embeddings.float()
+    if similarity == "cosine":
+        vectors = torch.nn.functional.normalize(vectors, dim=1)
     for anchors, candidates in _classes(pool, allowed, rows):
         at_random = is_random[anchors]
         hard, drawn = anchors[~at_random], anchors[at_random]
         if len(hard):
-            chosen[hard] = _hardest(pool, unit, rows[hard], candidates)
+            chosen[hard] = _hardest(pool, vectors, rows[hard], candidates)
         if len(drawn):
             chosen[drawn] = _random(pool, rows[drawn], candidates, draws[drawn])
     return chosen
@@ -102,11 +110,11 @@ def _classes(pool: Pool, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tenso
     ]
 
 
-def _hardest(pool: Pool, unit: Tensor, anchors: Tensor, candidates: Tensor) -> Tensor:
-    columns = unit[candidates].T  # (dim, candidates)
+def _hardest(pool: Pool, vectors: Tensor, anchors: Tensor, candidates: Tensor) -> Tensor:
+    columns = vectors[candidates].T  # (dim, candidates)
     best = []
     for block in anchors.split(ROWS_AT_A_TIME):
-        similarity = unit[block] @ columns  # (block, candidates)
+        similarity = vectors[block] @ columns  # (block, candidates)
         similarity[_forbidden(pool, block, candidates)] = -torch.inf
         value, column = similarity.max(1)
         best.append(torch.where(value > -torch.inf, candidates[column], -1))
@@ -121,14 +129,19 @@ def _random(pool: Pool, anchors: Tensor, candidates: Tensor, draws: Tensor) -> T
     found, first = allowed.max(1)  # argmax of a boolean is its first True
     chosen = tries.gather(1, first[:, None])[:, 0]
     for i in torch.nonzero(~found)[:, 0].tolist():  # tiny or repetitive pools
-        open_ = candidates[~_is_forbidden(pool, anchors[i], candidates)]
+        open_ = candidates[~_is_forbidden(pool, anchors[i : i + 1], candidates)]
         chosen[i] = open_[int(draws[i, 0] * len(open_))] if len(open_) else -1
     return chosen
 
 
+def _barred(pool: Pool, anchors: Tensor) -> Tensor:
+    """Groups that each anchor may not get, (2 or more, *anchors.shape)."""
+    own = torch.stack([pool.group[anchors], pool.group[anchors ^ 1]])
+    return own if pool.never is None else torch.cat([own, pool.never[anchors].movedim(-1, 0)])
+
+
 def _is_forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor:
-    group = pool.group[candidates]
-    return (group == pool.group[anchors]) | (group == pool.group[anchors ^ 1])
+    return (pool.group[candidates] == _barred(pool, anchors)).any(0)
 
 
 def _forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor | tuple[Tensor, Tensor]:
@@ -138,10 +151,10 @@ def _forbidden(pool: Pool, anchors: Tensor, candidates: Tensor) -> Tensor | tupl
     pool, by comparing all, as a mask.
     """
     sorted_groups, order = torch.sort(pool.group[candidates])
-    wanted = pool.group[torch.stack([anchors, anchors ^ 1])].reshape(-1)
+    wanted = _barred(pool, anchors).reshape(-1)
     start = torch.searchsorted(sorted_groups, wanted)
     count = torch.searchsorted(sorted_groups, wanted, right=True) - start
-    if count.sum() > len(anchors) * len(candidates) // 8:
+    if pool.never is None and count.sum() > len(anchors) * len(candidates) // 8:
         return _is_forbidden(pool, anchors[:, None], candidates[None])
     entry = torch.repeat_interleave(count)
     within = torch.arange(len(entry), device=entry.device) - (count.cumsum(0) - count)[entry]

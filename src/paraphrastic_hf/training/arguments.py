@@ -5,6 +5,7 @@ Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from paraphrastic_hf.training.encoder_arguments import (
 )
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
-DEVELOPMENT_SETS = ("none", "sts17-en-en", "stsb-dev")
+DEVELOPMENT_SETS = ("none", "sts17-en-en", "stsb-dev", "ws353-tuning")
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,16 @@ class TrainingArguments:
     )
     exclude: str = argument(
         "duplicates",
-        help="never negatives of each other: equal sentences, or all that pairs link together",
-        choices=("duplicates", "clusters"),
+        help="never negatives of each other: equal sentences, or all that pairs link together, or "
+        "partners: equal ones and any that one is paired with; and_lemmas: or their lemmas (3.5.1)",
+        choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
-    margin: float = argument(0.4, help="of the hinge, in cosine units")
+    similarity: str = argument(
+        "cosine",
+        help="what the hinge and the choice of negatives compare by; dot products in 3.5.1",
+        choices=("cosine", "dot"),
+    )
+    margin: float = argument(0.4, help="of the hinge, in units of the similarity")
     scramble: float = argument(
         0.0, help="probability that a pair's tokens are shuffled; nothing to an average"
     )
@@ -181,7 +188,9 @@ class RunArguments:
     """Checkpoints, logs and model selection."""
 
     development: str = argument(
-        "sts17-en-en", help="set that picks the best checkpoint", choices=DEVELOPMENT_SETS
+        "sts17-en-en",
+        help="set that picks the best checkpoint; ws353-tuning is for words (3.5.3)",
+        choices=DEVELOPMENT_SETS,
     )
     evaluate_every: int = argument(
         1000, help="mini-batches between evaluations; an epoch's end evaluates too"
@@ -222,7 +231,12 @@ class Recipe:
                 (training.mega_batch >= 1, "training.mega_batch", training.mega_batch, ONE),
                 (training.epochs >= 0, "training.epochs", training.epochs, ZERO),
                 (training.anneal_steps >= 0, "training.anneal_steps", training.anneal_steps, ZERO),
-                (0 <= training.margin <= 2, "training.margin", training.margin, "from 0 to 2"),
+                (
+                    0 <= training.margin <= (2 if training.similarity == "cosine" else math.inf),
+                    "training.margin",
+                    training.margin,
+                    "from 0 to 2" if training.similarity == "cosine" else ZERO,
+                ),
                 (
                     training.learning_rate > 0,
                     "training.learning_rate",

@@ -111,6 +111,7 @@ class ContrastiveTask:
             negative_of_first,
             negative_of_second,
             self.arguments.margin,
+            similarity=self.arguments.similarity,
             has_negative_of_first=has_negative[0],
             has_negative_of_second=has_negative[1],
         )
@@ -171,10 +172,11 @@ class ContrastiveTask:
     ) -> Tensor:
         seed = np.random.SeedSequence([self.seed, step, 3]).generate_state(1, np.uint64)[0]
         generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
-        pool = make_pool(embeddings, sentences, self.corpus.language, self.corpus.group)
+        corpus, args = self.corpus, self.arguments
+        pool = make_pool(embeddings, sentences, corpus.language, corpus.group, corpus.never)
         with self.accelerator.autocast():
             return select_negatives(
-                pool, self.arguments.negatives, self.arguments.pool, generator, rows=rows
+                pool, args.negatives, args.pool, generator, rows=rows, similarity=args.similarity
             )
 
     def _gather_rows(self, values: Tensor, shares: list[np.ndarray]) -> Tensor:

@@ -3,7 +3,6 @@ resume."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -23,6 +22,7 @@ from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.lemmas import lemmatize
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.normalize import keep_apart, normalize
@@ -37,6 +37,7 @@ from paraphrastic_hf.training.arguments import (
     resolve_path,
 )
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, TokenizerArguments
+from paraphrastic_hf.training.exclusions import exclusions
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class PairCorpus:
         sentences: Ids of the 2N sentences.
         language: (2N,) number of each sentence's language.
         group: (2N,) equal for sentences that must not be each other's negatives.
+        never: Groups that may not be negatives of each group besides; None if there are none.
         source: (N,) number of each pair's source.
         names: Path of each source.
         weights: Times a pair of each source is seen an epoch.
@@ -72,6 +74,7 @@ class PairCorpus:
     sentences: Ragged
     language: np.ndarray
     group: np.ndarray
+    never: Ragged | None
     source: np.ndarray
     names: list[str]
     weights: list[float]
@@ -286,7 +289,7 @@ def build_corpus(
         DataError: If no pair is left.
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
-    parts, language, number_of = [], [], []
+    parts, language, number_of, lemmas = [], [], [], []
     total = sum(len(item.pairs) for item in sources)
     with tqdm(
         total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress
@@ -294,10 +297,14 @@ def build_corpus(
         for number, item in enumerate(sources):
             sides = [languages.index(name) for name in item.source.languages or ()]
             for pairs in _chunks(item.pairs):
-                ids = tokenizer.encode_batch([side for pair in pairs for side in pair])
+                sides_of_pairs = [side for pair in pairs for side in pair]
+                ids = tokenizer.encode_batch(sides_of_pairs)
                 lengths = np.diff(ids.offsets).reshape(-1, 2)
                 known = np.flatnonzero(lengths.min(1) > 0)
-                parts.append(ids if len(known) == len(pairs) else _select_pairs(ids, known))
+                parts.append(_select_pairs(ids, known))
+                if exclude == "partners_and_lemmas":
+                    of_sides = tokenizer.encode_batch(lemmatize(sides_of_pairs))
+                    lemmas.append(_select_pairs(of_sides, known))
                 language.append(np.tile(np.asarray(sides, np.int16), len(known)))
                 number_of.append(np.full(len(known), number, np.int16))
                 bar.update(len(pairs))
@@ -307,13 +314,16 @@ def build_corpus(
         logger.warning("%s pairs left out: a side has no token in the vocabulary", f"{lost:,}")
     if not len(sentences):
         raise DataError("the training set is empty: no pair has a known token on both sides")
+    group, never = exclusions(sentences, exclude, Ragged.concatenate(lemmas) if lemmas else None)
     arrays = {
         "ids": sentences.ids,
         "offsets": sentences.offsets,
         "language": np.concatenate(language),
-        "group": _groups(sentences, exclude),
+        "group": group,
         "source": np.concatenate(number_of),
     }
+    if never is not None:
+        arrays |= {"never": never.ids, "never_offsets": never.offsets}
     meta = {
         "names": [item.source.name for item in sources],
         "weights": [item.source.weight for item in sources],
@@ -337,11 +347,14 @@ def load_corpus(directory: Path) -> PairCorpus:
     """Map a corpus that `build_corpus` wrote."""
     arrays = {name: np.load(directory / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
     meta = json.loads((directory / "meta.json").read_text(encoding="utf-8"))
-    sentences = Ragged(arrays["ids"], arrays["offsets"])
+    sentences, never = Ragged(arrays["ids"], arrays["offsets"]), None
+    if (directory / "never.npy").exists():
+        never = Ragged(np.load(directory / "never.npy"), np.load(directory / "never_offsets.npy"))
     return PairCorpus(
         sentences,
         np.asarray(arrays["language"]),
         np.asarray(arrays["group"]),
+        never,
         np.asarray(arrays["source"]),
         meta["names"],
         meta["weights"],
@@ -358,28 +371,8 @@ def _chunks(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
 
 
 def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:
+    if 2 * len(pairs) == len(ids):
+        return ids
     return Ragged.from_lists(
         [ids[row].tolist() for pair in pairs for row in (2 * pair, 2 * pair + 1)]
     )
-
-
-def _groups(sentences: Ragged, exclude: str) -> np.ndarray:
-    """A number for each sentence: equal ids, or, for `clusters`, linked through the data's
-    pairs."""
-    digests = (
-        hashlib.blake2b(sentences[row].tobytes(), digest_size=8).digest()
-        for row in range(len(sentences))
-    )
-    keys = np.fromiter(
-        (int.from_bytes(d, "little", signed=True) for d in digests), np.int64, len(sentences)
-    )
-    if exclude == "duplicates":
-        return keys
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    unique, node = np.unique(keys, return_inverse=True)
-    links = coo_matrix(
-        (np.ones(len(node) // 2, np.int8), (node[::2], node[1::2])), (len(unique),) * 2
-    )
-    return np.asarray(connected_components(links, directed=False)[1][node], np.int64)

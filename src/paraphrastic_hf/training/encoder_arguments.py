@@ -124,8 +124,8 @@ class ModelArguments:
     initializer_std: float = argument(1.0, help="standard deviation of the initial table")
     vectors: str | None = argument(
         None,
-        help="word vectors (GloVe text format), or an earlier run's directory, to start the rows "
-        "of known entries from",
+        help="word vectors (GloVe text format), an earlier run's directory or a packaged model, to "
+        "start the rows of known entries from; words may start from a model of pieces",
     )
     activation: str | None = argument(
         None, help="projection: linear, or tanh or relu for a DAN; RNN, charagram, char_cnn: theirs"

@@ -12,6 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,7 +55,7 @@ class Progress:
         step: Mini-batches since training began.
         pairs: Pairs since training began.
         seconds: Training time, evaluation left out.
-        best_score: Highest development score, Pearson r x 100; None before the first.
+        best_score: Highest development score (`training/development.py`); None before the first.
         best_step: Its step.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
@@ -138,14 +139,15 @@ class TrainingLoop:
         at, epochs = self.progress, self.training.epochs
         size = task.pairs_in_epoch()
         total_steps = epochs * math.ceil(size / self.training.batch_size)
-        log = _Log(self.directory / "logs", at.step, is_main=self.accelerator.is_main_process)
-        with tqdm(
+        is_main = self.accelerator.is_main_process
+        bar = tqdm(
             total=epochs * size,
             initial=at.pairs,
             unit=" pairs",
             unit_scale=True,
-            disable=not (self.show_progress and self.accelerator.is_main_process),
-        ) as bar:
+            disable=not (self.show_progress and is_main),
+        )
+        with bar, closing(_Log(self.directory / "logs", at.step, is_main=is_main)) as log:
             while at.epoch < epochs:
                 started, pairs_before = time.perf_counter(), at.position
                 for batch in task.mega_batch(at.epoch, at.position, at.step):
@@ -172,10 +174,9 @@ class TrainingLoop:
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
                 self._between_mega_batches(log, is_epoch_end, is_last=at.epoch >= epochs)
-        self._settle()
-        if log.has_unwritten_losses:
-            log.write(at.step, epoch=epochs, seconds=at.seconds)
-        log.close()
+            self._settle()
+            if log.has_unwritten_losses:
+                log.write(at.step, epoch=epochs, seconds=at.seconds)
         if at.best_step is not None:
             load_weights(self.model, self.best_weights)
         self.model.eval()

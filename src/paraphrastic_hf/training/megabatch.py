@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from paraphrastic_hf.losses.negatives import Pool
+from paraphrastic_hf.text.ragged import Ragged
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,23 @@ def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
 
 
 def make_pool(
-    embeddings: torch.Tensor, sentences: np.ndarray, language: np.ndarray, group: np.ndarray
+    embeddings: torch.Tensor,
+    sentences: np.ndarray,
+    language: np.ndarray,
+    group: np.ndarray,
+    never: Ragged | None = None,
 ) -> Pool:
     """The pool of a mega-batch whose sentences are interleaved: first, second, first, ..."""
     device = embeddings.device
+    barred = None
+    if never is not None:
+        groups, mask = never.padded(group[sentences])
+        barred = torch.from_numpy(np.where(mask, groups, -1)).to(device)
     return Pool(
         embeddings,
         torch.from_numpy(language[sentences].astype(np.int64)).to(device),
         torch.from_numpy(group[sentences]).to(device),
+        barred,
     )
 
 

@@ -8,10 +8,9 @@ there are `work/`, the tokenizer and the tokenized pairs, and `checkpoints/`; bo
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,22 +22,15 @@ from accelerate.utils import InitProcessGroupKwargs
 from safetensors import SafetensorError
 
 import paraphrastic_hf
-from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.directory import save_directory
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
-from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.arguments import (
-    DATA_ROOT_VARIABLE,
-    Recipe,
-    resolve_path,
-)
-from paraphrastic_hf.training.build import build_model, check_encoders
+from paraphrastic_hf.training.arguments import Recipe, resolve_path
+from paraphrastic_hf.training.build import build_model, check_encoders, resolve_vectors
 from paraphrastic_hf.training.contrastive import ContrastiveTask
 from paraphrastic_hf.training.corpus import (
     PairCorpus,
@@ -48,6 +40,7 @@ from paraphrastic_hf.training.corpus import (
     read_sources,
     train_tokenizers,
 )
+from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.finish import finish
 from paraphrastic_hf.training.loop import Progress, TrainingLoop
 
@@ -69,6 +62,7 @@ def train(
     datasets: Iterable[Any] = (),
     overwrite: bool = False,
     progress: bool = True,
+    work: str | Path | None = None,
 ) -> Progress:
     """Train a sentence encoder and leave it, finished, in `output`.
 
@@ -84,6 +78,8 @@ def train(
             recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
         overwrite: Start afresh where `output` holds another run.
         progress: Show progress bars.
+        work: Where the tokenizer and the tokenized pairs go, and stay, for runs that share them;
+            within `output`, and gone at the end, if absent.
 
     Returns:
         Steps, pairs, seconds and the best development score.
@@ -94,6 +90,7 @@ def train(
         CheckpointError: All checkpoints are damaged, or one could not be written.
     """
     output = Path(output)
+    work = output / "work" if work is None else Path(work)
     check_encoders(recipe)
     AcceleratorState._reset_state()  # a second run in this process may want another precision
     accelerator = Accelerator(
@@ -106,9 +103,11 @@ def train(
     is_main = accelerator.is_main_process
     development = read_development(recipe.run.development, data_root)
     named = [path for source in recipe.data.sources for path in (source.path, source.second)]
-    vectors = [encoder.model.vectors for encoder in recipe.encoders]
-    for path in filter(None, [*named, *vectors]):
+    for path in filter(None, named):
         resolve_path(path, data_root)  # a wrong one is found before --overwrite removes anything
+    for encoder in recipe.encoders:
+        if encoder.model.vectors is not None:
+            resolve_vectors(encoder.model.vectors, data_root)
     for source in recipe.data.sources:
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
@@ -119,12 +118,9 @@ def train(
         logger.info("%s is finished; nothing to do", output)
         return Progress(**_read_finished(output))
     if is_main:
-        _prepare(recipe, output, data_root, datasets, progress)
+        _prepare(recipe, work, data_root, datasets, progress)
     accelerator.wait_for_everyone()
-    tokenizer, corpus = (
-        load_tokenizer(output / "work" / "tokenizer"),
-        load_corpus(output / "work" / "corpus"),
-    )
+    tokenizer, corpus = load_tokenizer(work / "tokenizer"), load_corpus(work / "corpus")
 
     if recipe.training.epochs and not corpus.pairs_in_epoch():
         raise DataError("an epoch is empty: every source has weight 0")
@@ -151,36 +147,6 @@ def train(
         _finish(output, model, tokenizer, recipe, corpus, result, accelerator.num_processes)
     accelerator.wait_for_everyone()
     return result
-
-
-def read_development(name: str, data_root: str | Path | None) -> ScoredPairs | None:
-    """A development set by its recipe name, from `eval/` in the data root.
-
-    Raises:
-        DataError: Its files are not there.
-        RecipeError: There is no data root to look in.
-    """
-    if name == "none":
-        return None
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
-    if root is None:
-        raise RecipeError(
-            f"the development set {name} is read from DATA_ROOT/eval: give --data-root or "
-            f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
-        )
-    folder = Path(root) / "eval"
-    return read_stsb(folder, "dev") if name == "stsb-dev" else read_sts17(folder, ["en-en"])[0]
-
-
-def development_scorer(
-    tokenizer: TextTokenizer, pairs: ScoredPairs | None
-) -> Callable[[SentenceEncoderModel], float] | None:
-    """A function from a model to its Pearson r x 100 on `pairs`."""
-    if pairs is None:
-        return None
-    return lambda model: (
-        score_suite(SentenceEncoder(model, tokenizer).encode, [pairs]).datasets[0].pearson
-    )
 
 
 def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
@@ -219,13 +185,12 @@ def _remove_run(output: Path) -> None:
 
 def _prepare(
     recipe: Recipe,
-    output: Path,
+    work: Path,
     data_root: str | Path | None,
     datasets: Iterable[Any],
     progress: bool,
 ) -> None:
-    """Tokenizer and tokenized pairs in `output/work`, unless a run before has left them there."""
-    work = output / "work"
+    """Tokenizer and tokenized pairs in `work`, unless a run before has left them there."""
     if (work / "corpus" / "meta.json").exists():
         return
     sources = read_sources(recipe, data_root, datasets, progress=progress)
@@ -274,7 +239,7 @@ def _finish(
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         },
     )
-    shutil.rmtree(output / "work")
+    shutil.rmtree(output / "work", ignore_errors=True)
     shutil.rmtree(output / "checkpoints", ignore_errors=True)
 
 

@@ -1,0 +1,94 @@
+"""`paraphrastic tune RECIPE --grid KEY=A,B --output DIR [--key value]`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+EXAMPLES = """examples:
+  paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data-root DATA \\
+      --grid margin=0.4,0.6,0.8 --grid lambda_w=1e-5,1e-6,1e-7 --output tuned
+  paraphrastic tune own.yaml --grid batch_size=64,128,256 --grid negatives=max,mix \\
+      --sources mine.tsv --epochs 2 --development stsb-dev --output tuned
+  paraphrastic tune own.yaml --grid margin=0.3,0.4,0.5 --grid learning_rate=1e-4,1e-3,1e-2 \\
+      --grid embedding_dropout=0,0.1,0.3 --sampler tpe --trials 12 --output tuned
+  paraphrastic train tuned/best.yaml --data-root DATA --epochs 10 --output runs/best
+
+Every trial trains the recipe with other values of the keys in --grid, and counts by its best score
+on the recipe's development set (run.development). A key goes by its full name (training.margin) or,
+where that is unambiguous, its last; `paraphrastic train --help` lists them. Values are YAML, so one
+may be a list: --grid orders=[2,3],[2,3,4]. Any other key of the recipe can be set for all trials
+with --key value. A wrong key or value is refused before the first run; settings that do not go
+together, or whose loss runs away, are recorded as failed, and the search goes on.
+
+What is in the output folder:
+  best.yaml    the recipe with the best settings, for `paraphrastic train`
+  best         the model that they trained
+  trials.md    all trials, best first (trials.tsv, trials.json: the same for programs)
+  trials.png   every trial over each key's values
+
+Stop it whenever you like: the same command goes on, and the trial that was running resumes from its
+checkpoint. A larger grid, or more trials, may be given then; what has been tried is not run again.
+Scores are of one seed, and the best of many is a little lucky: compare it on other data than it was
+chosen by.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("recipe", help="YAML recipe")
+    parser.add_argument(
+        "--grid",
+        action="append",
+        required=True,
+        metavar="KEY=A,B,...",
+        help="values to try for a key of the recipe; give it once for each key",
+    )
+    parser.add_argument(
+        "--output", required=True, help="folder of the search; run again to go on with it"
+    )
+    parser.add_argument(
+        "--sampler",
+        choices=("grid", "random", "tpe"),
+        default="grid",
+        help="grid: all settings, in order; random: in an order drawn by the recipe's seed; tpe: "
+        "where good ones were found (needs optuna: pip install 'paraphrastic-hf[tune]')",
+    )
+    parser.add_argument(
+        "--trials", type=int, metavar="N", help="stop after this many settings; all if absent"
+    )
+    parser.add_argument(
+        "--data-root", help="folder that paths in the recipe start from (or PARAPHRASTIC_DATA)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.epilog = EXAMPLES.replace("%", "%%")
+    parser.set_defaults(run=run, takes_overrides=True)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Search, then show the trials and where the best recipe is."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("accelerate").setLevel(logging.WARNING)
+    from pathlib import Path
+
+    from paraphrastic_hf.recipe import load_recipe
+    from paraphrastic_hf.training.arguments import Recipe
+    from paraphrastic_hf.training.search_space import parse_grid
+    from paraphrastic_hf.training.tune import tune
+    from paraphrastic_hf.training.tune_report import table, write_search
+
+    recipe = load_recipe(Recipe, arguments.recipe, arguments.overrides)
+    trials = tune(
+        recipe,
+        parse_grid(Recipe, arguments.grid),
+        arguments.output,
+        sampler=arguments.sampler,
+        trials=arguments.trials,
+        data_root=arguments.data_root,
+        progress=not arguments.quiet,
+    )
+    write_search(trials, recipe.run.development, arguments.output)
+    print("\n".join(table(trials, recipe.run.development)))
+    print(
+        f"\n{Path(arguments.output) / 'best.yaml'}: the recipe with the settings of the first line"
+    )

@@ -1,0 +1,64 @@
+"""Which sentences of a corpus may not be each other's negatives, whatever their similarity."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from paraphrastic_hf.text.ragged import Ragged
+
+
+def exclusions(
+    sentences: Ragged, exclude: str, lemmas: Ragged | None = None
+) -> tuple[np.ndarray, Ragged | None]:
+    """Groups of sentences that are never each other's negatives, and groups barred besides.
+
+    * `duplicates`: a group is the sentences of equal ids.
+    * `clusters`: a group is all that pairs link together, over any number of pairs.
+    * `partners`: as `duplicates`; barred are the groups that a sentence is paired with anywhere in
+      the corpus, and those of the lemmas of these, if given (thesis, 3.5.1).
+
+    Args:
+        sentences: Ids of the sentences; pair i is 2i and 2i + 1.
+        exclude: A choice of `training.exclude`.
+        lemmas: For `partners_and_lemmas`, the ids of the lemma of each sentence.
+
+    Returns:
+        `(group, never)`: a number for each sentence, (2N,) int64, and, for partners, a row a group
+        of the groups it may not get.
+    """
+    keys = _keys(sentences)
+    if exclude == "duplicates":
+        return keys, None
+    unique, node = np.unique(keys, return_inverse=True)
+    if exclude == "clusters":
+        links = _links(node[::2], node[1::2], len(unique))
+        return np.asarray(connected_components(links, directed=False)[1][node], np.int64), None
+    partner = node.reshape(-1, 2)[:, ::-1].reshape(-1)
+    anchors, barred = [node], [partner]
+    if lemmas is not None:
+        key = _keys(lemmas).reshape(-1, 2)[:, ::-1].reshape(-1)  # of the partner's lemma
+        place = np.searchsorted(unique, key).clip(max=len(unique) - 1)
+        is_in_corpus = unique[place] == key
+        anchors, barred = [*anchors, node[is_in_corpus]], [*barred, place[is_in_corpus]]
+    links = _links(np.concatenate(anchors), np.concatenate(barred), len(unique))
+    return node.astype(np.int64), Ragged(links.indices, links.indptr.astype(np.int64))
+
+
+def _links(first: np.ndarray, second: np.ndarray, count: int) -> csr_matrix:
+    """A row a group, with each group that it is linked to once."""
+    return coo_matrix((np.ones(len(first), bool), (first, second)), (count, count)).tocsr()
+
+
+def _keys(sentences: Ragged) -> np.ndarray:
+    """A number for each sentence, equal for equal ids, (sentences,) int64."""
+    digests = (
+        hashlib.blake2b(sentences[row].tobytes(), digest_size=8).digest()
+        for row in range(len(sentences))
+    )
+    return np.fromiter(
+        (int.from_bytes(d, "little", signed=True) for d in digests), np.int64, len(sentences)
+    )

@@ -1,0 +1,37 @@
+"""`paraphrastic tune` as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from tests.evaluation.sts_files import write_sts
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    write_sts(tmp_path / "data" / "eval")
+    output, data = str(tmp_path / "out"), str(tmp_path / "data")
+    command = ["tune", "recipes/demo/demo.yaml", "--data-root", data, "--quiet", "--epochs", "1"]
+    command += ["--grid", "margin=0.3,0.5", "--development", "stsb-dev", "--output", output]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "| stsb-dev | training.margin | step | seconds |" in shown
+    assert shown.splitlines()[-1].startswith(str(tmp_path / "out" / "best.yaml"))
+    for name in ("trials.md", "trials.tsv", "trials.png", "trials.json"):
+        assert (tmp_path / "out" / name).is_file()
+    best = str(tmp_path / "out" / "best.yaml")
+    again = ["train", best, "--data-root", data, "--quiet", "--output", str(tmp_path / "again")]
+    assert main(again) == 0
+
+
+def test_a_wrong_key_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["tune", str(ROOT / "recipes/demo/demo.yaml"), "--grid", "margn=0.3,0.5"]
+    assert main([*command, "--output", str(tmp_path / "out")]) == 2
+    assert "did you mean 'training.margin'" in capsys.readouterr().err

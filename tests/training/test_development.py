@@ -1,0 +1,56 @@
+"""The score that picks a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.development import development_scorer, read_development
+from tests.evaluation.sts_files import write_lines
+
+# In the plane, in degrees from `cat`; the second set orders its three pairs the other way round.
+DEGREES = {"cat": 0, "feline": 10, "dog": 40, "stone": 80}
+SIMILAR = ["cat\tfeline\t9", "cat\tdog\t5", "cat\tstone\t1"]
+RELATED = ["cat\tfeline\t1", "cat\tdog\t5", "cat\tstone\t9"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data root with the two parts of WordSim-353."""
+    folder = tmp_path / "eval" / "wordsim" / "mfaruqui_eval-word-vectors"
+    write_lines(folder / "EN-WS-353-SIM.txt", SIMILAR)
+    write_lines(folder / "EN-WS-353-REL.txt", RELATED)
+    return tmp_path
+
+
+def model() -> tuple[AveragingModel, WordTokenizer]:
+    encoder = AveragingModel(AveragingConfig(vocab_size=6, hidden_size=2)).eval()
+    angle = torch.deg2rad(torch.tensor(list(DEGREES.values()), dtype=torch.float32))
+    with torch.no_grad():
+        encoder.embedding.weight[2:] = torch.stack([angle.cos(), angle.sin()], 1)
+    return encoder, WordTokenizer(list(DEGREES))
+
+
+def test_similar_words_count_twice_and_related_ones_against(root: Path) -> None:
+    """rho is 1 on the first and -1 on the second: 2 x 100 + 100."""
+    encoder, tokenizer = model()
+    score = development_scorer(tokenizer, read_development("ws353-tuning", root))
+    assert score is not None
+    assert score(encoder) == pytest.approx(300)
+
+
+def test_no_development_set_is_no_score() -> None:
+    assert development_scorer(model()[1], read_development("none", None)) is None
+
+
+def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match="there is no folder"):
+        read_development("ws353-tuning", tmp_path)
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    with pytest.raises(RecipeError, match="--data-root"):
+        read_development("ws353-tuning", None)
