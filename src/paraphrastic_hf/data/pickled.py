@@ -124,6 +124,10 @@ def _make_bytes(text: Any, encoding: Any) -> bytes:
     return text.encode("latin-1")
 
 
+def _no_bytes() -> bytes:
+    return b""
+
+
 RECONSTRUCTORS = ("copy_reg._reconstructor", "copyreg._reconstructor")
 CALLS: Calls = {
     "collections.OrderedDict": make_mapping,
@@ -134,6 +138,8 @@ CALLS: Calls = {
     **dict.fromkeys(
         ("__builtin__.set", "builtins.set", "__builtin__.frozenset", "builtins.frozenset"), make_set
     ),
+    "__builtin__.bytes": _no_bytes,
+    "builtins.bytes": _no_bytes,
     "_codecs.encode": _make_bytes,
     "numpy.ndarray": only_a_name,
     "numpy.dtype": NumberType,

@@ -32,9 +32,12 @@ from paraphrastic_hf.data.pickled import (
 )
 from paraphrastic_hf.errors import DataError
 
-LITERALS = """INT BININT BININT1 BININT2 LONG LONG1 LONG4 STRING BINSTRING SHORT_BINSTRING BINBYTES
-    SHORT_BINBYTES BINBYTES8 BYTEARRAY8 UNICODE SHORT_BINUNICODE BINUNICODE BINUNICODE8 FLOAT
-    BINFLOAT""".split()
+LITERALS = {
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+    *("STRING", "BINSTRING", "SHORT_BINSTRING"),
+    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+    *("UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+}
 SAME = {"BINPUT": "put", "LONG_BINPUT": "put", "BINGET": "get", "LONG_BINGET": "get"}
 NEW: dict[str, Callable[[], Any]] = {
     "NONE": lambda: None,
@@ -291,5 +294,5 @@ def _read_quoted(file: BinaryIO) -> str:
     line = file.readline()
     if not line.endswith(b"\n") or line[:1] not in (b"'", b'"') or line[:1] != line[-2:-1]:
         raise ValueError("text without its quotes")
-    unescaped: bytes = codecs.escape_decode(line[1:-2])[0]  # type: ignore[attr-defined]
-    return unescaped.decode("latin-1")
+    unescaped: Any = codecs.escape_decode(line[1:-2])[0]  # type: ignore[attr-defined]
+    return str(unescaped.decode("latin-1"))

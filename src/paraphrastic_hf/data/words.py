@@ -9,7 +9,6 @@ and only the words asked for are kept or turned into numbers.
 from __future__ import annotations
 
 import logging
-import math
 import re
 import zipfile
 from collections.abc import Container, Iterator
@@ -26,8 +25,9 @@ from paraphrastic_hf.errors import DataError
 logger = logging.getLogger(__name__)
 
 HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
-PROBLEMS = ("refuse", "skip", "last")
+BAD_ROWS = ("refuse", "skip", "last")
 BLOCK = 65536  # rows
+WAY_OUT = "correct it, or give bad_rows skip or last (in a recipe, model.bad_vectors)"
 
 
 class _BadRow(Exception):
@@ -39,7 +39,7 @@ def read_vectors(
     *,
     wanted: Container[str] | None = None,
     dimension: int | None = None,
-    problems: str = "refuse",
+    bad_rows: str = "refuse",
     progress: bool = False,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """The vectors of a file, each (dimension,) float32, in file order.
@@ -49,7 +49,7 @@ def read_vectors(
             several.
         wanted: Words to give back; all if None. The numbers of others are not looked at.
         dimension: Numbers a vector must have; if None, as many as the first line has.
-        problems: `refuse` stops at the first bad row or word that comes twice; `skip` passes over
+        bad_rows: `refuse` stops at the first bad row or word that comes twice; `skip` passes over
             bad rows and keeps the first of two vectors; `last` passes over bad rows and gives both
             vectors, so that the last one given counts. A row is bad if it has more or fewer
             numbers, one that is none or not finite, or a word that is not UTF-8.
@@ -63,8 +63,8 @@ def read_vectors(
         >>> for word, vector in read_vectors("glove.txt"):  # doctest: +SKIP
         ...     print(word, vector[:3])
     """
-    if problems not in PROBLEMS:
-        raise ValueError(f"problems must be one of {', '.join(PROBLEMS)}, got {problems!r}")
+    if bad_rows not in BAD_ROWS:
+        raise ValueError(f"bad_rows must be one of {', '.join(BAD_ROWS)}, got {bad_rows!r}")
     path = Path(path)
     seen: set[str] = set()
     rows = skipped = 0
@@ -83,10 +83,10 @@ def read_vectors(
             if wanted is not None and word not in wanted:
                 continue
             vector = _vector(numbers)
-            if word in seen and problems != "last":
+            if word in seen and bad_rows != "last":
                 raise _BadRow(f"has {word!r} a second time")
         except _BadRow as problem:
-            if problems == "refuse":
+            if bad_rows == "refuse":
                 raise DataError(f"{path}:{number} {problem}; {WAY_OUT}") from None
             if not skipped:
                 logger.warning("skipped: %s:%d %s", path, number, problem)
@@ -98,18 +98,15 @@ def read_vectors(
         logger.warning("skipped %s of %s rows of %s", f"{skipped:,}", f"{rows:,}", path)
     if not rows:
         raise DataError(f"{path} is empty; expected a word and its numbers on each line")
-    if expected is not None and rows < expected and problems == "refuse":
+    if expected is not None and rows < expected and bad_rows == "refuse":
         raise DataError(
             f"{path} has {rows:,} rows, but its first line says {expected:,}; it was cut short: "
-            "get it again, or skip problems"
+            "get it again, or give bad_rows skip"
         )
 
 
-WAY_OUT = "correct the file, or skip problems (--problems skip; in a recipe, model.problems: skip)"
-
-
 def load_vectors(
-    path: str | Path, *, problems: str = "refuse", progress: bool = False
+    path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
 ) -> tuple[list[str], np.ndarray]:
     """All words of a file, each once, and their table, (words, dimension) float32.
 
@@ -118,7 +115,7 @@ def load_vectors(
     """
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
-    for word, vector in read_vectors(path, problems=problems, progress=progress):
+    for word, vector in read_vectors(path, bad_rows=bad_rows, progress=progress):
         row = row_of.setdefault(word, len(row_of))
         if row == BLOCK * len(blocks):
             blocks.append(np.empty((BLOCK, len(vector)), np.float32))
@@ -146,6 +143,8 @@ def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
             f"has {found} numbers for {raw.split(None, 1)[0].decode('utf-8', 'replace')!r}, but "
             f"{dimension} were expected (in a recipe, model.hidden_size or model.embedding_size)"
         )
+    if not word:
+        raise _BadRow("has no word")
     try:
         return word.decode("utf-8"), numbers
     except UnicodeDecodeError as error:
@@ -175,9 +174,10 @@ def _count_numbers(raw: bytes) -> int:
 
 def _is_number(field: bytes) -> bool:
     try:
-        return not math.isnan(float(field)) or field.lower().lstrip(b"+-") == b"nan"
+        float(field)
     except ValueError:
         return False
+    return True
 
 
 def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
@@ -185,9 +185,7 @@ def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
     number = 0
     with (
         closing(_open(path)) as file,
-        tqdm(
-            desc=f"reading {path.name}", unit="B", unit_scale=True, disable=not progress
-        ) as bar,
+        tqdm(desc=f"reading {path.name}", unit="B", unit_scale=True, disable=not progress) as bar,
     ):
         while True:
             try:
