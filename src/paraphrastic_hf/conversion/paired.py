@@ -168,6 +168,10 @@ def _tokenizer(
         lowercase=lowercase,
         keep_unknown=keep_unknown,
     )
+    differences.append(
+        "A word's bare space mark is left out with the unknown character after it; the release "
+        "keeps the mark."
+    )
     if pieces.missing:
         differences.append(
             f"{len(pieces.missing):,} pieces have no row ({_some(pieces.missing)}): the release "
