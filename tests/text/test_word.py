@@ -9,6 +9,7 @@ from hypothesis import example, given
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart, normalize, valid_unicode
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 from tests.texts import BROKEN, SENTENCES, any_text, valid_text
@@ -154,3 +155,14 @@ def test_a_bad_file_is_a_model_error(content: str | None, tmp_path: Path) -> Non
         (tmp_path / "tokenizer.json").write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=r"tokenizer\.json"):
         WordTokenizer.load(tmp_path, lowercase=True, keep_unknown=False)
+
+
+def test_tokenized_text_is_cut_at_spaces_alone(tmp_path: Path) -> None:
+    tokenizer = WordTokenizer(["does", "n't", "u.s.", "run"], keep_unknown=True, spaced=True)
+    expected = {"Does  n't RUN": [2, 3, 5], "the U.S. run.": [1, 4, 1], "": []}
+    tokenizer.save(tmp_path)
+    stock = AutoTokenizer.from_pretrained(tmp_path)
+    again = load_tokenizer(tmp_path)
+    assert isinstance(again, WordTokenizer)
+    for text, numbers in expected.items():
+        assert ids(tokenizer, text) == ids(again, text) == stock(text)["input_ids"] == numbers

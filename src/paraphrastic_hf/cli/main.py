@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "two systems side by side, SIM against BLEU, with plots",
     "install-metric": 'make evaluate.load("simile") work offline',
     "card": "write the model card of a trained model",
+    "convert": "make a model of released vectors or checkpoints",
     "data": "list, read, export and describe the corpora of the papers",
     "neighbours": "the lines of a corpus nearest to a query",
     "mine": "find the sentences of two files that translate each other",

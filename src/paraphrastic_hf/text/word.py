@@ -1,6 +1,7 @@
 """Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
-Text is normalised and cut into words, apostrophe suffixes (`don 't`) and single punctuation marks.
+Text is normalised and cut into words, apostrophe suffixes (`don 't`) and single punctuation marks,
+or only at spaces if it is tokenized already (`spaced`), as the papers' text was.
 The whole of it is a `tokenizer.json`: words are looked up as merge-free BPE entries, because that
 is the stock model which drops what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if
 `keep_unknown`, as in PARAGRAM), then words by frequency.
@@ -29,13 +30,19 @@ class WordTokenizer:
         words: Words by id, from id 2 on, most frequent first.
         lowercase: Lower-case before splitting.
         keep_unknown: Give unknown words id 1 instead of dropping them.
+        spaced: A word is whatever stands between spaces: the text comes tokenized.
     """
 
     file = "tokenizer.json"
     keeps_to_words = True
 
     def __init__(
-        self, words: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False
+        self,
+        words: Sequence[str],
+        *,
+        lowercase: bool = True,
+        keep_unknown: bool = False,
+        spaced: bool = False,
     ) -> None:
         # Entries carry the space mark, which no single character does: an unknown word falls apart
         # into characters that are unknown too, and leaves nothing.
@@ -47,8 +54,12 @@ class WordTokenizer:
         )
         self._fast.normalizer = build_normalizer(lowercase)
         self._fast.pre_tokenizer = pre_tokenizers.Sequence(
-            [word_splitter(), pre_tokenizers.Metaspace(SPACE_MARK, "always", False)]
+            [
+                pre_tokenizers.WhitespaceSplit() if spaced else word_splitter(),
+                pre_tokenizers.Metaspace(SPACE_MARK, "always", False),
+            ]
         )
+        self.spaced = spaced
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
         self.vocab_size = len(vocab)
@@ -88,7 +99,9 @@ class WordTokenizer:
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown)
 
     @classmethod
-    def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> WordTokenizer:
+    def load(
+        cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool, spaced: bool = False
+    ) -> WordTokenizer:
         """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
@@ -96,7 +109,8 @@ class WordTokenizer:
         except Exception as error:  # tokenizers raises bare Exception
             raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
         words = sorted(vocab, key=vocab.__getitem__)[len(SPECIAL_TOKENS) :]
-        return cls([word[1:] for word in words], lowercase=lowercase, keep_unknown=keep_unknown)
+        words = [word[1:] for word in words]
+        return cls(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text; unknown words leave none unless `keep_unknown`."""
@@ -118,10 +132,10 @@ class WordTokenizer:
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         write_tokenizer(directory, self._fast)
-        write_json(
-            directory / "paraphrastic_tokenizer.json",
-            {"kind": "word", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown},
-        )
+        settings = {"kind": "word", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown}
+        if self.spaced:
+            settings["spaced"] = True
+        write_json(directory / "paraphrastic_tokenizer.json", settings)
 
 
 def word_splitter() -> pre_tokenizers.PreTokenizer:

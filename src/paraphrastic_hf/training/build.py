@@ -83,7 +83,7 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> TableConfig:
     given = {
         name: value
         for name, value in dataclasses.asdict(arguments).items()
-        if value is not None and name not in ("kind", "vectors")
+        if value is not None and name not in ("kind", "vectors", "bad_vectors")
     }
     for name in given:
         if not _has(config_class, name):
@@ -133,7 +133,8 @@ def _build(
 ) -> TableModel:
     model = FAMILIES[arguments.kind](build_config(arguments, tokenizer.vocab_size))
     if arguments.vectors is not None:
-        start_from_vectors(model, tokenizer, resolve_vectors(arguments.vectors, data_root))
+        path = resolve_vectors(arguments.vectors, data_root)
+        start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)
     return model
 
 
@@ -147,12 +148,14 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
         return packaged_model(name)
 
 
-def start_from_vectors(model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path) -> None:
+def start_from_vectors(
+    model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
+) -> None:
     """Start the rows of known entries from given vectors (thesis 3.1.2); others stay random.
 
     Entries are looked up in a text file or in the table of an earlier run. A word table that
     starts from a model with other entries, as SP has, starts from that model's vectors of the
-    words, each as a text.
+    words, each as a text. `bad_rows` is that of `read_vectors`.
 
     Raises:
         DataError: The file is damaged, of another dimension, or knows no entry.
@@ -161,26 +164,26 @@ def start_from_vectors(model: SentenceEncoderModel, tokenizer: TextTokenizer, pa
     table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}
     row_of.setdefault(UNKNOWN_WORD, 1)
-    found = 0
+    found = set()
     with torch.no_grad():
         if path.is_dir() and _knows_words(tokenizer) and not _knows_words(path):
             vectors = _vectors_of_words(path, tokens[2:], table.shape[1])
         else:
-            vectors = _vectors_at(path, row_of, table.shape[1])
+            vectors = _vectors_at(path, row_of, table.shape[1], bad_rows)
         for word, vector in vectors:
             table[row_of[word]] = torch.from_numpy(vector)
-            found += 1
+            found.add(word)
     if not found:
         raise DataError(f"{path} has a vector for none of the {len(tokens):,} vocabulary entries")
-    logger.info("%s of %s rows start from %s", f"{found:,}", f"{len(tokens):,}", path)
+    logger.info("%s of %s rows start from %s", f"{len(found):,}", f"{len(tokens):,}", path)
 
 
 def _vectors_at(
-    path: Path, wanted: Container[str], dimension: int
+    path: Path, wanted: Container[str], dimension: int, bad_rows: str
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Vectors of wanted entries from a text file, or from an earlier run's table."""
     if not path.is_dir():
-        yield from read_vectors(path, wanted=wanted, dimension=dimension)
+        yield from read_vectors(path, wanted=wanted, dimension=dimension, bad_rows=bad_rows)
         return
     tables = load_model(path).tables()
     if len(tables) > 1:

@@ -127,6 +127,12 @@ class ModelArguments:
         help="word vectors (GloVe text format), an earlier run's directory or a packaged model, to "
         "start the rows of known entries from; words may start from a model of pieces",
     )
+    bad_vectors: str = argument(
+        "refuse",
+        help="rows of a vectors file that are bad or come twice: refuse; skip them and keep the "
+        "first; or skip bad ones and keep the last",
+        choices=("refuse", "skip", "last"),
+    )
     activation: str | None = argument(
         None, help="projection: linear, or tanh or relu for a DAN; RNN, charagram, char_cnn: theirs"
     )

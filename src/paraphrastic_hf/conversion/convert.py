@@ -1,0 +1,132 @@
+"""Other people's vectors and models to a model directory of this package.
+
+What each format holds is in `data/` (vectors as text, Theano's pickles, torch's files, all read
+without running anything); what becomes of it in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from paraphrastic_hf.conversion.kinds import KINDS
+from paraphrastic_hf.conversion.paired import convert_paired
+from paraphrastic_hf.conversion.release import (
+    NO_TOKEN,
+    NORMALIZED,
+    SPLIT,
+    WORD_MARKS,
+    Choices,
+    Converted,
+)
+from paraphrastic_hf.conversion.theano import convert_theano
+from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange
+from paraphrastic_hf.data.download import sha256_of
+from paraphrastic_hf.data.theano_file import read_theano
+from paraphrastic_hf.data.torch_file import MAGIC, read_torch
+from paraphrastic_hf.data.words import load_vectors
+from paraphrastic_hf.encoding.directory import averaging_model, save_directory
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.word import WordTokenizer
+
+TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
+PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
+
+
+def convert(
+    source: str | Path,
+    output: str | Path,
+    choices: Choices | None = None,
+    *,
+    progress: bool = False,
+) -> Converted:
+    """Make a model directory of a released model or a file of vectors.
+
+    The directory loads with `AutoModel`, `SentenceTransformer` and `SentenceEncoder`;
+    `source.json` in it says what it was made of.
+
+    Args:
+        source: Vectors in GloVe's text format (also .gz, .xz, .zip), a Theano release (.pickle) or
+            a PyTorch release (.pt). Nothing in it is run.
+        output: Directory to write.
+        choices: What the file does not say.
+        progress: Show a bar while text is read.
+
+    Raises:
+        DataError: The file is damaged, of no known kind, holds code, or leaves a choice open.
+
+    Example:
+        >>> convert("paragram-phrase-XXL.txt", "runs/paragram")  # doctest: +SKIP
+    """
+    path, choices = Path(source), choices or Choices()
+    if choices.kind is not None and choices.kind not in KINDS:
+        raise DataError(f"kind must be one of {', '.join(KINDS)}, got {choices.kind!r}")
+    form = _form(path)
+    if form == "torch":
+        converted = convert_paired(read_torch(path), path, choices)
+    elif form == "theano":
+        converted = convert_theano(read_theano(path), str(path), choices)
+    else:
+        converted = convert_vectors(path, choices, progress=progress)
+    save_directory(converted.model, converted.tokenizer, Path(output))
+    write_json(
+        Path(output) / "source.json",
+        {
+            "file": path.name,
+            "sha256": _sha256(path),
+            "format": form,
+            "kind": converted.kind,
+            "differences": list(converted.differences),
+        },
+    )
+    return converted
+
+
+def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> Converted:
+    """The average of a file's vectors (PARAGRAM-PHRASE; thesis, 3.1.2).
+
+    Raises:
+        DataError: The file is bad, or another kind was asked for.
+    """
+    if choices.kind not in (None, "words"):
+        raise DataError(
+            f"{path} holds vectors as text, which make --kind words, not {choices.kind}"
+        )
+    words, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
+    row_of = {word: row for row, word in enumerate(words)}
+    tokens, table = arrange(row_of, table, str(path))
+    tokenizer = WordTokenizer(
+        tokens,
+        lowercase=not choices.cased,
+        keep_unknown=UNKNOWN in row_of,
+        spaced=choices.spaced,
+    )
+    differences = [NORMALIZED, NO_TOKEN, WORD_MARKS]
+    if not choices.spaced:
+        differences.append(SPLIT)
+    return Converted(averaging_model(table), tokenizer, "words", tuple(differences))
+
+
+def _form(path: Path) -> str:
+    """`torch`, `theano` or `text`, by how the file starts."""
+    if not path.is_file():
+        if any(parent.suffix == ".zip" for parent in path.parents):
+            return "text"
+        raise DataError(f"{path} is not there; give a file of vectors, a .pickle or a .pt")
+    with path.open("rb") as file:
+        start = file.read(len(TORCH_START))
+    if start.startswith(TORCH_START):
+        return "torch"
+    if start.startswith(b"PK") and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        return "torch" if any(name.endswith("/data.pkl") for name in names) else "text"
+    is_pickle = start.startswith(b"\x80") or path.suffix in PICKLE_SUFFIXES
+    return "theano" if is_pickle else "text"
+
+
+def _sha256(path: Path) -> str:
+    """Of the file, or of the archive that it is in."""
+    file = next(parent for parent in (path, *path.parents) if parent.is_file())
+    return sha256_of(file)

@@ -1,0 +1,116 @@
+"""The kinds of Theano releases: which encoders, each with what arrays in what order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.conversion.lasagne import Shape, gran_shapes, lstm_shapes
+
+
+@dataclass(frozen=True)
+class Part:
+    """One encoder: a table, then the arrays of its composition.
+
+    Attributes:
+        tokens: `words`, `trigrams` or `ngrams` (CHARAGRAM's).
+        encoder: `average`, `projection`, `charagram`, `lstm` or `gran`.
+        directions: 1 or 2.
+        detail: Pooling of an LSTM, variant of a GRAN.
+    """
+
+    tokens: str
+    encoder: str
+    directions: int = 1
+    detail: Any = None
+
+
+_WORDS, _TRIGRAMS = Part("words", "average"), Part("trigrams", "average")
+_LSTM_AVG = Part("words", "lstm", 1, "mean")
+KINDS: dict[str, tuple[Part, ...]] = {
+    "words": (_WORDS,),
+    "trigrams": (_TRIGRAMS,),
+    "charagram": (Part("ngrams", "charagram"),),
+    "projection": (Part("words", "projection"),),
+    "lstm": (Part("words", "lstm", 1, "last"),),
+    "lstm-avg": (_LSTM_AVG,),
+    "lstm-max": (Part("words", "lstm", 1, "max"),),
+    "bilstm-avg": (Part("words", "lstm", 2, "mean"),),
+    "bilstm-max": (Part("words", "lstm", 2, "max"),),
+    **{
+        f"gran-{variant}".removesuffix("-1"): (Part("words", "gran", 1, variant),)
+        for variant in (1, 2, 3, 4)
+    },
+    "bigran": (Part("words", "gran", 2, 1),),
+    "trigrams+words": (_TRIGRAMS, _WORDS),
+    "trigrams+lstm-avg": (_TRIGRAMS, _LSTM_AVG),
+    "words+lstm-avg": (_WORDS, _LSTM_AVG),
+    "trigrams+words+lstm-avg": (_TRIGRAMS, _WORDS, _LSTM_AVG),
+}
+EITHER_GATES = tuple(product((True, False), (True, False)))  # output gate, peepholes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part with its arrays and what the shapes say of it."""
+
+    part: Part
+    table: np.ndarray
+    arrays: list[np.ndarray]
+    gates: tuple[bool, bool] = (True, True)
+
+    @property
+    def size(self) -> int:
+        """Numbers in a state, or in an average."""
+        return int(self.arrays[0].shape[-1]) if self.arrays else int(self.table.shape[1])
+
+
+def divide(arrays: list[np.ndarray], kind: str) -> list[Piece] | None:
+    """The arrays among the parts of a kind; None if they do not fit."""
+    rest = list(arrays)
+    pieces = []
+    for part in KINDS[kind]:
+        if not rest or rest[0].ndim != 2:
+            return None
+        table, *rest = rest
+        for gates in EITHER_GATES if part.encoder == "lstm" else EITHER_GATES[:1]:
+            count = _fitting(part, gates, table.shape[1], [array.shape for array in rest])
+            if count is not None:
+                pieces.append(Piece(part, table, rest[:count], gates))
+                rest = rest[count:]
+                break
+        else:
+            return None
+    return pieces if not rest else None
+
+
+def _fitting(part: Part, gates: tuple[bool, bool], dim: int, found: list[Shape]) -> int | None:
+    """How many arrays from the first on are the part's; None if they are not."""
+    size = found[0][-1] if found and found[0] else dim
+    wanted = _shapes(part, gates, dim, size)
+    return len(wanted) if found[: len(wanted)] == wanted else None
+
+
+def _shapes(part: Part, gates: tuple[bool, bool], dim: int, size: int) -> list[Shape]:
+    if part.encoder == "average":
+        return []
+    if part.encoder == "charagram":
+        return [(dim,)]
+    if part.encoder == "projection":
+        return [(dim, size), (size,)]
+    if part.encoder == "gran":
+        return gran_shapes(dim, part.detail) * part.directions
+    return lstm_shapes(dim, size, output_gate=gates[0], peepholes=gates[1]) * part.directions
+
+
+def expected(kind: str) -> str:
+    """Shapes of a kind's arrays, for a message."""
+    parts = []
+    for part in KINDS[kind]:
+        shapes = _shapes(part, (True, True), -1, -2)
+        shown = " ".join(str(shape) for shape in shapes) or "nothing"
+        parts.append(shown.replace("-1", "dim").replace("-2", "size"))
+    return "; a table and ".join(parts)

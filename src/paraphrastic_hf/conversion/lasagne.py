@@ -1,0 +1,85 @@
+"""Lasagne's recurrent layers, array by array in the order its `get_all_params` gives, and the same
+as a state dict of ours.
+
+    LSTM    W_in (dim, size), W_hid (size, size), b (size,) of the input gate, forget gate, cell and
+            output gate; then the peepholes (size,) of input, forget and output gate
+    GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two in GRAN-3 and
+            GRAN-4, and in GRAN-4 W_a (size, size) of both
+
+Rows of x are multiplied from the left there, so matrices are transposed. Of GRAN-3's and GRAN-4's
+two gates the release has that of a_{t-1} first, and we that of x_t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+Shape = tuple[int, ...]
+State = dict[str, np.ndarray]
+
+
+def lstm_shapes(dim: int, size: int, *, output_gate: bool, peepholes: bool) -> list[Shape]:
+    """Shapes of an LSTM's arrays."""
+    gates = 4 if output_gate else 3
+    return [(dim, size), (size, size), (size,)] * gates + [(size,)] * ((gates - 1) * peepholes)
+
+
+def gran_shapes(size: int, variant: int) -> list[Shape]:
+    """Shapes of a GRAN's arrays."""
+    gates = 1 if variant <= 2 else 2
+    shapes = lstm_shapes(size, size, output_gate=True, peepholes=True)
+    shapes += [(size, size), (size, size), (size,)] * gates
+    return shapes + [(size, size)] * (2 if variant == 4 else 0)
+
+
+def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bool) -> State:
+    """Weights of a `PeepholeLSTM`, or of the `LSTM` that stands for one without peepholes."""
+    gates = 4 if output_gate else 3
+    weight_x = np.concatenate([array.T for array in arrays[0 : 3 * gates : 3]])
+    weight_h = np.concatenate([array.T for array in arrays[1 : 3 * gates : 3]])
+    bias = np.concatenate(arrays[2 : 3 * gates : 3])
+    if peepholes:
+        peephole = np.stack(arrays[3 * gates :])
+        state = {"weight_x": weight_x, "weight_h": weight_h, "bias": bias, "peepholes": peephole}
+    elif not output_gate:
+        state = {"weight_x": weight_x, "weight_h": weight_h, "bias": bias}
+    else:
+        state = torch_lstm_state(weight_x, weight_h, bias)
+    return state
+
+
+def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarray) -> State:
+    """Weights of an `LSTM`, whose gates are in the same order."""
+    return {
+        "cell.weight_ih_l0": weight_x,
+        "cell.weight_hh_l0": weight_h,
+        "cell.bias_ih_l0": bias,
+        "cell.bias_hh_l0": np.zeros_like(bias),
+    }
+
+
+def gran_state(arrays: Sequence[np.ndarray], variant: int) -> State:
+    """Weights of a `GatedRecurrence`."""
+    lstm, gates = arrays[:15], list(arrays[15:])
+    state = {
+        f"lstm.{name}": array
+        for name, array in lstm_state(lstm, output_gate=True, peepholes=True).items()
+    }
+    of_a = gates[6:] if variant == 4 else []
+    gates = gates[:6]
+    if variant >= 3:
+        gates = gates[3:] + gates[:3]
+        of_a = of_a[::-1]
+    state["weight_x"] = np.concatenate([array.T for array in gates[0::3]])
+    state["weight_h"] = np.concatenate([array.T for array in gates[1::3]])
+    state["bias"] = np.concatenate(gates[2::3])
+    if of_a:
+        state["weight_a"] = np.concatenate([array.T for array in of_a])
+    return state
+
+
+def prefixed(prefix: str, state: State) -> State:
+    """A state dict with longer names."""
+    return {prefix + name: array for name, array in state.items()}

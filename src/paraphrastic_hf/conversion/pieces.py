@@ -1,0 +1,128 @@
+"""A released sentencepiece model, and a vocabulary of its pieces, as our tokenizer and table.
+
+The releases take pieces as text: a piece's row is what the vocabulary says, and a piece without one
+is left out. Characters the model does not know come out of it as they are, so the vocabulary may
+have rows for them too (82,983 rows for 50,000 pieces in the at-scale release).
+
+Here ids are pieces. Single characters of the vocabulary become pieces with the score sentencepiece
+gives to unknown characters, so every cut stays as it is. A piece that the vocabulary lacks has a
+row of zeros: it counts in the length of a mean but not in its direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
+
+from paraphrastic_hf.conversion.vocabulary import UNKNOWN
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import SPECIAL_TOKENS
+from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
+
+UNIGRAM = 1  # sentencepiece's enums
+UNKNOWN_PIECE, CONTROL_PIECE = 2, 3
+UNKNOWN_PENALTY = 10.0  # what sentencepiece takes off the lowest score for an unknown character
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A tokenizer with its table.
+
+    Attributes:
+        tokenizer: Of the released model's pieces.
+        table: (vocab, dim) float32.
+        missing: Pieces that have no row.
+        unreached: Longer entries of the vocabulary that are no pieces: runs of characters without
+            one, which the release reads as a whole.
+    """
+
+    tokenizer: SubwordTokenizer
+    table: np.ndarray
+    missing: list[str]
+    unreached: list[str]
+
+
+def convert_pieces(
+    path: str | Path,
+    row_of: Mapping[str, int],
+    table: np.ndarray,
+    *,
+    lowercase: bool,
+    keep_unknown: bool,
+) -> Pieces:
+    """The released tokenizer and table.
+
+    Args:
+        path: The sentencepiece model.
+        row_of: Row of each piece.
+        table: (rows, dim).
+        lowercase: Whether the release lower-cases.
+        keep_unknown: Give pieces without row the one of `UUUNKKK` (`--zero-unk 0`).
+
+    Raises:
+        DataError: It is no sentencepiece model, one of another kind, or of another vocabulary.
+    """
+    proto = _read_model(Path(path))
+    pieces = [piece for piece in proto.pieces if piece.type == NORMAL_PIECE]
+    known = {piece.piece for piece in pieces}
+    score = min((piece.score for piece in pieces), default=0.0) - UNKNOWN_PENALTY
+    others = sorted(token for token in row_of if token not in known and token != UNKNOWN)
+    characters = [token for token in others if len(token) == 1]
+
+    del proto.pieces[:]
+    for token, kind in zip(SPECIAL_TOKENS.values(), (CONTROL_PIECE, UNKNOWN_PIECE), strict=True):
+        proto.pieces.add(piece=token, score=0.0, type=kind)
+    proto.pieces.extend(pieces)
+    for character in characters:
+        proto.pieces.add(piece=character, score=score, type=NORMAL_PIECE)
+    proto.trainer_spec.vocab_size = len(proto.pieces)
+    proto.trainer_spec.pad_id, proto.trainer_spec.unk_id = PAD_ID, UNKNOWN_ID
+    proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
+    proto.normalizer_spec.name = "identity"  # ours comes before
+    proto.normalizer_spec.precompiled_charsmap = b""
+    tokenizer = SubwordTokenizer(
+        proto.SerializeToString(), lowercase=lowercase, keep_unknown=keep_unknown
+    )
+
+    tokens = tokenizer.tokens()[2:]
+    missing = [token for token in tokens if token not in row_of]
+    if len(missing) > len(tokens) // 2:
+        raise DataError(
+            f"{path} shares {len(tokens) - len(missing):,} of its {len(tokens):,} pieces with the "
+            "model's vocabulary; give the sentencepiece model that was used to train it"
+        )
+    ours = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)
+    if UNKNOWN in row_of:
+        ours[UNKNOWN_ID] = table[row_of[UNKNOWN]]
+    absent = ours[UNKNOWN_ID] if keep_unknown else np.zeros(table.shape[1], np.float32)
+    for row, token in enumerate(tokens, 2):
+        ours[row] = table[row_of[token]] if token in row_of else absent
+    return Pieces(tokenizer, ours, missing, [token for token in others if len(token) > 1])
+
+
+def _read_model(path: Path) -> ModelProto:
+    """A Unigram model whose words start with a space mark, as ours do."""
+    try:
+        proto = ModelProto.FromString(path.read_bytes())
+    except (OSError, DecodeError) as error:
+        raise DataError(f"cannot read the sentencepiece model {path}: {error}") from error
+    kinds = {piece.type for piece in proto.pieces}
+    normalizer = proto.normalizer_spec
+    if proto.trainer_spec.model_type != UNIGRAM or kinds - {
+        NORMAL_PIECE,
+        UNKNOWN_PIECE,
+        CONTROL_PIECE,
+    }:
+        raise DataError(
+            f"{path} is no Unigram model of ordinary pieces, as the releases' are; give the "
+            "sentencepiece model beside the release"
+        )
+    is_usual = normalizer.add_dummy_prefix and normalizer.escape_whitespaces
+    if not is_usual or proto.trainer_spec.treat_whitespace_as_suffix:
+        raise DataError(f"{path} does not mark the start of words, as the releases' models do")
+    return proto

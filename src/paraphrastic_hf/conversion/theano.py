@@ -1,0 +1,242 @@
+"""The Theano releases (`data/theano_file.py`) as models of this package.
+
+A file is arrays in the order of the layers, without their names: which kind it is follows from the
+shapes, up to what leaves no trace in them (the pooling of a recurrence, whether two directions or
+encoders are added or concatenated), and that has to be said. Released defaults that follow another
+equation than ours are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.conversion.kinds import KINDS, Part, Piece, divide, expected
+from paraphrastic_hf.conversion.lasagne import State, gran_state, lstm_state, prefixed
+from paraphrastic_hf.conversion.release import (
+    NO_TOKEN,
+    NORMALIZED,
+    SPLIT,
+    WORD_MARKS,
+    Choices,
+    Converted,
+    filled,
+)
+from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, look_like_trigrams
+from paraphrastic_hf.data.released_vocabularies import read_features, read_word_rows
+from paraphrastic_hf.data.theano_file import TheanoFile
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.models.averaging import AveragingConfig
+from paraphrastic_hf.models.charagram import CharagramConfig
+from paraphrastic_hf.models.gated import GatedConfig
+from paraphrastic_hf.models.mixed import MODEL_OF_TYPE, MixedConfig, MixedModel
+from paraphrastic_hf.models.projection import ProjectionConfig
+from paraphrastic_hf.models.recurrent import RecurrentConfig
+from paraphrastic_hf.models.table import TableConfig
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+
+ACTIVATED: Mapping[str, str] = {"charagram": "tanh", "projection": "linear"}
+
+
+def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
+    """A Theano release as a model of this package.
+
+    Raises:
+        DataError: It is of no known kind, of several, or a choice is missing or wrong.
+    """
+    arrays = _without_initial_states(file.arrays, place)
+    file = TheanoFile(arrays, file.vocabularies)
+    kind = choices.kind or _find_kind(file, place)
+    pieces = divide(arrays, kind)
+    if pieces is None:
+        raise DataError(
+            f"{place} does not fit {kind}, a table (tokens, dim) and {expected(kind)}; it holds\n"
+            f"  {file.described()}"
+        )
+    vocabularies = _vocabularies(file, pieces, place, choices)
+    combine = choices.combine
+    is_open = len(pieces) > 1 or kind in ("bilstm-avg", "bilstm-max")
+    if combine is None and is_open:
+        what = "parts" if len(pieces) > 1 else "directions"
+        raise DataError(
+            f"{place} is {kind}, and does not say whether its {what} are added or "
+            "concatenated: give --combine add, or --combine concatenate (as in the "
+            "released trigrams+words of 600 dimensions and bilstm-avg of 4,096)"
+        )
+    configs, states, tokenizers = [], [], []
+    for piece, words in zip(pieces, vocabularies, strict=True):
+        tokens, table = arrange(words, piece.table, place)
+        config, state = _encoder(piece, len(table), choices)
+        configs.append(config)
+        states.append({"embedding.weight": table, **state})
+        tokenizers.append(_tokenizer(piece.part, tokens, UNKNOWN in words, choices))
+    differences = tuple(dict.fromkeys(_differences([piece.part for piece in pieces], choices)))
+    if len(pieces) == 1:
+        model = MODEL_OF_TYPE[configs[0].model_type](configs[0])
+        return Converted(filled(model, states[0]), tokenizers[0], kind, differences)
+    mixed = MixedModel(MixedConfig.of(configs, str(combine)))
+    state = {k: v for n, own in enumerate(states) for k, v in prefixed(f"parts.{n}.", own).items()}
+    return Converted(filled(mixed, state), MixedTokenizer(tokenizers), kind, differences)
+
+
+def _without_initial_states(arrays: list[np.ndarray], place: str) -> list[np.ndarray]:
+    """The arrays without Lasagne's rows of initial states, which are never learned: zeros."""
+    kept = []
+    for number, array in enumerate(arrays):
+        if number and array.ndim == 2 and len(array) == 1 and array.shape[1] > 1:
+            if array.any():
+                raise DataError(
+                    f"{place}: entry {number} is an initial state other than zero, which no "
+                    "recurrence here has"
+                )
+        else:
+            kept.append(array)
+    return kept
+
+
+def _find_kind(file: TheanoFile, place: str) -> str:
+    """The one kind that fits."""
+    fitting = []
+    for kind in KINDS:
+        pieces = divide(file.arrays, kind)
+        if pieces is not None and _fit_vocabularies(pieces, file.vocabularies):
+            fitting.append(kind)
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise DataError(
+            f"{place} may be {' or '.join(fitting)}, which its arrays cannot tell apart: give "
+            f"--kind; it holds\n  {file.described()}"
+        )
+    raise DataError(
+        f"{place} is none of {', '.join(KINDS)}; it holds\n  {file.described()}\nGive --kind to be "
+        "told what that kind would hold"
+    )
+
+
+def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -> bool:
+    """Whether tables have the rows of their vocabularies, where the file has some."""
+    if not vocabularies:
+        return len(pieces) == 1 and pieces[0].part.tokens != "trigrams"
+    if len(vocabularies) != (1 if len(pieces) == 1 else 2):
+        return False
+    own = [_own_vocabulary(piece.part, vocabularies) for piece in pieces]
+    return all(
+        len(words) == len(piece.table)
+        and look_like_trigrams(words) == (piece.part.tokens == "trigrams")
+        for words, piece in zip(own, pieces, strict=True)
+    )
+
+
+def _own_vocabulary(part: Part, vocabularies: list[dict[str, int]]) -> dict[str, int]:
+    """Of a mixture's two, n-grams come first."""
+    return vocabularies[-1 if part.tokens == "words" else 0]
+
+
+def _vocabularies(
+    file: TheanoFile, pieces: list[Piece], place: str, choices: Choices
+) -> list[dict[str, int]]:
+    if file.vocabularies:
+        return [_own_vocabulary(piece.part, file.vocabularies) for piece in pieces]
+    (piece, *others) = pieces
+    if choices.vocabulary is None or others:
+        wanted = "feature file" if piece.part.tokens == "ngrams" else "vectors file"
+        raise DataError(
+            f"{place} has no vocabulary: give the {wanted} it was trained with as --tokenizer FILE"
+        )
+    if piece.part.tokens == "ngrams":
+        return [read_features(choices.vocabulary, len(piece.table) - 1)]
+    return [read_word_rows(choices.vocabulary)]
+
+
+def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, State]:
+    """Configuration and weights, without the table, of a part."""
+    part, dim, arrays = piece.part, int(piece.table.shape[1]), piece.arrays
+    sizes: dict[str, Any] = {"vocab_size": rows, "hidden_size": piece.size}
+    if part.encoder == "average":
+        return AveragingConfig(**sizes), {}
+    if part.encoder == "charagram":
+        # a feature that is always 1 is the release's second bias
+        bias = piece.table[-1] + arrays[0]
+        return CharagramConfig(**sizes, presence=True, activation=choices.activation or "tanh"), {
+            "bias": bias
+        }
+    if part.encoder == "projection":
+        config = ProjectionConfig(
+            **sizes, embedding_size=dim, activation=choices.activation or "linear"
+        )
+        return config, {"dense.0.weight": arrays[0].T, "dense.0.bias": arrays[1]}
+    of_each = len(arrays) // part.directions
+    directions = [arrays[k * of_each : (k + 1) * of_each] for k in range(part.directions)]
+    combine = choices.combine or "add"
+    if part.encoder == "gran":
+        if part.directions == 2 and combine != "add":
+            raise DataError("a bigran's directions are always added: give --combine add")
+        states = [gran_state(own, part.detail) for own in directions]
+        gated = GatedConfig(**sizes, variant=part.detail, bidirectional=part.directions == 2)
+        return gated, _in_order(states)
+    if part.directions == 2 and part.detail == "max" and combine == "add":
+        raise DataError(
+            "a bilstm-max of -axis 1 takes the larger of the two directions, which no model here "
+            "does; one of -axis 2 is --combine concatenate"
+        )
+    output_gate, peepholes = piece.gates
+    if part.directions == 2:
+        sizes["hidden_size"] *= 2 if combine == "concatenate" else 1
+    config = RecurrentConfig(
+        **sizes,
+        embedding_size=dim,
+        output_gate=output_gate,
+        peepholes=peepholes,
+        bidirectional=part.directions == 2,
+        merge=combine if part.directions == 2 else "add",
+        pooling=part.detail,
+    )
+    states = [lstm_state(own, output_gate=output_gate, peepholes=peepholes) for own in directions]
+    return config, _in_order(states)
+
+
+def _in_order(states: list[State]) -> State:
+    """The cells of a model's directions."""
+    merged: State = {}
+    for number, state in enumerate(states):
+        merged.update(prefixed(f"cells.{number}.", state))
+    return merged
+
+
+def _tokenizer(part: Part, tokens: list[str], has_unknown: bool, choices: Choices) -> TextTokenizer:
+    if part.tokens == "words":
+        return WordTokenizer(
+            tokens,
+            lowercase=not choices.cased,
+            keep_unknown=has_unknown,
+            spaced=choices.spaced,
+        )
+    orders = sorted({len(token) for token in tokens})
+    return CharNgramTokenizer(
+        ngrams=tokens, orders=orders, lowercase=not choices.cased, keep_unknown=has_unknown
+    )
+
+
+def _differences(parts: list[Part], choices: Choices) -> Iterator[str]:
+    yield NORMALIZED
+    yield NO_TOKEN
+    for part in parts:
+        if part.tokens == "words":
+            yield WORD_MARKS
+            if not choices.spaced:
+                yield SPLIT
+        if part.tokens == "ngrams":
+            yield "N-grams are of characters; the release cut bytes: those not ASCII are left out."
+        if part.encoder in ACTIVATED and choices.activation is None:
+            yield (
+                f"The activation, {ACTIVATED[part.encoder]}, is that of the released "
+                "demonstration: the file does not say (--activation)."
+            )
+        if part.encoder == "gran" and part.detail in (3, 4):
+            yield "The last state is divided by the length, as in the paper: the same direction."

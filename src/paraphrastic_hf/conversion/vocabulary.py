@@ -1,0 +1,55 @@
+"""A released vocabulary and its table as this package has them: row 0 padding, row 1 unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+
+UNKNOWN = "UUUNKKK"  # in every release
+
+
+def arrange(
+    row_of: Mapping[str, int], table: np.ndarray, place: str
+) -> tuple[list[str], np.ndarray]:
+    """Tokens by id, from id 2 on, and the table in the order of ids.
+
+    Args:
+        row_of: Row of each token.
+        table: (rows, dim). Rows without token are left out.
+        place: Of the file, for messages.
+
+    Returns:
+        The tokens without `UUUNKKK`, whose row is row 1 (zeros if there is none), in the order of
+        their rows; and the table, (len(tokens) + 2, dim) float32.
+
+    Raises:
+        DataError: A token's row is beyond the table, or there is no token.
+
+    Example:
+        >>> arrange({"UUUNKKK": 0, "a": 1}, np.float32([[5], [7]]), "file")
+        (['a'], array([[0.],
+               [5.],
+               [7.]], dtype=float32))
+    """
+    tokens = sorted(
+        (token for token in row_of if token not in ("", UNKNOWN)), key=row_of.__getitem__
+    )
+    if not tokens or max(row_of.values()) >= len(table):
+        raise DataError(
+            f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, and the "
+            f"table {len(table):,}; give the vocabulary the model was trained with"
+        )
+    rows = [row_of[token] for token in tokens]
+    arranged = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)
+    arranged[2:] = table[rows]
+    if UNKNOWN in row_of:
+        arranged[1] = table[row_of[UNKNOWN]]
+    return tokens, arranged
+
+
+def look_like_trigrams(row_of: Mapping[str, int]) -> bool:
+    """Whether all tokens have three characters."""
+    return all(len(token) == 3 for token in row_of if token != UNKNOWN)

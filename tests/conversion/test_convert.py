@@ -1,0 +1,136 @@
+"""From a file to a model directory, by Python and by the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.conversion.convert import convert
+from paraphrastic_hf.conversion.release import Choices
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError
+from tests.conversion.released import WORDS, lstm_arrays, random_arrays, save, states_of_zeros
+
+TEXTS = ["The cat sleeps.", "a dog doesn't run", "zebra", "n't"]
+
+
+def glove(path: Path, words: list[str]) -> np.ndarray:
+    """A vectors file, and its numbers."""
+    table = np.random.default_rng(5).normal(0, 1, (len(words), 5)).astype(np.float32)
+    lines = [
+        f"{word} {' '.join(map(repr, row))}\n"
+        for word, row in zip(words, table.tolist(), strict=True)
+    ]
+    path.write_text("".join(lines), encoding="utf-8")
+    return table
+
+
+def test_vectors_become_their_average(tmp_path: Path) -> None:
+    table = glove(tmp_path / "v.txt", WORDS)
+    row = dict(zip(WORDS, table, strict=True))
+    convert(tmp_path / "v.txt", tmp_path / "out")
+    vectors = SentenceEncoder.from_pretrained(tmp_path / "out").encode([*TEXTS, ""])
+    unknown = row["UUUNKKK"]
+    expected = [
+        np.mean([row["the"], row["cat"], row["sleeps"], row["."]], 0),
+        np.mean([row["a"], row["dog"], unknown, unknown, unknown], 0),  # doesn, 't, run
+        unknown,
+        np.mean([unknown, unknown], 0),
+        np.zeros(5),
+    ]
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+
+
+def test_tokenized_text_is_cut_at_spaces(tmp_path: Path) -> None:
+    table = glove(tmp_path / "v.txt", WORDS)
+    convert(tmp_path / "v.txt", tmp_path / "out", Choices(spaced=True))
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
+    np.testing.assert_allclose(
+        encoder.encode(["The cat does n't run", "cat."]),
+        [table[[0, 1, 7, 6, 8]].mean(0), table[8]],
+        atol=1e-6,
+    )
+
+
+def test_without_unknown_vector_unknown_words_are_left_out(tmp_path: Path) -> None:
+    table = glove(tmp_path / "v.txt", ["the", "cat", "Cat"])
+    convert(tmp_path / "v.txt", tmp_path / "out", Choices(cased=True))
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
+    np.testing.assert_allclose(encoder.encode(["the Cat sat"])[0], table[[0, 2]].mean(0), atol=1e-6)
+
+
+def test_a_member_of_an_archive_is_converted(tmp_path: Path) -> None:
+    table = glove(tmp_path / "v.txt", WORDS)
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.write(tmp_path / "v.txt", "a/v.txt")
+        archive.writestr("README", "hello")
+    convert(tmp_path / "v.zip" / "a" / "v.txt", tmp_path / "out")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
+    np.testing.assert_allclose(encoder.encode(["cat"])[0], table[1], atol=1e-6)
+    source = json.loads((tmp_path / "out" / "source.json").read_text())
+    assert source["sha256"] == hashlib.sha256((tmp_path / "v.zip").read_bytes()).hexdigest()
+
+
+def test_every_loader_reads_what_was_converted(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoModel, AutoTokenizer
+
+    rng = np.random.default_rng(2)
+    rows = {word: row for row, word in enumerate(WORDS)}
+    arrays = [*random_arrays(rng, (len(WORDS), 4)), *lstm_arrays(rng, 4, 3), *states_of_zeros(3)]
+    glove(tmp_path / "words.txt", WORDS)
+    save(tmp_path / "lstm.pickle", [*arrays, rows])
+    texts = ["the cat sleeps", "a dog runs fast"]
+    for source, kind in (("words.txt", None), ("lstm.pickle", "lstm-avg")):
+        out = tmp_path / f"from-{source}"
+        convert(tmp_path / source, out, Choices(kind=kind))
+        vectors = SentenceEncoder.from_pretrained(out).encode(texts)
+        trust = source == "lstm.pickle"
+        theirs = SentenceTransformer(str(out), device="cpu", trust_remote_code=trust).encode(texts)
+        np.testing.assert_allclose(theirs, vectors, atol=1e-6)
+        batch = AutoTokenizer.from_pretrained(out)(texts, padding=True, return_tensors="pt")
+        with torch.no_grad():
+            output = AutoModel.from_pretrained(out)(batch["input_ids"], batch["attention_mask"])
+        np.testing.assert_allclose(output.sentence_embedding, vectors, atol=1e-6)
+
+
+def test_the_directory_says_what_it_was_made_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {word: row for row, word in enumerate(WORDS)}
+    path = save(tmp_path / "gran.pickle", [np.ones((len(WORDS), 4), np.float32), rows])
+    out = tmp_path / "out"
+    assert main(["convert", str(path), "--output", str(out), "--spaced"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{out}: words, 4 dimensions, 11 entries" in printed
+    source = json.loads((out / "source.json").read_text())
+    assert source["file"] == "gran.pickle"
+    assert source["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (source["format"], source["kind"]) == ("theano", "words")
+    assert all(difference in printed for difference in source["differences"])
+    assert not (out / "README.md").exists()
+    assert not any(".part" in str(path) for path in out.rglob("*"))
+
+
+def test_errors_are_one_message_and_leave_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.txt").write_text("the 1 2\ncat 1 nan\n")
+    out = tmp_path / "out"
+    assert main(["convert", str(tmp_path / "bad.txt"), "--output", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "bad.txt:2 holds 'nan', which is no finite number" in error
+    assert not out.exists()
+    command = ["convert", str(tmp_path / "bad.txt"), "--output", str(out), "--bad-rows", "skip"]
+    assert main(command) == 0
+    assert main(["convert", str(tmp_path / "no.txt"), "--output", str(out)]) == 2
+    assert "no.txt is not there" in capsys.readouterr().err
+    with pytest.raises(DataError, match="vectors as text, which make --kind words, not lstm"):
+        convert(tmp_path / "bad.txt", out, Choices(kind="lstm"))

@@ -1,0 +1,286 @@
+"""Theano releases: what comes out equals the released forward pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.conversion.convert import convert
+from paraphrastic_hf.conversion.kinds import KINDS
+from paraphrastic_hf.conversion.release import Choices
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError
+from tests.conversion import released
+from tests.conversion.released import (
+    TEXTS,
+    UNKNOWN,
+    WORDS,
+    gran_arrays,
+    gran_states,
+    lstm_arrays,
+    lstm_states,
+    random_arrays,
+    save,
+    states_of_zeros,
+    trigram_ids,
+    word_ids,
+)
+
+ROW_OF = {word: row for row, word in enumerate(WORDS)}
+TRIGRAMS = [" th", "the", "he ", "e c", " ca", "cat", UNKNOWN, " a ", "dog", "og ", "s .", " . "]
+TRIGRAM_ROWS = {trigram: row for row, trigram in enumerate(TRIGRAMS)}
+DIM, SIZE = 4, 3
+
+
+def encode(source: Path, **choices: object) -> np.ndarray:
+    """The vectors of `TEXTS` by the directory that a file becomes."""
+    given = Choices(**{"spaced": True, **choices})  # type: ignore[arg-type]
+    convert(source, source.parent / "out", given)
+    return SentenceEncoder.from_pretrained(source.parent / "out").encode(TEXTS)
+
+
+def close(ours: np.ndarray, theirs: list[np.ndarray]) -> None:
+    np.testing.assert_allclose(ours, np.array(theirs), atol=1e-6)  # float32 against float64
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def test_word_averaging(tmp_path: Path, rng: np.random.Generator) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    vectors = encode(save(tmp_path / "m.pickle", [table, ROW_OF]))
+    close(vectors, [table[word_ids(text, ROW_OF)].mean(0) for text in TEXTS])
+
+
+def test_trigram_averaging(tmp_path: Path, rng: np.random.Generator) -> None:
+    (table,) = random_arrays(rng, (len(TRIGRAMS), DIM))
+    vectors = encode(save(tmp_path / "m.pickle", [table, TRIGRAM_ROWS]))
+    close(vectors, [table[trigram_ids(text, TRIGRAM_ROWS)].mean(0) for text in TEXTS])
+
+
+@pytest.mark.parametrize("gates", [3, 4])
+@pytest.mark.parametrize("peepholes", [True, False])
+@pytest.mark.parametrize("kind", ["lstm", "lstm-avg", "lstm-max"])
+def test_lstms(
+    tmp_path: Path, rng: np.random.Generator, kind: str, gates: int, peepholes: bool
+) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    arrays = lstm_arrays(rng, DIM, SIZE, gates)[: None if peepholes else 3 * gates]
+    path = save(tmp_path / "m.pickle", [table, *arrays, *states_of_zeros(SIZE), ROW_OF])
+    with pytest.raises(DataError, match=r"may be lstm or lstm-avg or lstm-max.*give --kind"):
+        encode(path)
+    states = [lstm_states(table[word_ids(text, ROW_OF)], arrays) for text in TEXTS]
+    pool = {
+        "lstm": lambda h: h[-1],
+        "lstm-avg": lambda h: h.mean(0),
+        "lstm-max": lambda h: h.max(0),
+    }
+    close(encode(path, kind=kind), [pool[kind](h) for h in states])
+
+
+@pytest.mark.parametrize("combine", ["add", "concatenate"])
+def test_bilstm_avg(tmp_path: Path, rng: np.random.Generator, combine: str) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    forward, backward = (lstm_arrays(rng, DIM, SIZE) for _ in range(2))
+    zeros = states_of_zeros(SIZE)
+    path = save(tmp_path / "m.pickle", [table, *forward, *zeros, *backward, *zeros, ROW_OF])
+    with pytest.raises(DataError, match="does not say whether its directions are added or conc"):
+        encode(path, kind="bilstm-avg")
+    expected = []
+    for text in TEXTS:
+        x = table[word_ids(text, ROW_OF)]
+        h, b = lstm_states(x, forward), lstm_states(x[::-1], backward)[::-1]
+        if combine == "add":  # -axis 1: end to end in time, over the length of one
+            expected.append(np.concatenate([h, b]).sum(0) / len(x))
+        else:
+            expected.append(np.concatenate([h, b], 1).mean(0))
+    close(encode(path, kind="bilstm-avg", combine=combine), expected)
+
+
+def test_bilstm_max(tmp_path: Path, rng: np.random.Generator) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    forward, backward = (lstm_arrays(rng, DIM, SIZE) for _ in range(2))
+    path = save(tmp_path / "m.pickle", [table, *forward, *backward, ROW_OF])
+    expected = []
+    for text in TEXTS:
+        x = table[word_ids(text, ROW_OF)]
+        both = lstm_states(x, forward), lstm_states(x[::-1], backward)
+        expected.append(np.concatenate([states.max(0) for states in both]))
+    close(encode(path, kind="bilstm-max", combine="concatenate"), expected)
+    with pytest.raises(DataError, match="takes the larger of the two directions"):
+        encode(path, kind="bilstm-max", combine="add")
+
+
+@pytest.mark.parametrize("variant", [1, 2, 3, 4])
+def test_grans(tmp_path: Path, rng: np.random.Generator, variant: int) -> None:
+    """The 2017 release has no vocabulary in its file: rows are lines of the vectors file."""
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    arrays = gran_arrays(rng, DIM, variant)
+    path = save(tmp_path / "m.pickle", [table, *arrays, *states_of_zeros(DIM, 3)])
+    lines = [f"{word} 0.5 0.5 0.5 0.5\n" for word in WORDS]
+    (tmp_path / "vectors.txt").write_text("".join(lines))
+    kind = "gran" if variant == 1 else f"gran-{variant}"
+    if variant > 2:
+        with pytest.raises(DataError, match="no vocabulary: give the vectors file"):
+            encode(path)
+    vocabulary = str(tmp_path / "vectors.txt")
+    vectors = encode(path, vocabulary=vocabulary, kind=kind)
+    expected = []
+    for text in TEXTS:
+        states = gran_states(table[word_ids(text, ROW_OF)], arrays, variant)
+        expected.append(states.mean(0) if variant <= 2 else states[-1] / len(states))
+    close(vectors, expected)
+
+
+def test_bigran(tmp_path: Path, rng: np.random.Generator) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    forward, backward = (gran_arrays(rng, DIM, 1) for _ in range(2))
+    zeros = states_of_zeros(DIM, 3)
+    path = save(tmp_path / "m.pickle", [table, *forward, *zeros, *backward, *zeros, ROW_OF])
+    expected = []
+    for text in TEXTS:
+        x = table[word_ids(text, ROW_OF)]
+        expected.append((gran_states(x, forward, 1) + gran_states(x[::-1], backward, 1)).mean(0))
+    close(encode(path), expected)
+
+
+@pytest.mark.parametrize("activation", ["linear", "tanh"])
+def test_projection(tmp_path: Path, rng: np.random.Generator, activation: str) -> None:
+    table, weight, bias = random_arrays(rng, (len(WORDS), DIM), (DIM, SIZE), (SIZE,))
+    path = save(tmp_path / "m.pickle", [table, weight, bias, ROW_OF])
+    expected = [table[word_ids(text, ROW_OF)].mean(0) @ weight + bias for text in TEXTS]
+    f = np.tanh if activation == "tanh" else np.asarray
+    close(encode(path, activation=activation), [f(vector) for vector in expected])
+
+
+@pytest.mark.parametrize("combine", ["add", "concatenate"])
+@pytest.mark.parametrize(
+    "kind", ["trigrams+words", "trigrams+lstm-avg", "words+lstm-avg", "trigrams+words+lstm-avg"]
+)
+def test_mixtures(tmp_path: Path, rng: np.random.Generator, kind: str, combine: str) -> None:
+    values: list = []
+    averages: list[list[np.ndarray]] = []
+    for part in kind.split("+"):
+        names = TRIGRAM_ROWS if part == "trigrams" else ROW_OF
+        (table,) = random_arrays(rng, (len(names), DIM))
+        ids = [trigram_ids(t, names) if part == "trigrams" else word_ids(t, names) for t in TEXTS]
+        values.append(table)
+        if part == "lstm-avg":
+            arrays = lstm_arrays(rng, DIM, DIM)
+            values += [*arrays, *states_of_zeros(DIM)]
+            averages.append([lstm_states(table[own], arrays).mean(0) for own in ids])
+        else:
+            averages.append([table[own].mean(0) for own in ids])
+    path = save(tmp_path / "m.pickle", [*values, (TRIGRAM_ROWS, ROW_OF)])
+    with pytest.raises(DataError, match="does not say whether its parts are added or concatenated"):
+        encode(path)
+    of_text = zip(*averages, strict=True)
+    join = np.concatenate if combine == "concatenate" else lambda parts: np.sum(parts, 0)
+    close(encode(path, combine=combine), [join(parts) for parts in of_text])
+
+
+FEATURES = [("ca", 9), ("the", 2), (" the c", 5), ("at", 5), ("dog", 1), ("a c", 5), ("ee", 7)]
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("activation", [None, "linear"])
+def test_charagram(
+    tmp_path: Path, rng: np.random.Generator, activation: str | None, gpu: bool
+) -> None:
+    """Pickled as Theano's shared variables; the feature file's cutoff follows from the rows."""
+    features = tmp_path / "features.txt"
+    features.write_bytes(b"".join(f"{gram} \t{count}\n".encode() for gram, count in FEATURES))
+    kept = [gram for gram, count in FEATURES if count >= 5]
+    weight, bias = random_arrays(rng, (len(kept) + 1, DIM), (DIM,))
+    with released.theano(gpu) as shared:
+        path = save(tmp_path / "m.pickle", [shared(weight), shared(bias)])
+    with pytest.raises(DataError, match="no vocabulary: give the feature file"):
+        encode(path)
+    vectors = encode(path, vocabulary=str(features), activation=activation)
+    for text, ours in zip(TEXTS, vectors, strict=True):
+        feature = np.zeros(len(kept) + 1)
+        padded = " " + text + " "
+        for n in range(2, 7):
+            for gram in {padded[i : i + n] for i in range(len(padded) - n + 1)} & set(kept):
+                feature[kept.index(gram)] += 1
+        if not feature.any():
+            assert not ours.any()
+            continue
+        feature[-1] = 1
+        theirs = feature @ weight + bias
+        close(ours, theirs if activation == "linear" else np.tanh(theirs))
+    assert vectors.any()
+
+
+def test_features_of_another_model_are_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    features = tmp_path / "features.txt"
+    features.write_text("".join(f"{gram} \t{count}\n" for gram, count in FEATURES))
+    path = save(tmp_path / "m.pickle", random_arrays(rng, (4, DIM), (DIM,)))
+    with pytest.raises(DataError, match=r"has 7 n-grams, and the model 3, which no cutoff keeps"):
+        encode(path, vocabulary=str(features))  # 2 or 5 have the count of a cutoff
+    features.write_text("ca\n")
+    with pytest.raises(DataError, match=r"features.txt:1 is b'ca.*expected an n-gram, a space"):
+        encode(path, vocabulary=str(features))
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 4, 5])
+def test_any_protocol(tmp_path: Path, rng: np.random.Generator, protocol: int) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    vectors = encode(save(tmp_path / "m.pickle", [table, ROW_OF], protocol))
+    close(vectors, [table[word_ids(text, ROW_OF)].mean(0) for text in TEXTS])
+
+
+def test_what_fits_nothing_is_described(tmp_path: Path, rng: np.random.Generator) -> None:
+    path = save(tmp_path / "m.pickle", [*random_arrays(rng, (10, 4), (4, 4)), ROW_OF])
+    with pytest.raises(DataError) as error:
+        encode(path)
+    for words in ("none of words, trigrams, charagram", "0: array (10, 4)", "1: array (4, 4)"):
+        assert words in str(error.value)
+    assert "vocabulary of 10" in str(error.value)
+    with pytest.raises(DataError, match=r"does not fit projection, a table .*\(dim, size\) \(size"):
+        encode(path, kind="projection")
+    with pytest.raises(DataError, match=f"kind must be one of {', '.join(KINDS)[:20]}"):
+        encode(path, kind="bert")
+
+
+def test_a_gran_without_output_gate_has_no_model_here(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    gate = random_arrays(rng, (DIM, DIM), (DIM, DIM), (DIM,))
+    arrays = [*random_arrays(rng, (10, DIM)), *lstm_arrays(rng, DIM, DIM, gates=3), *gate]
+    with pytest.raises(DataError, match="is none of"):
+        encode(save(tmp_path / "m.pickle", [*arrays, ROW_OF]))
+
+
+def test_initial_states_that_were_learned_are_refused(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    (table,) = random_arrays(rng, (len(WORDS), DIM))
+    arrays = [table, *lstm_arrays(rng, DIM, SIZE), *random_arrays(rng, (1, SIZE), (1, SIZE))]
+    with pytest.raises(DataError, match="entry 16 is an initial state other than zero"):
+        encode(save(tmp_path / "m.pickle", [*arrays, ROW_OF]), kind="lstm-avg")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"a": 1}, "holds a dict; expected a list of arrays"),
+        ([np.float32([[1, np.nan]]), {"a": 0}], "entry 0 of 2 is no array of finite numbers"),
+        ([np.float32([[1, 2]]), "text"], "entry 1 of 2 is no array"),
+        ([np.float32([[1, 2]]), {"a": 0.5}], "no dict of tokens to different rows"),
+        ([np.float32([[1, 2]]), {"a": 0, "b": 0}], "no dict of tokens to different rows"),
+    ],
+)
+def test_other_contents_are_refused(tmp_path: Path, values: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        encode(save(tmp_path / "m.pickle", values))
+
+
+def test_a_vocabulary_beyond_the_table_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path / "m.pickle", [np.ones((2, DIM), np.float32), {"a": 0, "b": 5}])
+    with pytest.raises(DataError, match="has rows up to 5, and the table 2"):
+        encode(path)
