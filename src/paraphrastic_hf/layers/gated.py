@@ -39,29 +39,36 @@ class GatedRecurrence(nn.Module):
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
         """a, (tokens, size), from packed rows x, (tokens, size)."""
+        return self.states_and_gates(rows, sizes)[0]
+
+    def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
+        """a, (tokens, size), and the gates, (tokens, size) or for two (tokens, 2 size), 0 to 1."""
         hidden = self.lstm(rows, sizes)
         gates = F.linear(rows, self.weight_x, self.bias) + F.linear(hidden, self.weight_h)
+        if self.variant in (3, 4):
+            return self._running(rows, gates, sizes)
+        gates = torch.sigmoid(gates)
         if self.variant == 1:
-            return rows * torch.sigmoid(gates)
+            return rows * gates, gates
         if self.variant == 2:
-            return hidden * torch.sigmoid(gates)
-        if self.variant == 5:
-            of_input, of_hidden = torch.sigmoid(gates).chunk(2, 1)
-            return rows * of_input + hidden * of_hidden
-        return self._running(rows, gates, sizes)
+            return hidden * gates, gates
+        of_input, of_hidden = gates.chunk(2, 1)
+        return rows * of_input + hidden * of_hidden, gates
 
-    def _running(self, rows: Tensor, gates: Tensor, sizes: list[int]) -> Tensor:
+    def _running(self, rows: Tensor, gates: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
         """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}."""
         state = rows.new_zeros(sizes[0], rows.shape[1])
-        states = []
+        states, opened = [], []
         for inputs, step in zip(rows.split(sizes), gates.split(sizes), strict=True):
             state = state[: len(inputs)]
             if self.weight_a is not None:
                 step = torch.addmm(step, state, self.weight_a.T)
-            of_input, of_state = torch.sigmoid(step).chunk(2, 1)
+            step = torch.sigmoid(step)
+            of_input, of_state = step.chunk(2, 1)
             state = inputs * of_input + state * of_state
             states.append(state)
-        return torch.cat(states)
+            opened.append(step)
+        return torch.cat(states), torch.cat(opened)
 
     def initialize(self, std: float) -> None:
         """Normal gate weights, bias 0; the LSTM's are those of a cell."""
