@@ -171,8 +171,8 @@ def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) 
     axes.barh(places, values, color=COLOURS[0], height=0.7)
     for place, value in zip(places, values, strict=True):
         axes.annotate(
-            f"{value:.{decimals}f}", (value, place), (3, 0), textcoords="offset points", va="center",
-            fontsize=8, annotation_clip=False,
+            f"{value:.{decimals}f}", (value, place), (3, 0), textcoords="offset points",
+            va="center", fontsize=8, annotation_clip=False,
         )  # fmt: skip
     axes.set_yticks(places, names, fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
