@@ -143,15 +143,14 @@ def of_runs(
             logger.info("%s has %s pairs; left out", name, f"{len(numbers):,}")
             continue
         empty = replace(recipe, data=replace(recipe.data, sources=[]))
-        datasets = partial(chosen_pairs, read, numbers[:pairs])
-        variants[f"{name}-{pairs}"] = Variant(empty, datasets)
-        texts[name] = datasets
+        picked = chosen_pairs(read, numbers[:pairs])  # the others need not stay in memory
+        variants[f"{name}-{pairs}"] = Variant(empty, partial(list, picked))
+        texts[name] = [(row["first"], row["second"]) for rows, _ in picked for row in rows]
     run_variants(variants, folder, recipe, data_root=data_root, progress=progress)
     found = []
-    for name, datasets in texts.items():
+    for name, kept in texts.items():
         run = Path(folder) / "runs" / f"{name}-{pairs}"
         encoder = load_encoder(run)
-        kept = [(row["first"], row["second"]) for rows, _ in datasets() for row in rows]
         overlap = piece_overlap(encoder.tokenizer, *zip(*kept, strict=True))
         results = evaluate(encoder, "sts", Path(data_root) / "eval", keep=run / "evaluation")
         score = results["headline"][AVERAGE]

@@ -56,9 +56,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "languages": (
         "scores against shared pieces and language distance (thesis 5.3.2)",
         "  paraphrastic analyse languages multilingual --data-root DATA --output analysis\n"
-        "  paraphrastic analyse languages --recipe recipes/simple-and-effective-2019/sp.yaml \\\n"
+        "  paraphrastic analyse languages recipes/simple-and-effective-2019/sp.yaml \\\n"
         "      --pairs 20000 --data-root DATA --output analysis/languages\n\n"
-        "A model is scored on Tatoeba, language by language. With --recipe a model is trained for "
+        "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
         "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
         "URIEL's:\npip install 'paraphrastic-hf[languages]'.",
     ),
@@ -134,15 +134,21 @@ def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
 
 
 def _languages_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument("model", nargs="?", help="model directory or packaged model")
-    kind.add_argument("--recipe", help="instead of a model: YAML recipe to train for each language")
+    kind.add_argument(
+        "model", metavar="MODEL_OR_RECIPE",
+        help="model directory or packaged model, or a recipe (.yaml) to train for each language",
+    )  # fmt: skip
     kind.add_argument(
         "--bitext", metavar="DIR",
-        help="folder of en-XX folders (default: Tatoeba's sentences; with --recipe DATA/train)",
+        help="folder of en-XX folders (default: Tatoeba's sentences; for a recipe DATA/train)",
     )  # fmt: skip
     kind.add_argument(
         "--pairs", type=int, default=10_000,
         help="sentence pairs of each language's bitext (default: 10000)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--without", nargs="+", default=[], metavar="CODE",
+        help="languages to leave out, such as those a model was trained on",
     )  # fmt: skip
     kind.add_argument("--distances", metavar="FILE", help="TSV of distances, instead of URIEL's")
     kind.add_argument(
@@ -157,14 +163,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis
     from paraphrastic_hf.cli import analyse_kinds
-    from paraphrastic_hf.errors import RecipeError
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    if arguments.overrides and arguments.kind == "languages" and arguments.recipe is None:
-        raise RecipeError(
-            f"unknown option {arguments.overrides[0]}; keys of a recipe need --recipe"
-        )
     analyse: Callable[[Any], Analysis] = getattr(analyse_kinds, arguments.kind.replace("-", "_"))
     analysis = analyse(arguments)
     paths = write_analysis(analysis, arguments.output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,7 +86,7 @@ def convergence(arguments: argparse.Namespace) -> Analysis:
 def data_amount(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.data_amount import data_amount as analyse
 
-    recipe = _recipe(arguments)
+    recipe = _recipe(arguments.recipe, arguments.overrides)
     return analyse(
         recipe,
         arguments.output,
@@ -99,7 +99,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
 def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.ngram_vocabulary import ngram_vocabulary as analyse
 
-    recipe = _recipe(arguments)
+    recipe = _recipe(arguments.recipe, arguments.overrides)
     return analyse(
         recipe,
         arguments.output,
@@ -115,8 +115,12 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.languages import languages as analyse
     from paraphrastic_hf.data.load import find_source
 
-    if (arguments.model is None) == (arguments.recipe is None):
-        raise DataError("give either a model, or --recipe to train one for each language")
+    is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
+    if arguments.overrides and not is_recipe:
+        raise RecipeError(
+            f"unknown option {arguments.overrides[0]}: {arguments.model} is no recipe (.yaml), "
+            "whose keys are options"
+        )
     root = Path(data_root(arguments, "the text"))
     if arguments.distances:
         distances, source = (
@@ -126,7 +130,13 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     else:
         names = {*find_source("tatoeba").configs, *scores.TATOEBA}
         distances, source = uriel.uriel_distances(sorted(names)), uriel.CITED
-    if arguments.recipe is None:
+    for name in arguments.without:
+        if distances.pop(name, None) is None:
+            raise DataError(
+                f"--without {name}: no such language; Tatoeba's codes have three letters, those of "
+                "bitext folders two"
+            )
+    if not is_recipe:
         found = scores.of_one_model(
             load_encoder(arguments.model),
             root / "eval",
@@ -137,14 +147,14 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         unit, name = "Tatoeba accuracy x 100", _name(arguments.model)
     else:
         found = scores.of_runs(
-            _recipe(arguments),
+            _recipe(arguments.model, arguments.overrides),
             arguments.output,
             arguments.bitext or root / "train",
             distances,
             pairs=arguments.pairs,
             data_root=root,
         )
-        unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.recipe).stem
+        unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.model).stem
     return analyse(found, unit=unit, source=source, name=name, threshold=arguments.threshold)
 
 
@@ -152,11 +162,11 @@ def _name(model: str) -> str:
     return Path(model).name
 
 
-def _recipe(arguments: argparse.Namespace) -> Recipe:
+def _recipe(path: str, overrides: Sequence[str]) -> Recipe:
     from paraphrastic_hf.recipe import load_recipe
     from paraphrastic_hf.training.arguments import Recipe
 
-    return load_recipe(Recipe, arguments.recipe, arguments.overrides)
+    return load_recipe(Recipe, path, overrides)
 
 
 def _training_text(model: str, root: str) -> Iterator[str]:
