@@ -23,6 +23,7 @@ ORDER = [
     {"metrics"},
     {"evaluation"},
     {"training"},
+    {"analysis"},
     {"conversion", "sbert", "hub"},
     {"cli"},
 ]

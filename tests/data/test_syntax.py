@@ -107,6 +107,7 @@ def test_contractions_and_empty_nodes_are_no_words(tmp_path: Path) -> None:
             "tokens": ["I", "do", "n't"],
             "tags": ["PRON", "AUX", "PART"],
             "penn_tags": ["PRP", "VBP", "RB"],
+            "relations": ["root", "root", "root"],
         }
     ]
 

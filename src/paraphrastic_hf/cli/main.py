@@ -17,6 +17,7 @@ COMMANDS = {
     "tune": "search for the settings of a recipe that do best on its development set",
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "report": "evaluations of several models as one page",
+    "analyse": "the analyses of the papers: neighbours, norms, gates, learning curves, languages",
     "significance": "whether one of two models is better, dataset by dataset of a suite",
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",

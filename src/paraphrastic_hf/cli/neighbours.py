@@ -27,14 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Keep the best of each block of the corpus; memory does not grow with it."""
-    import heapq
-
     import numpy as np
 
     from paraphrastic_hf.cli.lines import read_blocks
-    from paraphrastic_hf.encoding.encoder import unit_length
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.mining.search import nearest_texts
 
     if arguments.count < 1:
         raise DataError(f"--count must be at least 1, got {arguments.count}")
@@ -44,20 +42,13 @@ def run(arguments: argparse.Namespace) -> None:
             raise DataError("the corpus and the queries cannot both come from standard input")
         queries = [line for block in read_blocks("-") for line in block]
     encoder = load_encoder(arguments.model)
-    wanted = unit_length(np.asarray(encoder.encode(queries), np.float32))
-    best: list[list[tuple[float, int, str]]] = [[] for _ in queries]
-    number = 0
-    for block in read_blocks(arguments.corpus):
-        similarity = (
-            wanted @ unit_length(np.asarray(encoder.encode(block), np.float32)).T
-        )  # (queries, block)
-        keep = min(arguments.count, len(block))
-        nearest = np.argpartition(-similarity, keep - 1, axis=1)[:, :keep]
-        for found, columns, row in zip(best, nearest, similarity, strict=True):
-            found += [(float(row[c]), -(number + int(c)), block[c]) for c in columns]
-            found[:] = heapq.nlargest(arguments.count, found)
-        number += len(block)
-    for query, found in zip(queries, best, strict=True):
+
+    def vectors(texts: list[str]) -> np.ndarray:
+        return np.asarray(encoder.encode(texts), np.float32)
+
+    blocks = ((block, vectors(block)) for block in read_blocks(arguments.corpus))
+    found = nearest_texts(vectors(queries), blocks, arguments.count)
+    for query, matches in zip(queries, found, strict=True):
         print(query)
-        for cosine, place, text in found:
-            print(f"  {cosine:.4f}\t{1 - place}\t{text}")
+        for cosine, place, text in matches:
+            print(f"  {cosine:.4f}\t{place + 1}\t{text}")

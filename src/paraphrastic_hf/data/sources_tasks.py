@@ -369,13 +369,13 @@ TASKS = (
     ),
     Source(
         name="ewt",
-        summary="Universal Dependencies English EWT: tokens and universal part-of-speech tags.",
+        summary="Universal Dependencies English EWT: tokens, tags and dependency relations.",
         configs={"default": {"validation": 2001, "test": 2077}},
         row_type="parsed sentence",
         homepage="https://universaldependencies.org/treebanks/en_ewt",
         licence="CC BY-SA 4.0",
         citation="Silveira et al. 2014. A Gold Standard Dependency Corpus for English. LREC.",
-        section="part-of-speech tagging beside thesis 3.7.3",
+        section="part-of-speech tagging beside thesis 3.7.3, gates of GRAN (2017, 5.2)",
         builder="syntax:Ewt",
         folders=("ud_english_ewt", "ewt"),
         files=tuple(

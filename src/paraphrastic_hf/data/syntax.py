@@ -54,12 +54,13 @@ class Gum(TreeCorpus):
 
 
 class Ewt(Corpus):
-    """UD English EWT: words with their universal tags (`tags`) and Penn tags (`penn_tags`)."""
+    """UD English EWT: words with universal tags (`tags`), Penn tags and dependency `relations`."""
 
     NAME = "ewt"
 
     def features(self) -> datasets.Features:
-        return parsed_sentence(penn_tags=datasets.Sequence(TEXT))
+        words = datasets.Sequence(TEXT)
+        return parsed_sentence(penn_tags=words, relations=words)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"en_ewt-ud-{'dev' if split == 'validation' else split}.conllu")
@@ -91,6 +92,7 @@ def _tagged(text: str, words: list[list[str]]) -> Row:
         "tokens": tokens,
         "tags": [word[3] for word in words],
         "penn_tags": [word[4] for word in words],
+        "relations": [word[7] for word in words],
     }
 
 

@@ -43,16 +43,22 @@ class GatedRecurrence(nn.Module):
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
         """a, (tokens, size), from packed rows x, (tokens, size)."""
+        return self.states_and_gates(rows, sizes)[0]
+
+    def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
+        """a, (tokens, size), and the gates, (tokens, size) or for two (tokens, 2 size), 0 to 1; in
+        GRAN-3 and GRAN-4 the gates have no gradient."""
         hidden = self.lstm(rows, sizes)
         gates = linear(rows, self.weight_x, self.bias) + linear(hidden, self.weight_h)
+        if self.variant in (3, 4):
+            return _Running.apply(rows, gates, sizes, self.weight_a)  # type: ignore[no-untyped-call]
+        gates = torch.sigmoid(gates)
         if self.variant == 1:
-            return rows * torch.sigmoid(gates)
+            return rows * gates, gates
         if self.variant == 2:
-            return hidden * torch.sigmoid(gates)
-        if self.variant == 5:
-            of_input, of_hidden = torch.sigmoid(gates).chunk(2, 1)
-            return rows * of_input + hidden * of_hidden
-        return _Running.apply(rows, gates, sizes, self.weight_a)  # type: ignore[no-untyped-call]
+            return hidden * gates, gates
+        of_input, of_hidden = gates.chunk(2, 1)
+        return rows * of_input + hidden * of_hidden, gates
 
     def initialize(self, std: float) -> None:
         """Normal gate weights, bias 0; the LSTM's are those of a cell."""
@@ -68,7 +74,7 @@ class _Running(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, rows: Tensor, gates: Tensor, sizes: list[int], weight_a: Tensor | None
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         weight = None if weight_a is None else weight_a.to(gates.dtype)
         states = torch.empty_like(rows)
         opened = torch.empty_like(gates, dtype=rows.dtype)
@@ -82,11 +88,14 @@ class _Running(torch.autograd.Function):
             before = torch.mul(before, of_state, out=state).addcmul_(inputs, of_input)
         ctx.sizes = sizes
         ctx.save_for_backward(rows, opened, weight, states)
-        return states
+        ctx.mark_non_differentiable(opened)
+        return states, opened
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, Tensor | None]:
+    def backward(
+        ctx: Any, grad: Tensor, _: Tensor | None
+    ) -> tuple[Tensor, Tensor, None, Tensor | None]:
         rows, opened, weight, states = ctx.saved_tensors
         sizes = ctx.sizes
         of_rows, deltas, of_states = torch.empty_like(rows), torch.empty_like(opened), grad.clone()

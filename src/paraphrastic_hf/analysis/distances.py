@@ -1,0 +1,125 @@
+"""Distances between languages: URIEL's features, or a table of one's own (thesis, 5.3.2).
+
+Littell et al. 2017. URIEL and lang2vec: Representing languages as typological, geographical, and
+phylogenetic vectors. EACL. Their distances of features are cosine distances of vectors; the vectors
+are read from the files that the package `lang2vec` holds, so none of its code runs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.data.lines import number_in, text_lines
+from paraphrastic_hf.errors import DataError
+
+ENGLISH = "eng"
+ALL = "features"
+FILES = {  # file and prefix of the features' names; missing values are predicted by URIEL
+    "syntax": ("feature_predictions.npz", "S_"),
+    "phonology": ("feature_predictions.npz", "P_"),
+    "inventory": ("feature_predictions.npz", "INV_"),
+    "phylogeny": ("family_features.npz", ""),
+    "geography": ("geocoord_features.npz", ""),
+}
+CITED = (
+    "cosine distances of URIEL's vectors (Littell et al., 2017); features: syntax, phonology, "
+    "inventory, phylogeny and geography together"
+)
+WAY_OUT = (
+    "pip install 'paraphrastic-hf[languages]', or give a table of distances (--distances FILE)"
+)
+MACRO = {  # a member of macrolanguages, and newer codes, that URIEL lists under another name
+    "ber": "tzm", "cmn": "zho", "zsm": "msa",
+}  # fmt: skip
+
+
+def uriel_distances(
+    names: Iterable[str], folder: str | Path | None = None
+) -> dict[str, dict[str, float]]:
+    """Cosine distances to English of languages that URIEL has, by kind of feature.
+
+    `features` is the distance of all kinds' vectors put together; the kinds follow on their own.
+
+    Args:
+        names: ISO 639-1 or 639-3 codes.
+        folder: The data of `lang2vec`; None for the installed package's.
+
+    Returns:
+        By language; without those that URIEL does not know.
+
+    Raises:
+        DataError: The package is not installed, or its files are not as expected.
+
+    Example:
+        >>> uriel_distances(["de", "zh"])["de"]["syntax"]  # doctest: +SKIP
+        0.1
+    """
+    folder = _installed() if folder is None else Path(folder)
+    try:
+        codes = json.loads((folder / "letter_codes.json").read_text(encoding="utf-8"))
+        wanted = {name: codes.get(name, MACRO.get(name, name)) for name in names}
+        own = {**wanted, ENGLISH: ENGLISH}
+        vectors = {
+            kind: _vectors(folder / file, prefix, own) for kind, (file, prefix) in FILES.items()
+        }
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{folder} does not hold lang2vec's data ({error}); {WAY_OUT}") from error
+    found: dict[str, dict[str, float]] = {}
+    for name in wanted:
+        if all(name in of_kind for of_kind in vectors.values()):
+            pairs = [(of_kind[name], of_kind[ENGLISH]) for of_kind in vectors.values()]
+            whole = [np.concatenate(side) for side in zip(*pairs, strict=True)]
+            each = {
+                kind: _cosine_distance(*pair) for kind, pair in zip(vectors, pairs, strict=True)
+            }
+            found[name] = {ALL: _cosine_distance(*whole), **each}
+    return found
+
+
+def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
+    """Distances to English from a TSV: a header of `language` and kinds, then a row a language.
+
+    Raises:
+        DataError: The file is missing or malformed.
+    """
+    rows = [(number, line.split("\t")) for number, line in text_lines(Path(path)) if line.strip()]
+    if not rows or len(rows[0][1]) < 2:
+        raise DataError(
+            f"{path} is no table of distances: its first line must be `language` and one or more "
+            "kinds of distance, with tabs between"
+        )
+    header = rows[0][1]
+    found = {}
+    for number, row in rows[1:]:
+        if len(row) != len(header):
+            raise DataError(f"{path}:{number} has {len(row)} columns, expected {len(header)}")
+        values = [number_in(value, f"{path}:{number}") for value in row[1:]]
+        found[row[0]] = dict(zip(header[1:], values, strict=True))
+    return found
+
+
+def _installed() -> Path:
+    spec = importlib.util.find_spec("lang2vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError(f"language distances come from the package lang2vec: {WAY_OUT}")
+    return Path(next(iter(spec.submodule_search_locations))) / "data"
+
+
+def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """The features with a prefix, (features,), of languages by the names they were asked for."""
+    with np.load(path, allow_pickle=False) as arrays:
+        place = {str(code): row for row, code in enumerate(arrays["langs"])}
+        chosen = [str(feature).startswith(prefix) for feature in arrays["feats"]]
+        data = arrays["data"][:, :, 0]
+    return {name: data[place[code]][chosen] for name, code in names.items() if code in place}
+
+
+def _cosine_distance(first: np.ndarray, second: np.ndarray) -> float:
+    first, second = first.astype(np.float64), second.astype(np.float64)
+    norms = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return 1 - float(first @ second) / norms if norms else float("nan")

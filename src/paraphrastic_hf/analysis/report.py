@@ -1,0 +1,182 @@
+"""What an analysis gives: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from paraphrastic_hf.evaluation.report import OWN
+from paraphrastic_hf.text.files import write_bytes, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = OWN
+Cell = str | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of an analysis.
+
+    Attributes:
+        name: Of its TSV, such as `tags`.
+        title: What it shows, with what its figures are.
+        columns: Headers.
+        rows: Cells, as many as headers; None where there is nothing.
+        on_page: Whether the page shows it; the TSV and JSON do.
+    """
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    on_page: bool = True
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The outcome of one analysis.
+
+    Attributes:
+        kind: Its name, which its files have.
+        title: The first line of the page.
+        tables: What was found.
+        figure: The same as a plot.
+        notes: What a reader must know.
+        settings: What it was made with, for the JSON.
+    """
+
+    kind: str
+    title: str
+    tables: list[Table]
+    figure: Figure
+    notes: list[str] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
+    """Write KIND.md, KIND.json, KIND.png, and a TSV a table, and return their paths.
+
+    The TSV is KIND.tsv where there is one table, else KIND-TABLE.tsv; numbers are in full.
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    kind = analysis.kind
+    picture = BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # letters that no font at hand has
+        analysis.figure.savefig(picture, dpi=150)
+    files = {
+        f"{kind}.md": analysis_markdown(analysis, plot=f"{kind}.png").encode("utf-8"),
+        f"{kind}.png": picture.getvalue(),
+    }
+    for table in analysis.tables:
+        name = kind if len(analysis.tables) == 1 else f"{kind}-{table.name}"
+        lines = [table.columns, *([_tsv(cell) for cell in row] for row in table.rows)]
+        files[f"{name}.tsv"] = "".join("\t".join(line) + "\n" for line in lines).encode("utf-8")
+    for name, content in files.items():
+        write_bytes(directory / name, content)
+    tables = {
+        table.name: [table.columns, *([_plain(cell) for cell in row] for row in table.rows)]
+        for table in analysis.tables
+    }
+    write_json(
+        directory / f"{kind}.json",
+        {
+            "kind": kind,
+            "title": analysis.title,
+            "settings": analysis.settings,
+            "notes": analysis.notes,
+            "tables": tables,
+        },
+    )
+    return [directory / name for name in (*files, f"{kind}.json")]
+
+
+def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
+    """The tables and notes as Markdown, with the plot's file if it is named."""
+    lines = [f"# {analysis.title}", ""]
+    for table in (table for table in analysis.tables if table.on_page):
+        lines += [f"## {table.title}", "", *table_markdown(table), ""]
+    lines += [f"![{analysis.title}]({plot})", ""] if plot else []
+    lines += [f"* {note}" for note in analysis.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table_markdown(table: Table) -> list[str]:
+    """Lines of a Markdown table; columns of numbers stand right."""
+    columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    rules = ["---" if any(isinstance(cell, str) for cell in cells) else "---:" for cells in columns]
+    head = [f"| {' | '.join(map(_escape, table.columns))} |", f"|{'|'.join(rules)}|"]
+    return head + [f"| {' | '.join(cell_text(cell) for cell in row)} |" for row in table.rows]
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as a page shows it: four digits of a fraction, all of a whole number.
+
+    Example:
+        >>> [cell_text(cell) for cell in (0.123456, 12345, 71.849, None, "a|b")]
+        ['0.1235', '12,345', '71.85', '', 'a\\\\|b']
+    """
+    cell = _plain(cell)
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return _escape(cell)
+    if isinstance(cell, int) or abs(cell) >= 1000:
+        return f"{cell:,.0f}"
+    return f"{cell:.4g}"
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([\\|*_`])", r"\\\1", re.sub(r"\s+", " ", text))
+
+
+def _plain(cell: Cell) -> Cell:
+    """JSON has no NaN."""
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _tsv(cell: Cell) -> str:
+    return "" if _plain(cell) is None else re.sub(r"\s", " ", str(cell))
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that is drawn without a display."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plain_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
+    """Leave the frame out and put a faint grid behind the points."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#e3e6ea")
+    axes.set_axisbelow(True)
+
+
+def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) -> None:
+    """Horizontal bars, the first on top, each with its figure."""
+    places = range(len(names))
+    highest = max(map(abs, values), default=0)
+    decimals = 2 if highest < 10 else 1 if highest < 100 else 0
+    axes.barh(places, values, color=COLOURS[0], height=0.7)
+    for place, value in zip(places, values, strict=True):
+        axes.annotate(
+            f"{value:.{decimals}f}", (value, place), (3, 0), textcoords="offset points",
+            va="center", fontsize=8, annotation_clip=False,
+        )  # fmt: skip
+    axes.set_yticks(places, names, fontsize=8)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.margins(x=0.12)
+    axes.set_xlabel(label)
+    axes.tick_params(axis="y", length=0)
+    plain_axes(axes, grid="x")

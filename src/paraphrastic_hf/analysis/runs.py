@@ -1,0 +1,93 @@
+"""Several runs of one recipe with a setting varied: finished ones are kept, the others go on.
+
+Choosing the best of many settings is not done here; these runs show what a setting does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.train import train
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One run.
+
+    Attributes:
+        recipe: Its settings.
+        datasets: Gives text besides the recipe's sources, as `train` takes it.
+    """
+
+    recipe: Recipe
+    datasets: Callable[[], list[Any]] = list
+
+
+def run_variants(
+    variants: Mapping[str, Variant],
+    folder: str | Path,
+    base: Recipe,
+    *,
+    data_root: str | Path | None = None,
+    progress: bool = False,
+) -> dict[str, float]:
+    """Train every variant into `folder/runs/NAME`, and give their development scores.
+
+    Run again, finished runs are kept and an interrupted one goes on; more variants may be added.
+
+    Args:
+        variants: By name of their directory.
+        folder: Of the analysis.
+        base: The recipe they vary; `folder` is for this one alone.
+        data_root: Folder that recipe paths start from.
+        progress: Show progress bars.
+
+    Returns:
+        Best development score, Pearson r x 100, by name.
+
+    Raises:
+        RecipeError: The recipe has no development set, or `folder` holds runs of another.
+    """
+    if base.run.development == "none":
+        raise RecipeError(
+            "the recipe has no development set, so there is nothing to compare: give it one, such "
+            "as --development stsb-dev"
+        )
+    if base.training.epochs < 1:
+        raise RecipeError("the recipe trains for no epoch; set --epochs to 1 or more")
+    _claim(Path(folder), base)
+    scores = {}
+    for number, (name, variant) in enumerate(variants.items(), 1):
+        logger.info("run %s of %s: %s", number, len(variants), name)
+        output = Path(folder) / "runs" / name
+        output.parent.mkdir(parents=True, exist_ok=True)
+        result = train(
+            variant.recipe,
+            output,
+            data_root=data_root,
+            datasets=variant.datasets(),
+            progress=progress,
+        )
+        assert result.best_score is not None  # every epoch ends with an evaluation
+        scores[name] = result.best_score
+        logger.info("%s: %.1f", name, result.best_score)
+    return scores
+
+
+def _claim(folder: Path, base: Recipe) -> None:
+    """Make a folder this recipe's: runs on given text would not notice another source."""
+    path, text = folder / "recipe.yaml", to_yaml(base)
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, text.encode("utf-8"))

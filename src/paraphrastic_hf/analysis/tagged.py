@@ -1,0 +1,76 @@
+"""Words with their tags and dependency relations, and means over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.analysis.report import Cell
+from paraphrastic_hf.data.load import load_dataset
+from paraphrastic_hf.data.sources import all_sources
+
+CORPORA = {"ewt": "UD English EWT", "treebank": "the sample of the Penn Treebank"}
+
+
+@dataclass(frozen=True)
+class TaggedSentence:
+    """A sentence of a treebank.
+
+    Attributes:
+        words: Its tokens.
+        tags: Their Penn tags.
+        relations: Their dependency relations, or none at all.
+    """
+
+    words: list[str]
+    tags: list[str]
+    relations: list[str]
+
+
+def read_tagged(corpus: str, data_dir: str | Path) -> list[TaggedSentence]:
+    """Every sentence of a corpus of `CORPORA`, all splits.
+
+    Raises:
+        DataError: Its files are not in the folder.
+    """
+    (splits,) = all_sources()[corpus].configs.values()
+    found = []
+    for split in splits:
+        for row in load_dataset(corpus, split=split, data_dir=data_dir, streaming=True):
+            tags = row.get("penn_tags", row["tags"])
+            found.append(TaggedSentence(row["tokens"], tags, row.get("relations", [])))
+    return found
+
+
+def mean_by(
+    labels: Sequence[str], values: np.ndarray, *, least: int = 1
+) -> list[tuple[str, int, float]]:
+    """Labels with their number of values and the mean, the highest mean first.
+
+    Args:
+        labels: Of each value.
+        values: (len(labels),); NaN does not count.
+        least: Leave out labels with fewer values.
+
+    Example:
+        >>> mean_by(["NN", "DT", "NN"], np.array([4.0, 1.0, 2.0]))
+        [('NN', 2, 3.0), ('DT', 1, 1.0)]
+    """
+    groups: dict[str, list[float]] = {}
+    for label, value in zip(labels, values.tolist(), strict=True):
+        if not np.isnan(value):
+            groups.setdefault(label, []).append(value)
+    means = [
+        (label, len(group), float(np.mean(group)))
+        for label, group in groups.items()
+        if len(group) >= least
+    ]
+    return sorted(means, key=lambda item: (-item[2], item[0]))
+
+
+def as_rows(means: Sequence[tuple[Cell, int, float]]) -> list[list[Cell]]:
+    """The same as rows of a table."""
+    return [list(item) for item in means]

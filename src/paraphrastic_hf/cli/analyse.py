@@ -1,0 +1,190 @@
+"""`paraphrastic analyse KIND ... --output DIR`: the analyses of the papers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.analysis.report import Analysis
+
+EPILOG = """\
+An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
+`paraphrastic analyse KIND --help` says what a kind does, with an example."""
+KINDS: dict[str, tuple[str, str]] = {
+    "neighbours": (
+        "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
+        "  paraphrastic analyse neighbours runs/word english --query vehicals huge 'not able' \\\n"
+        "      --most 50000 --output analysis\n"
+        "  paraphrastic analyse neighbours runs/charagram-phrase --rows --query die foo _2 "
+        "--output analysis",
+    ),
+    "norms": (
+        "norms of word vectors by part of speech and by frequency (thesis 3.4)",
+        "  paraphrastic analyse norms runs/word --data-root DATA --output analysis",
+    ),
+    "weighting": (
+        "how much of a trained table is the weight of each token (thesis 3.4)",
+        "  paraphrastic analyse weighting runs/word --data-root DATA --output analysis\n\n"
+        "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
+        "that the\nmodel's recipe names, unless --text gives other text.",
+    ),
+    "gates": (
+        "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
+        "  paraphrastic analyse gates runs/gran --data-root DATA --output analysis",
+    ),
+    "convergence": (
+        "development scores over training, from the logs of runs (thesis 3.7.4)",
+        "  paraphrastic analyse convergence runs/charagram-phrase runs/char-cnn --output analysis",
+    ),
+    "data-amount": (
+        "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
+        "  paraphrastic analyse data-amount \\\n"
+        "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
+        "      --sizes 1000 10000 100000 --data-root DATA --output analysis/amount\n\n"
+        "Run again, finished runs are kept; sizes may be added. Keys of the recipe are options, as "
+        "in\n`paraphrastic train` (--epochs 5).",
+    ),
+    "ngram-vocabulary": (
+        "train a recipe with other numbers and lengths of n-grams (thesis 3.7.5)",
+        "  paraphrastic analyse ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
+        "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
+        "      --data-root DATA --output analysis/ngrams",
+    ),
+    "languages": (
+        "scores against shared pieces and language distance (thesis 5.3.2)",
+        "  paraphrastic analyse languages multilingual --data-root DATA --output analysis\n"
+        "  paraphrastic analyse languages recipes/simple-and-effective-2019/sp.yaml \\\n"
+        "      --pairs 20000 --data-root DATA --output analysis/languages\n\n"
+        "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
+        "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
+        "URIEL's:\npip install 'paraphrastic-hf[languages]'.",
+    ),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the kinds and their arguments."""
+    parser.epilog = EPILOG
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+    added = {}
+    for name, (summary, example) in KINDS.items():
+        kind = added[name] = kinds.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog=f"example:\n{example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        kind.add_argument("--output", required=True, help="folder for the tables and the plot")
+        if name != "convergence":
+            kind.add_argument(
+                "--data-root", help="folder of train, eval and words (or PARAPHRASTIC_DATA)"
+            )
+        recipe = name in ("data-amount", "ngram-vocabulary", "languages")
+        kind.set_defaults(run=run, takes_overrides=recipe)
+    _neighbours_arguments(added["neighbours"])
+    for name in ("norms", "weighting", "gates"):
+        added[name].add_argument("model", help="model directory, packaged model or Hub name")
+    norms, weighting = added["norms"], added["weighting"]
+    for kind, corpora in ((norms, ("ewt", "treebank")), (added["gates"], ("ewt",))):
+        kind.add_argument(
+            "--corpus", default="ewt", choices=corpora, help="tagged corpus (default: ewt)"
+        )
+    norms.add_argument("--words", metavar="FILE", help="words with counts (default: DATA/words)")
+    weighting.add_argument("--start", metavar="MODEL", help="what training started from")
+    weighting.add_argument("--text", nargs="+", metavar="FILE", help="text to count tokens in")
+    added["convergence"].add_argument("runs", nargs="+", help="outputs of `paraphrastic train`")
+    amount, ngrams = added["data-amount"], added["ngram-vocabulary"]
+    for kind in (amount, ngrams):
+        kind.add_argument("recipe", help="YAML recipe with a development set")
+    amount.add_argument(
+        "--sizes", nargs="+", type=int, help="pairs (default: all, halved until fewer than 10)"
+    )
+    amount.add_argument(
+        "--orders", nargs="+", default=["random", "ordered"], choices=["random", "ordered"],
+        help="how pairs are chosen (default: both)",
+    )  # fmt: skip
+    ngrams.add_argument(
+        "--most", nargs="+", type=int, default=[100, 1000, 50000],
+        help="n-grams of each length (default: 100 1000 50000)",
+    )  # fmt: skip
+    ngrams.add_argument(
+        "--lengths", nargs="+", type=_lengths, metavar="N,N",
+        default=[(2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6)],
+        help="sets of lengths (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
+    )  # fmt: skip
+    _languages_arguments(added["languages"])
+
+
+def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
+    kind.add_argument("models", nargs="+", help="one model or several, side by side")
+    kind.add_argument("--query", nargs="+", required=True, help="words, phrases or n-grams")
+    kind.add_argument(
+        "--among", metavar="FILE", help="a word or phrase a line to look in (default: DATA/words)"
+    )
+    kind.add_argument(
+        "--rows", action="store_true",
+        help="look in the rows of the model's table; _ stands for a space",
+    )  # fmt: skip
+    kind.add_argument("--most", type=int, help="only the first so many words or rows")
+    kind.add_argument("--count", type=int, default=7, help="neighbours (default: 7)")
+
+
+def _languages_arguments(kind: argparse.ArgumentParser) -> None:
+    kind.add_argument(
+        "model", metavar="MODEL_OR_RECIPE",
+        help="model directory or packaged model, or a recipe (.yaml) to train for each language",
+    )  # fmt: skip
+    kind.add_argument(
+        "--bitext", metavar="DIR",
+        help="folder of en-XX folders (default: Tatoeba's sentences; for a recipe DATA/train)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--pairs", type=int, default=10_000,
+        help="sentence pairs of each language's bitext (default: 10000)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--without", nargs="+", default=[], metavar="CODE",
+        help="languages to leave out, such as those a model was trained on",
+    )  # fmt: skip
+    kind.add_argument("--distances", metavar="FILE", help="TSV of distances, instead of URIEL's")
+    kind.add_argument(
+        "--threshold", type=float, default=0.3,
+        help="overlap that parts low from high (default: 0.3)",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Analyse, print the tables and say where the files are."""
+    import logging
+
+    from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis
+    from paraphrastic_hf.cli import analyse_kinds
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("accelerate").setLevel(logging.WARNING)
+    analyse: Callable[[Any], Analysis] = getattr(analyse_kinds, arguments.kind.replace("-", "_"))
+    analysis = analyse(arguments)
+    paths = write_analysis(analysis, arguments.output)
+    print(analysis_markdown(analysis), *paths, sep="\n")
+
+
+def data_root(arguments: argparse.Namespace, what: str) -> str:
+    """The folder given, else PARAPHRASTIC_DATA.
+
+    Raises:
+        DataError: Neither is.
+    """
+    from paraphrastic_hf.errors import DataError
+
+    root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        raise DataError(f"say where {what} is with --data-root (or PARAPHRASTIC_DATA)")
+    return str(root)
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))

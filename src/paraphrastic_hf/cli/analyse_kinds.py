@@ -1,0 +1,187 @@
+"""From the arguments of `paraphrastic analyse KIND` to the analysis of that kind, by its name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.analysis.report import Analysis
+from paraphrastic_hf.cli.analyse import data_root
+from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.errors import DataError, RecipeError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.training.arguments import Recipe
+
+WORDS = "words/enwiki_vocab_min200.txt.xz"
+
+
+def neighbours(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.neighbours import neighbours as analyse
+    from paraphrastic_hf.data.word_list import read_word_list
+
+    among = None
+    if arguments.rows and arguments.among:
+        raise DataError("--rows looks in the model's own table; leave out --rows or --among")
+    if not arguments.rows:
+        path = arguments.among or Path(data_root(arguments, "the word list")) / WORDS
+        among = list(read_word_list(path, arguments.most))
+    encoders = {_name(model): load_encoder(model) for model in arguments.models}
+    if len(encoders) < len(arguments.models):
+        raise DataError("two models have one name; rename a directory")
+    return analyse(
+        encoders, arguments.query, among=among, most=arguments.most, count=arguments.count
+    )
+
+
+def norms(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.norms import norms as analyse
+    from paraphrastic_hf.analysis.tagged import read_tagged
+    from paraphrastic_hf.data.word_list import read_word_list
+
+    root = Path(data_root(arguments, "the tagged corpus"))
+    counts = read_word_list(arguments.words or root / WORDS)
+    sentences = read_tagged(arguments.corpus, root / "eval")
+    return analyse(load_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
+
+
+def weighting(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis import weighting as analysis
+    from paraphrastic_hf.cli.lines import read_blocks
+
+    root = data_root(arguments, "the STS files")
+    encoder, name = load_encoder(arguments.model), _name(arguments.model)
+    table = analysis.trained_table(encoder, name)
+    start = analysis.random_start(table)
+    if arguments.start:
+        earlier = load_encoder(arguments.start)
+        start = analysis.given_start(table, encoder.tokenizer.tokens(), earlier)
+    texts = _training_text(arguments.model, root)
+    if arguments.text:
+        texts = chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
+    counts = analysis.token_counts(encoder.tokenizer, texts)
+    return analysis.weighting(encoder, start, counts, Path(root) / "eval", name=name)
+
+
+def gates(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.gates import gates as analyse
+    from paraphrastic_hf.analysis.tagged import read_tagged
+
+    encoder = load_encoder(arguments.model)
+    root = Path(data_root(arguments, "the tagged corpus"))
+    return analyse(
+        encoder, read_tagged(arguments.corpus, root / "eval"), name=_name(arguments.model)
+    )
+
+
+def convergence(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.convergence import convergence as analyse
+
+    return analyse(arguments.runs)
+
+
+def data_amount(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.data_amount import data_amount as analyse
+
+    recipe = _recipe(arguments.recipe, arguments.overrides)
+    return analyse(
+        recipe,
+        arguments.output,
+        sizes=arguments.sizes,
+        orders=arguments.orders,
+        data_root=data_root(arguments, "the training text"),
+    )
+
+
+def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.ngram_vocabulary import ngram_vocabulary as analyse
+
+    recipe = _recipe(arguments.recipe, arguments.overrides)
+    return analyse(
+        recipe,
+        arguments.output,
+        most=arguments.most,
+        orders=arguments.lengths,
+        data_root=data_root(arguments, "the training text"),
+    )
+
+
+def languages(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis import distances as uriel
+    from paraphrastic_hf.analysis import language_scores as scores
+    from paraphrastic_hf.analysis.languages import languages as analyse
+    from paraphrastic_hf.data.load import find_source
+
+    is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
+    if arguments.overrides and not is_recipe:
+        raise RecipeError(
+            f"unknown option {arguments.overrides[0]}: {arguments.model} is no recipe (.yaml), "
+            "whose keys are options"
+        )
+    root = Path(data_root(arguments, "the text"))
+    if arguments.distances:
+        distances, source = (
+            uriel.read_distances(arguments.distances),
+            Path(arguments.distances).name,
+        )
+    else:
+        names = {*find_source("tatoeba").configs, *scores.TATOEBA}
+        distances, source = uriel.uriel_distances(sorted(names)), uriel.CITED
+    for name in arguments.without:
+        if distances.pop(name, None) is None:
+            raise DataError(
+                f"--without {name}: no such language; Tatoeba's codes have three letters, those of "
+                "bitext folders two"
+            )
+    if not is_recipe:
+        found = scores.of_one_model(
+            load_encoder(arguments.model),
+            root / "eval",
+            distances,
+            bitext=arguments.bitext,
+            pairs=arguments.pairs,
+        )
+        unit, name = "Tatoeba accuracy x 100", _name(arguments.model)
+    else:
+        found = scores.of_runs(
+            _recipe(arguments.model, arguments.overrides),
+            arguments.output,
+            arguments.bitext or root / "train",
+            distances,
+            pairs=arguments.pairs,
+            data_root=root,
+        )
+        unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.model).stem
+    return analyse(found, unit=unit, source=source, name=name, threshold=arguments.threshold)
+
+
+def _name(model: str) -> str:
+    return Path(model).name
+
+
+def _recipe(path: str, overrides: Sequence[str]) -> Recipe:
+    from paraphrastic_hf.recipe import load_recipe
+    from paraphrastic_hf.training.arguments import Recipe
+
+    return load_recipe(Recipe, path, overrides)
+
+
+def _training_text(model: str, root: str) -> Iterator[str]:
+    """Both sides of the pairs that a model's recipe names."""
+    from paraphrastic_hf.encoding.encoder import packaged_model
+    from paraphrastic_hf.recipe import load_recipe
+    from paraphrastic_hf.training.arguments import Recipe
+    from paraphrastic_hf.training.corpus import read_sources
+
+    folder = Path(model) if Path(model).is_dir() else packaged_model(model)
+    try:
+        recipe = load_recipe(Recipe, folder / "recipe.yaml")
+        sources = read_sources(recipe, root)
+    except (RecipeError, DataError) as error:
+        raise DataError(
+            f"the text {model} was trained on is not at hand ({error}); give --text"
+        ) from error
+    return (side for source in sources for pair in source.pairs for side in pair)

@@ -1,0 +1,57 @@
+"""The nearest of any number of texts to a few queries, a block of texts at a time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from paraphrastic_hf.encoding.encoder import unit_length
+
+
+class Match(NamedTuple):
+    """A text that is near a query.
+
+    Attributes:
+        cosine: From -1 to 1.
+        place: Its number among the texts, from 0.
+        text: The text.
+    """
+
+    cosine: float
+    place: int
+    text: str
+
+
+def nearest_texts(
+    queries: np.ndarray, blocks: Iterable[tuple[Sequence[str], np.ndarray]], count: int
+) -> list[list[Match]]:
+    """The `count` nearest texts of each query by cosine; of equal ones the earlier first.
+
+    Memory grows with a block, not with the texts.
+
+    Args:
+        queries: (queries, dim), any length of rows.
+        blocks: Texts with their vectors, (texts, dim).
+        count: Matches of each query, at least 1; fewer where there are fewer texts.
+
+    Example:
+        >>> nearest_texts(np.eye(2)[:1], [(["a", "b"], np.eye(2))], 1)
+        [[Match(cosine=1.0, place=0, text='a')]]
+    """
+    wanted = unit_length(queries)
+    best: list[list[tuple[float, int, str]]] = [[] for _ in wanted]
+    number = 0
+    for texts, vectors in blocks:
+        if not texts:
+            continue
+        similarity = wanted @ unit_length(vectors).T  # (queries, texts)
+        keep = min(count, len(texts))
+        nearest = np.argpartition(-similarity, keep - 1, axis=1)[:, :keep]
+        for found, columns, row in zip(best, nearest, similarity, strict=True):
+            found += [(float(row[c]), -(number + int(c)), texts[c]) for c in columns]
+            found[:] = heapq.nlargest(count, found)
+        number += len(texts)
+    return [[Match(cosine, -place, text) for cosine, place, text in found] for found in best]
