@@ -6,6 +6,7 @@ Defaults are values the thesis tried (3.2.4) unless a help text says otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, read_mapping
@@ -119,6 +120,7 @@ class SupervisedRecipe:
 
     def __post_init__(self) -> None:
         task, head, training, run = self.task, self.head, self.training, self.run
+        rate = training.learning_rate
         every = min(run.evaluate_every, run.checkpoint_every, run.log_every)
         refuse_unless(
             [
@@ -137,7 +139,7 @@ class SupervisedRecipe:
                 (training.lambda_w >= 0, "training.lambda_w", training.lambda_w, ZERO),
                 (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
                 (training.lambda_s >= 0, "training.lambda_s", training.lambda_s, ZERO),
-                (training.learning_rate > 0, "training.learning_rate", 0, "positive"),
+                (rate > 0, "training.learning_rate", rate, "positive"),
                 (every >= 1, "run.*_every", every, ONE),
                 (run.keep_checkpoints >= 1, "run.keep_checkpoints", run.keep_checkpoints, ONE),
                 (0 <= self.seed < 2**32, "seed", self.seed, "0 to 2**32 - 1"),
@@ -186,10 +188,10 @@ class SupervisedRecipe:
                 )
 
 
-def recipe_class(path: object) -> type[Recipe] | type[SupervisedRecipe]:
+def recipe_class(path: str | Path) -> type[Recipe] | type[SupervisedRecipe]:
     """What a recipe file is: supervised if it has a `task`.
 
     Raises:
         RecipeError: The file is missing or malformed.
     """
-    return SupervisedRecipe if "task" in read_mapping(str(path)) else Recipe
+    return SupervisedRecipe if "task" in read_mapping(path) else Recipe
