@@ -14,6 +14,7 @@ from paraphrastic_hf.registration import register_on_first_use
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
+    from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -24,6 +25,7 @@ _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.encoder",
+    "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
@@ -33,6 +35,7 @@ __all__ = [
     "AveragingConfig",
     "AveragingModel",
     "SentenceEncoder",
+    "SentencePredictor",
     "SimileScorer",
     "__version__",
     "load_dataset",
