@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, AutoTokenizer
 
 from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.mixed import MixedModel
+from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
@@ -16,6 +17,9 @@ for _model_class in MODEL_CLASSES:
     _config_class = _model_class.config_class
     AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
     AutoModel.register(_config_class, _model_class, exist_ok=True)
+
+AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
+AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)
 
 # The other tokenizers are stock classes. Any config will do: it is found by its own name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)
