@@ -50,8 +50,8 @@ def test_unknown_characters_and_empty_words_get_tags_too() -> None:
 def test_a_sentence_longer_than_the_limit_is_tagged_in_pieces() -> None:
     words = [word for sentence in WORDS for word in sentence][:10]
     whole = new_tagger(max_words=4)
-    expected = sum(new_tagger().tag([words[:4], words[4:8], words[8:]]), [])
-    assert whole.tag([words, []]) == [expected, []]
+    pieces = new_tagger().tag([words[:4], words[4:8], words[8:]])
+    assert whole.tag([words, []]) == [[tag for tags in pieces for tag in tags], []]
 
 
 def test_a_word_longer_than_the_limit_is_cut() -> None:
@@ -93,5 +93,5 @@ def test_a_folder_without_a_tagger_is_refused(tmp_path: Path) -> None:
 
 def test_a_tokenizer_of_another_model_is_refused() -> None:
     other = CharNgramTokenizer.train(SENTENCES, vocab_size=50, orders=[2])
-    with pytest.raises(ModelError, match="word encoder has .* rows, but its tokenizer 50"):
+    with pytest.raises(ModelError, match=r"word encoder has .* rows, but its tokenizer 50"):
         Tagger(new_tagger().model, other)
