@@ -47,7 +47,7 @@ class Tagger:
         Raises:
             ModelError: It is not there, or no tagger, or damaged.
         """
-        tokenizer = load_tokenizer(directory)
+        tokenizer = load_tokenizer(Path(directory))
         try:
             model = AutoModelForTokenClassification.from_pretrained(
                 str(directory), dtype=torch.float32
