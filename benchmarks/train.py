@@ -142,8 +142,8 @@ def prepare(args: argparse.Namespace, directory: Path) -> tuple[Setting, list[Pa
     """The tokenizer of all the text, the initial table, a sample of the pairs; nothing is timed."""
     recipe = make_recipe(1)
     pairs = [p for file in args.data for p in read_pairs(file, max_words=recipe.data.max_words)]
-    source = SourcePairs(recipe.data.sources[0], pairs)
-    train_tokenizer(recipe.tokenizer, [source], recipe.seed).save(directory)
+    lines = (side for pair in pairs for side in pair)
+    train_tokenizer(recipe.tokenizer, lines, recipe.seed).save(directory)
     model_bytes = (directory / SubwordTokenizer.file).read_bytes()
     tokenizer = SubwordTokenizer(model_bytes, num_threads=args.threads)
     pairs = random.Random(recipe.seed).sample(pairs, min(args.pairs, len(pairs)))

@@ -11,6 +11,8 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.recipe import load_recipe, to_mapping
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.build import check_encoders
+from paraphrastic_hf.training.supervised import check_supervised
+from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe, recipe_class
 from paraphrastic_hf.training.train import train
 
 ROOT = Path(__file__).parents[1]
@@ -19,11 +21,14 @@ RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
-    recipe = load_recipe(Recipe, path)
-    check_encoders(recipe)
+    recipe = load_recipe(recipe_class(path), path)
+    if isinstance(recipe, SupervisedRecipe):
+        check_supervised(recipe)
+    else:
+        check_encoders(recipe)
     again = tmp_path / "again.yaml"
     again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
-    assert load_recipe(Recipe, again) == recipe
+    assert load_recipe(recipe_class(again), again) == recipe
 
 
 def test_the_smoke_recipe_trains_a_loadable_model(

@@ -53,6 +53,18 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
         ...     load_recipe(Recipe, file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
+    mapping = read_mapping(path)
+    for key, value in parse_overrides(overrides):
+        set_key(cls, mapping, key, value)
+    return build(cls, mapping)
+
+
+def read_mapping(path: str | Path) -> dict[str, Any]:
+    """The keys and values of a recipe file, unchecked.
+
+    Raises:
+        RecipeError: The file is missing or malformed.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -65,9 +77,7 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
         raise RecipeError(
             f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
         )
-    for key, value in parse_overrides(overrides):
-        set_key(cls, mapping, key, value)
-    return build(cls, mapping)
+    return mapping
 
 
 def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:

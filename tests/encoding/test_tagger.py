@@ -23,7 +23,9 @@ def new_tagger(**settings: int) -> Tagger:
         vocab_size=tokenizer.vocab_size, hidden_size=8, activation="relu", initializer_std=1.0
     )
     torch.manual_seed(0)
-    config = TaggerConfig.of(words, list("ABCDE"), hidden_size=6, recurrent_std=1.0, **settings)
+    config = TaggerConfig.of(
+        words.to_dict(), list("ABCDE"), head_size=6, recurrent_std=1.0, **settings
+    )
     return Tagger(TaggerModel(config), tokenizer)
 
 

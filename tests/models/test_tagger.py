@@ -13,7 +13,7 @@ from transformers import AutoModelForTokenClassification
 from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
-from tests.models.encoders import CNN, SIZE, VOCAB, new_encoder
+from tests.models.encoders import SIZE, VOCAB, new_encoder
 
 ENCODERS = ["charagram", "char_cnn", "lstm_last"]
 EVERY = pytest.mark.parametrize("name", ENCODERS)
@@ -27,7 +27,8 @@ INDEX = torch.tensor([[0, 1, 0, 2, 3], [3, 3, -1, -1, -1]])
 
 
 def new_tagger(name: str, **settings: Any) -> TaggerModel:
-    config = TaggerConfig.of(new_encoder(name).config, TAGS, **{"hidden_size": 5, **settings})
+    encoder = new_encoder(name).config.to_dict()
+    config = TaggerConfig.of(encoder, TAGS, **{"head_size": 5, **settings})
     torch.manual_seed(0)
     return TaggerModel(config).eval()
 
@@ -163,7 +164,7 @@ def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
     labels = torch.where(INDEX >= 0, INDEX % 3, -100)
     found = []
     for is_sparse in (True, False):
-        model = new_tagger(name, dense_activation="tanh", dropout=0.3).train()
+        model = new_tagger(name, dense_activation="tanh", head_dropout=0.3).train()
         for table in model.tables():
             table.sparse = is_sparse
         torch.manual_seed(1)
@@ -174,17 +175,17 @@ def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
         torch.testing.assert_close(sparse, dense)
 
 
-def test_tables_and_composition_are_all_parameters() -> None:
+def test_the_encoder_and_the_head_are_all_parameters() -> None:
     model = new_tagger("char_cnn")
-    ours = [table.weight for table in model.tables()] + [p for p, _ in model.composition()]
+    ours = [*model.encoder.parameters(), *model.head_parameters()]
     assert sorted(map(id, ours)) == sorted(map(id, model.parameters()))
-    assert model.get_input_embeddings().weight.shape == (VOCAB, 4)
+    assert [table.weight.shape for table in model.tables()] == [(VOCAB, 4)]
 
 
 @EVERY
 def test_a_tagger_learns_what_only_context_tells(name: str) -> None:
     """Word 1 is tagged by the word before it: NN after word 0, VB after word 3."""
-    model = new_tagger(name, hidden_size=8, recurrent_std=0.5).train()
+    model = new_tagger(name, head_size=8, recurrent_std=0.5).train()
     index = torch.tensor([[0, 1], [3, 1], [0, 3]])
     labels = torch.tensor([[0, 1], [0, 2], [0, 0]])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
@@ -200,7 +201,8 @@ def test_a_tagger_learns_what_only_context_tells(name: str) -> None:
     ("settings", "message"),
     [
         ({"dense_activation": "sin"}, "dense_activation must be none or one of tanh"),
-        ({"max_words": 0}, "at least 1, got 0"),
+        ({"max_words": 0}, "max_words of a tagger must be at least 1, got 0"),
+        ({"head_size": 0}, "head_size of a tagger must be at least 1, got 0"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -221,7 +223,6 @@ def test_shapes_that_do_not_go_together_are_refused() -> None:
         model(IDS, MASK, word_index=INDEX, labels=INDEX[:, :4])
 
 
-def test_the_defaults_are_the_thesis_ones() -> None:
-    config = TaggerConfig.of(new_encoder("char_cnn", embedding_dropout=0.0).config, TAGS)
-    assert (config.hidden_size, config.dropout, config.capital_feature) == (50, 0.0, True)
-    assert config.encoder["filter_counts"] == CNN["filter_counts"]
+def test_the_defaults_are_the_papers() -> None:
+    config = TaggerConfig.of(new_encoder("char_cnn").config.to_dict(), TAGS)
+    assert (config.head_size, config.head_dropout, config.capital_feature) == (50, 0.0, True)

@@ -11,20 +11,22 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from paraphrastic_hf.encoding.static import check_finite
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.mixed import FOLDER
@@ -49,11 +51,7 @@ def save_directory(
     Raises:
         OSError: The disk is full or the directory cannot be written.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in TOKENIZER_FILES:  # another model's would be taken for this one's
-        (directory / name).unlink(missing_ok=True)
-    shutil.rmtree(directory / FOLDER, ignore_errors=True)
-    tokenizer.save(directory)
+    _save_tokenizer(tokenizer, directory)
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
     write_json(directory / "modules.json", [module])
@@ -61,6 +59,35 @@ def save_directory(
         directory / "config_sentence_transformers.json",
         {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"},
     )
+    _save_model(model, directory, precision)
+
+
+def save_supervised(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
+    """Write the directory of a model with a task, which is no sentence encoder; weights last.
+
+    The tokenizer's config has it tell the two texts of a pair apart, for pipelines.
+
+    Raises:
+        OSError: The disk is full or the directory cannot be written.
+    """
+    _save_tokenizer(tokenizer, directory)
+    path = directory / "tokenizer_config.json"
+    if path.exists():
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        names = ["input_ids", "attention_mask", "token_type_ids"]
+        write_json(path, {**settings, "model_input_names": names})
+    _save_model(model, directory, "float32")
+
+
+def _save_tokenizer(tokenizer: TextTokenizer, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in TOKENIZER_FILES:  # another model's would be taken for this one's
+        (directory / name).unlink(missing_ok=True)
+    shutil.rmtree(directory / FOLDER, ignore_errors=True)
+    tokenizer.save(directory)
+
+
+def _save_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
     partial = directory / "model.part"
     with _no_progress_bar():
         weights = {
@@ -79,6 +106,15 @@ def load_model(directory: Path) -> SentenceEncoderModel:
     Raises:
         ModelError: A file is missing or damaged, or it is no encoder of this package.
     """
+    return load_pretrained(directory, AutoModel)  # type: ignore[return-value]
+
+
+def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
+    """What an Auto class makes of a model directory, in evaluation mode, float32.
+
+    Raises:
+        ModelError: A file is missing or damaged, or it is no such model of this package.
+    """
     if not (directory / "config.json").exists():
         raise ModelError(
             f"{directory} has no config.json; give the --output of `paraphrastic train`"
@@ -90,8 +126,14 @@ def load_model(directory: Path) -> SentenceEncoderModel:
                 f"{directory} holds a {config.model_type!r} model, not one of this package; "
                 "load it with sentence_transformers.SentenceTransformer"
             )
+        if type(config) not in auto_class._model_mapping:
+            raise ModelError(
+                f"{directory} holds a {config.model_type!r} model, which {auto_class.__name__} "
+                "does not load: SentenceEncoder is for encoders, SentencePredictor for the output "
+                "of a recipe with a task"
+            )
         with _no_progress_bar():
-            model, report = AutoModel.from_pretrained(
+            model, report = auto_class.from_pretrained(
                 directory, config=config, dtype=torch.float32, output_loading_info=True
             )
     except ModelError:

@@ -37,18 +37,25 @@ class Penalty:
         lambda_w: On the way of table rows from their start.
         lambda_c: On all other parameters, or on their way from their start where the model says so.
         lambda_all: On every parameter.
+        to_start: Have `lambda_c` pull all other parameters to their start, as a trained one asks.
     """
 
     def __init__(
-        self, model: SentenceEncoderModel, lambda_w: float, lambda_c: float, lambda_all: float
+        self,
+        model: SentenceEncoderModel,
+        lambda_w: float,
+        lambda_c: float,
+        lambda_all: float,
+        *,
+        to_start: bool = False,
     ) -> None:
         self.model = model
         self.lambda_w, self.lambda_c, self.lambda_all = lambda_w, lambda_c, lambda_all
         self.is_active = bool(lambda_w or lambda_c or lambda_all)
         self._tables = [t.weight.detach().clone() for t in model.tables()] if lambda_w else []
         self._composition = [
-            parameter.detach().clone() if to_start else None
-            for parameter, to_start in model.composition()
+            parameter.detach().clone() if to_start or is_pulled else None
+            for parameter, is_pulled in model.composition()
         ]
 
     def __call__(self, ids: Tensor) -> Tensor:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+)
 
 from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.mixed import MixedModel
+from paraphrastic_hf.models.relatedness import RelatednessModel
+from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
+SENTENCE_TASKS: tuple[type[SupervisedModel], ...] = (RelatednessModel, ClassifierModel)
 
 for _model_class in MODEL_CLASSES:
     _config_class = _model_class.config_class
     AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
     AutoModel.register(_config_class, _model_class, exist_ok=True)
+
+for _task_class in SENTENCE_TASKS:
+    _config_class = _task_class.config_class
+    AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
+    AutoModelForSequenceClassification.register(_config_class, _task_class, exist_ok=True)
 
 AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
 AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -35,11 +35,37 @@ class SentenceEncoderOutput(ModelOutput):
     pooler_output: Tensor | None = None
 
 
-class SentenceEncoderModel(PreTrainedModel):
-    """Base of every encoder of this package."""
+class ParaphrasticModel(PreTrainedModel):
+    """What every model of this package has: tables of token vectors, and the code it is saved
+    with."""
 
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
+    auto_class: ClassVar[str] = "AutoModel"
+
+    def tables(self) -> list[nn.Embedding]:
+        """The tables of token vectors; the ids of each begin where those of the one before end."""
+        return [self.get_input_embeddings()]
+
+    def rows_of_tables(self, ids: Tensor) -> Iterator[tuple[nn.Embedding, Tensor]]:
+        """Each table with its rows, once each, among `ids`, any shape."""
+        tables = self.tables()
+        used = torch.zeros(sum(len(t.weight) for t in tables), dtype=torch.bool, device=ids.device)
+        used[ids.reshape(-1)] = True
+        parts = used.split([len(table.weight) for table in tables])
+        for table, part in zip(tables, parts, strict=True):
+            yield table, torch.nonzero(part)[:, 0]
+
+    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
+        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
+        model_class = write_remote_code(type(self), save_directory)
+        config_class = write_remote_code(type(self.config), save_directory)
+        self.config.auto_map = {"AutoConfig": config_class, self.auto_class: model_class}
+        super().save_pretrained(save_directory, **kwargs)
+
+
+class SentenceEncoderModel(ParaphrasticModel):
+    """Base of every encoder of this package."""
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Token vectors, (batch, seq, dim), from ids and mask, (batch, seq)."""
@@ -60,19 +86,6 @@ class SentenceEncoderModel(PreTrainedModel):
         """Token vectors and sentence vectors, (batch, seq, dim) and (batch, dim)."""
         states = self.token_states(input_ids, attention_mask)
         return states, self.pool(states, attention_mask)
-
-    def tables(self) -> list[nn.Embedding]:
-        """The tables of token vectors; the ids of each begin where those of the one before end."""
-        return [self.get_input_embeddings()]
-
-    def rows_of_tables(self, ids: Tensor) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """Each table with its rows, once each, among `ids`, any shape."""
-        tables = self.tables()
-        used = torch.zeros(sum(len(t.weight) for t in tables), dtype=torch.bool, device=ids.device)
-        used[ids.reshape(-1)] = True
-        parts = used.split([len(table.weight) for table in tables])
-        for table, part in zip(tables, parts, strict=True):
-            yield table, torch.nonzero(part)[:, 0]
 
     def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
         """The trained parameters that are no table (W_c; thesis, 3.1.2), each with whether
@@ -115,10 +128,3 @@ class SentenceEncoderModel(PreTrainedModel):
             states, embedding = self.states_and_embedding(input_ids, attention_mask)
         output = SentenceEncoderOutput(states, embedding, embedding)
         return output if return_dict is not False else output.to_tuple()
-
-    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
-        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
-        model_class = write_remote_code(type(self), save_directory)
-        config_class = write_remote_code(type(self.config), save_directory)
-        self.config.auto_map = {"AutoConfig": config_class, "AutoModel": model_class}
-        super().save_pretrained(save_directory, **kwargs)

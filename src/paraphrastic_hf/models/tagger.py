@@ -4,91 +4,72 @@
     l_t = tanh(W [forward LSTM at t; backward LSTM at t] + b)
     p(tag | word_t, sentence) = softmax(U l_t + c)
 
-g is any encoder over one table: CHARAGRAM, charCNN or charLSTM. It reads each distinct word of a
+g is any encoder of this package: CHARAGRAM, charCNN or charLSTM. It reads each distinct word of a
 batch once (`text/sentences.py`), and the sentences gather its vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import TokenClassifierOutput
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import spread
 from paraphrastic_hf.layers.recurrent import CELLS, PeepholeLSTM, initialize_cell
-from paraphrastic_hf.models.mixed import MODEL_OF_TYPE
 from paraphrastic_hf.models.recurrent import run_directions
-from paraphrastic_hf.models.table import TableConfig, TableModel
-from paraphrastic_hf.text.remote_code import write_remote_code
+from paraphrastic_hf.models.supervised import SupervisedConfig, SupervisedModel
 
 NO_LABEL = -100
 
 
 @strict
-class TaggerConfig(PreTrainedConfig):
+class TaggerConfig(SupervisedConfig):
     """Configuration of `TaggerModel`; the tags are `id2label`, as everywhere in transformers.
 
     Args:
         encoder: The word encoder's configuration, as `to_dict` gives it; the thesis's word vectors
             have 150 numbers, its characters' 50.
-        hidden_size: Numbers in a state of each LSTM and in l; 50 in the released code.
+        head_size: Numbers in a state of each LSTM and in l; 50 in the released code.
+        head_dropout: Probability that a number of a word's vector is zeroed in training.
         capital_feature: Tell the LSTMs whether a word has a capital letter.
         dense_activation: Of a dense layer over the word vectors, as wide as they are (the thesis's
             2-layer CHARAGRAM); `none` for no layer.
-        dropout: Probability that a number of a word's vector is zeroed in training; 0 in the
-            thesis.
         recurrent_std: Standard deviation of the LSTMs' initial weights; biases start at 0.
         max_words: A longer sentence is read in pieces of so many words.
         max_word_tokens: A word of more tokens is cut.
 
     Raises:
-        ValueError: No encoder, one of no family, another activation, or a limit below 1.
+        ValueError: No encoder, one of no family, another activation, or a size below 1.
     """
 
     model_type = "paraphrastic-tagger"
-    has_no_defaults_at_init = True
 
-    encoder: dict[str, Any] | None = None
-    hidden_size: int = 50
     capital_feature: bool = True
     dense_activation: str = "none"
-    dropout: float | int = 0.0
     recurrent_std: float | int = 0.1
     max_words: int = 512
-    max_word_tokens: int = 200
-    pad_token_id: int | None = 0
+    max_word_tokens: int = 100
 
     @classmethod
-    def of(cls, encoder: TableConfig, tags: list[str], **settings: Any) -> TaggerConfig:
+    def of(cls, encoder: dict[str, Any], tags: Sequence[str], **settings: Any) -> TaggerConfig:
         """The tagger with these tags over words encoded so."""
-        names = dict(enumerate(tags))
-        numbers = {tag: number for number, tag in names.items()}
-        return cls(encoder=encoder.to_dict(), id2label=names, label2id=numbers, **settings)
+        numbers = {tag: number for number, tag in enumerate(tags)}
+        return cls(encoder=encoder, id2label=dict(enumerate(tags)), label2id=numbers, **settings)
 
-    def validate_encoder(self) -> None:
-        """Refuse an encoder that is none."""
-        kind = (self.encoder or {}).get("model_type")
-        if kind not in MODEL_OF_TYPE:
-            raise ValueError(
-                f"the word encoder of a tagger must be one of {', '.join(MODEL_OF_TYPE)}, got "
-                f"{kind!r}; make the configuration with TaggerConfig.of"
-            )
-
-    def validate_limits(self) -> None:
-        """Refuse limits that leave nothing."""
-        if min(self.max_words, self.max_word_tokens) < 1:
-            raise ValueError(
-                f"max_words and max_word_tokens must be at least 1, got {self.max_words} and "
-                f"{self.max_word_tokens}"
-            )
+    def validate_sizes(self) -> None:
+        """Refuse what leaves nothing."""
+        for name in ("head_size", "max_words", "max_word_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} of a tagger must be at least 1, got {getattr(self, name)}"
+                )
 
     def validate_dense_activation(self) -> None:
         """Refuse unknown names."""
@@ -99,7 +80,7 @@ class TaggerConfig(PreTrainedConfig):
             )
 
 
-class TaggerModel(PreTrainedModel):
+class TaggerModel(SupervisedModel):
     """A word encoder, two LSTMs over the sentence, a tanh layer and a softmax over tags.
 
     The LSTMs have peepholes, as the papers' do.
@@ -107,7 +88,7 @@ class TaggerModel(PreTrainedModel):
     Example:
         >>> from paraphrastic_hf.models.charagram import CharagramConfig
         >>> words = CharagramConfig(vocab_size=10, hidden_size=6, activation="relu")
-        >>> model = TaggerModel(TaggerConfig.of(words, ["DT", "NN"]))
+        >>> model = TaggerModel(TaggerConfig.of(words.to_dict(), ["DT", "NN"]))
         >>> ids = torch.tensor([[2, 3, 4], [5, 6, 0]])  # the n-grams of two distinct words
         >>> sentence = torch.tensor([[0, 1, 1]])  # three words: the first, then the second twice
         >>> model(ids, (ids > 0).long(), word_index=sentence).logits.shape
@@ -115,18 +96,14 @@ class TaggerModel(PreTrainedModel):
     """
 
     config_class = TaggerConfig
+    auto_class: ClassVar[str] = "AutoModelForTokenClassification"
     base_model_prefix = "tagger"  # of no module: loading must not take encoder.cells for cells
-    main_input_name = "input_ids"
 
     def __init__(self, config: TaggerConfig) -> None:
         super().__init__(config)
-        settings = config.encoder or {}
-        encoder_class = MODEL_OF_TYPE[settings["model_type"]]
-        self.encoder: TableModel = encoder_class(encoder_class.config_class.from_dict(settings))
-        width = self.encoder.config.hidden_size
+        width, size = config.vector_size, config.head_size
         has_dense = config.dense_activation != "none"
         self.dense = nn.Linear(width, width) if has_dense else None
-        size = config.hidden_size
         self.cells = nn.ModuleList(
             PeepholeLSTM(width + config.capital_feature, size) for _ in range(2)
         )
@@ -137,30 +114,8 @@ class TaggerModel(PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         if isinstance(module, CELLS):
             initialize_cell(module, self.config.recurrent_std)
-        elif isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        return self.encoder.get_input_embeddings()
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.set_input_embeddings(value)
-
-    def tables(self) -> list[nn.Embedding]:
-        """The word encoder's tables."""
-        return self.encoder.tables()
-
-    def rows_of_tables(self, ids: Tensor) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """Each table with its rows, once each, among `ids`, any shape."""
-        return self.encoder.rows_of_tables(ids)
-
-    def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
-        """The trained parameters that are no table, none of which is pulled to its start."""
-        tables = {id(table.weight) for table in self.tables()}
-        for parameter in self.parameters():
-            if parameter.requires_grad and id(parameter) not in tables:
-                yield parameter, False
+        else:
+            super()._init_weights(module)
 
     def forward(
         self,
@@ -203,7 +158,7 @@ class TaggerModel(PreTrainedModel):
         is_word = word_index >= 0
         vectors = self.word_vectors(input_ids, attention_mask, capitals)
         rows = dropout(
-            vectors.index_select(0, word_index[is_word]), self.config.dropout, self.training
+            vectors.index_select(0, word_index[is_word]), self.config.head_dropout, self.training
         )
         states = run_directions(self.cells, rows, is_word.sum(1), "tanh", self.merge_layer)
         scores = self.classifier(states)  # (tokens, tags)
@@ -223,13 +178,3 @@ class TaggerModel(PreTrainedModel):
         if not self.config.capital_feature:
             return vectors
         return torch.cat([vectors, capitals[:, None].to(vectors)], 1)
-
-    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
-        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
-        model_class = write_remote_code(type(self), save_directory)
-        config_class = write_remote_code(type(self.config), save_directory)
-        self.config.auto_map = {
-            "AutoConfig": config_class,
-            "AutoModelForTokenClassification": model_class,
-        }
-        super().save_pretrained(save_directory, **kwargs)

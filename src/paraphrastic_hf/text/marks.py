@@ -80,6 +80,8 @@ class MarkedTokenizer:
         after = [END] if self.end_ids else []
         fast.post_processor = TemplateProcessing(
             single=[*before, "$A", *after],
+            pair=[*before, "$A", *after, *(f"{mark}:1" for mark in before), "$B:1"]
+            + [f"{mark}:1" for mark in after],
             special_tokens=[(mark, fast.token_to_id(mark)) for mark in MARKS[self.marks]],
         )
         write_tokenizer(directory, fast)

@@ -38,8 +38,7 @@ def check_encoders(recipe: Recipe) -> None:
     """
     configs = []
     for encoder in recipe.encoders:
-        _check_tokenizer(encoder)
-        configs.append(build_config(encoder.model, encoder.tokenizer.vocab_size))
+        configs.append(check_encoder(encoder))
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")
@@ -48,14 +47,24 @@ def check_encoders(recipe: Recipe) -> None:
         _mixed_config(configs, recipe.combine)
 
 
+def check_encoder(encoder: EncoderArguments) -> TableConfig:
+    """The configuration of one encoder, before its vocabulary is known.
+
+    Raises:
+        RecipeError: A setting its family does not have, or a combination that is none.
+    """
+    _check_tokenizer(encoder)
+    return build_config(encoder.model, encoder.tokenizer.vocab_size)
+
+
 def build_model(
     recipe: Recipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
 ) -> SentenceEncoderModel:
     """The encoder a recipe asks for, at its random or given start."""
     if not isinstance(tokenizer, MixedTokenizer):
-        return _build(recipe.model, tokenizer, data_root)
+        return build_encoder(recipe.model, tokenizer, data_root)
     parts = [
-        _build(encoder.model, part, data_root)
+        build_encoder(encoder.model, part, data_root)
         for encoder, part in zip(recipe.parts, tokenizer.parts, strict=True)
     ]
     model = MixedModel(_mixed_config([part.config for part in parts], recipe.combine))
@@ -119,9 +128,10 @@ def _mixed_config(configs: Sequence[TableConfig], combine: str) -> MixedConfig:
         raise RecipeError(f"parts: {error.__cause__ or error}") from error
 
 
-def _build(
+def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
 ) -> TableModel:
+    """One encoder at its random or given start."""
     model = FAMILIES[arguments.kind](build_config(arguments, tokenizer.vocab_size))
     if arguments.vectors is not None:
         start_from_vectors(model, tokenizer.tokens(), resolve_path(arguments.vectors, data_root))

@@ -23,6 +23,7 @@ from paraphrastic_hf.training.megabatch import (
     mega_batch_size,
     split,
 )
+from paraphrastic_hf.training.scramble import scramble
 
 
 class ContrastiveTask:
@@ -135,12 +136,8 @@ class ContrastiveTask:
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
         if self.arguments.scramble:
             chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
-            keys = np.random.default_rng([self.seed, step, 2]).random((len(chosen), ids.shape[1]))
-            keys[np.isin(ids[chosen], self.corpus.start_ids)] = -1
-            keys[np.isin(ids[chosen], self.corpus.end_ids)] = 1
-            keys[mask[chosen] == 0] = 2  # padding stays last
-            order = np.argsort(keys, axis=1, kind="stable")
-            ids[chosen] = np.take_along_axis(ids[chosen], order, 1)
+            random = np.random.default_rng([self.seed, step, 2])
+            scramble(ids, mask, chosen, random, self.corpus.start_ids, self.corpus.end_ids)
         device = self.model.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 

@@ -219,19 +219,25 @@ def train_tokenizers(
     encoders: Sequence[EncoderArguments], sources: Sequence[SourcePairs], seed: int
 ) -> TextTokenizer:
     """The tokenizer of an encoder, or those of all parts of a mixture as one."""
-    trained = [train_tokenizer(encoder.tokenizer, sources, seed) for encoder in encoders]
+    trained = [
+        train_tokenizer(
+            encoder.tokenizer,
+            (side for source in sources for pair in source.pairs for side in pair),
+            seed,
+        )
+        for encoder in encoders
+    ]
     return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
 
 
 def train_tokenizer(
-    arguments: TokenizerArguments, sources: Sequence[SourcePairs], seed: int
+    arguments: TokenizerArguments, lines: Iterable[str], seed: int
 ) -> TextTokenizer:
-    """The tokenizer a recipe asks for, from both sides of all sources.
+    """The tokenizer a recipe asks for, from lines of text.
 
     Raises:
         DataError: Too little text for the vocabulary.
     """
-    lines = (side for source in sources for pair in source.pairs for side in pair)
     shared: dict[str, Any] = {
         "vocab_size": arguments.vocab_size,
         "hard_vocab_limit": arguments.hard_vocab_limit,

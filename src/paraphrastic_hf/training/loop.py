@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.arguments import RunArguments, TrainingArguments
 from paraphrastic_hf.training.checkpoint import (
     load_latest,
@@ -30,18 +30,18 @@ from paraphrastic_hf.training.checkpoint import (
     save_checkpoint,
     save_weights,
 )
-from paraphrastic_hf.training.megabatch import MiniBatch
 from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients
+from paraphrastic_hf.training.supervised_arguments import SupervisedRun, SupervisedTraining
 
 logger = logging.getLogger(__name__)
 
 
 class Task(Protocol):
-    """What the loop needs of a task."""
+    """What the loop needs of a task; a mini-batch is the task's own affair."""
 
     def pairs_in_epoch(self) -> int: ...
-    def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]: ...
-    def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Tensor: ...
+    def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[Any]: ...
+    def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Tensor: ...
 
 
 @dataclasses.dataclass
@@ -52,9 +52,9 @@ class Progress:
         epoch: From 0.
         position: Pairs of the epoch already seen.
         step: Mini-batches since training began.
-        pairs: Pairs since training began.
+        pairs: Pairs, or examples of a supervised task, since training began.
         seconds: Training time, evaluation left out.
-        best_score: Highest development score, Pearson r x 100; None before the first.
+        best_score: Highest development score, x 100; None before the first.
         best_step: Its step.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
@@ -75,7 +75,7 @@ class TrainingLoop:
     """Runs a task to its end, or from its last checkpoint to its end.
 
     Args:
-        model: The encoder, on its device.
+        model: The encoder, or supervised model, on its device.
         training: Optimisation settings.
         run: Checkpoint, log and selection settings.
         seed: Seed of dropout.
@@ -87,14 +87,14 @@ class TrainingLoop:
 
     def __init__(
         self,
-        model: SentenceEncoderModel,
-        training: TrainingArguments,
-        run: RunArguments,
+        model: ParaphrasticModel,
+        training: TrainingArguments | SupervisedTraining,
+        run: RunArguments | SupervisedRun,
         *,
         seed: int,
         directory: Path,
         accelerator: Accelerator,
-        evaluate: Callable[[SentenceEncoderModel], float] | None = None,
+        evaluate: Callable[[Any], float] | None = None,
         show_progress: bool = True,
     ) -> None:
         self.model, self.training, self.run_arguments = model, training, run
@@ -191,7 +191,7 @@ class TrainingLoop:
             rate *= max(0.0, 1 - self.progress.step / max(1, total_steps))
         return rate
 
-    def _step(self, task: Task, wrapped: nn.Module, batch: MiniBatch, total_steps: int) -> float:
+    def _step(self, task: Task, wrapped: nn.Module, batch: Any, total_steps: int) -> float:
         at = self.progress
         # Dropout too is a function of the step: a resumed run draws what the first one would have.
         self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
@@ -262,7 +262,7 @@ class TrainingLoop:
 
 
 def make_optimizer(
-    model: SentenceEncoderModel, training: TrainingArguments
+    model: ParaphrasticModel, training: TrainingArguments | SupervisedTraining
 ) -> torch.optim.Optimizer:
     """Adam or AdaGrad; a step of either costs the rows of the table that the batch uses.
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.base import ParaphrasticModel
 
 try:
     from paraphrastic_hf.training._rows import catch_up, update
@@ -57,7 +57,7 @@ class RowAdam(torch.optim.Optimizer):
         self._rates: dict[Tensor, list[float]] = {}
         self._travel: dict[Tensor, Tensor] = {}
 
-    def watch(self, model: SentenceEncoderModel) -> None:
+    def watch(self, model: ParaphrasticModel) -> None:
         """Have the rows a forward pass reads catch up before it reads them."""
 
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

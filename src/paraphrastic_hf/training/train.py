@@ -9,27 +9,19 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-import time
 from collections.abc import Callable, Iterable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
-from accelerate.utils import InitProcessGroupKwargs
 from safetensors import SafetensorError
 
-import paraphrastic_hf
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.directory import save_directory
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
@@ -50,15 +42,15 @@ from paraphrastic_hf.training.corpus import (
 )
 from paraphrastic_hf.training.finish import finish
 from paraphrastic_hf.training.loop import Progress, TrainingLoop
+from paraphrastic_hf.training.output import (
+    circumstances,
+    claim,
+    clear_work,
+    new_accelerator,
+    read_finished,
+)
 
 logger = logging.getLogger(__name__)
-
-RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
-RUN_FILES = (
-    *("run.json", "*.safetensors", "config*.json", "modules.json", "tokenizer*.json"),
-    *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
-    "recipe.yaml",  # last: it marks the folder as ours
-)
 
 
 def train(
@@ -95,14 +87,7 @@ def train(
     """
     output = Path(output)
     check_encoders(recipe)
-    AcceleratorState._reset_state()  # a second run in this process may want another precision
-    accelerator = Accelerator(
-        # said outright, or processes started by torchrun would not find each other without a GPU
-        cpu=not torch.accelerator.is_available(),
-        mixed_precision="bf16" if recipe.training.precision == "bf16" else "no",
-        # the others wait while the first process tokenizes
-        kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(hours=12))],
-    )
+    accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process
     development = read_development(recipe.run.development, data_root)
     named = [path for source in recipe.data.sources for path in (source.path, source.second)]
@@ -113,11 +98,11 @@ def train(
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
     if is_main:
-        _claim(output, recipe, overwrite)
+        claim(output, recipe, overwrite)
     accelerator.wait_for_everyone()
     if (output / "run.json").exists():
         logger.info("%s is finished; nothing to do", output)
-        return Progress(**_read_finished(output))
+        return read_finished(output)
     if is_main:
         _prepare(recipe, output, data_root, datasets, progress)
     accelerator.wait_for_everyone()
@@ -181,40 +166,6 @@ def development_scorer(
     )
 
 
-def _claim(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Make `output` this recipe's, or refuse."""
-    record = output / "recipe.yaml"
-    if overwrite and record.exists():
-        _remove_run(output)
-    if record.exists():
-        old, new = record.read_text(encoding="utf-8"), to_yaml(recipe)
-        if old != new:
-            changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
-            raise RecipeError(
-                f"{output} holds a run of another recipe (now different: "
-                f"{'; '.join(changed) or 'the order of entries'}); use another --output or "
-                "--overwrite"
-            )
-    elif output.exists() and any(output.iterdir()):
-        raise RecipeError(
-            f"{output} is not empty and holds no run of this program; choose another --output"
-        )
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        record.write_text(to_yaml(recipe), encoding="utf-8")
-    except OSError as error:
-        raise CheckpointError(f"cannot write to {output}: {error}") from error
-
-
-def _remove_run(output: Path) -> None:
-    """Remove what a run leaves behind, and nothing else that may lie there."""
-    for folder in RUN_FOLDERS:
-        shutil.rmtree(output / folder, ignore_errors=True)
-    for pattern in RUN_FILES:
-        for path in output.glob(pattern):
-            path.unlink()
-
-
 def _prepare(
     recipe: Recipe,
     output: Path,
@@ -264,19 +215,7 @@ def _finish(
             "pairs_by_source": sources,
             "vocab_size": tokenizer.vocab_size,
             "processes": processes,
-            "threads": torch.get_num_threads(),
-            "versions": {
-                "paraphrastic_hf": paraphrastic_hf.__version__,
-                "torch": torch.__version__,
-            },
-            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            **circumstances(),
         },
     )
-    shutil.rmtree(output / "work")
-    shutil.rmtree(output / "checkpoints", ignore_errors=True)
-
-
-def _read_finished(output: Path) -> dict[str, Any]:
-    import json
-
-    return dict(json.loads((output / "run.json").read_text(encoding="utf-8"))["progress"])
+    clear_work(output)

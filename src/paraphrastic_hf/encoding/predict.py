@@ -1,0 +1,152 @@
+"""Supervised models on text: rows of one text or two to logits, scores and labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoModelForSequenceClassification
+
+from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.classifier import ClassifierModel
+from paraphrastic_hf.models.relatedness import RelatednessModel
+from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
+
+Arrays = dict[str, np.ndarray]
+
+
+def padded_sides(sides: Sequence[Ragged], rows: np.ndarray, max_length: int | None) -> list[Arrays]:
+    """Each side of some rows, cut at `max_length`, as a supervised model's named inputs."""
+    inputs = []
+    for number, side in enumerate(sides):
+        ids, mask = side.padded(rows, max_length)
+        types = {"token_type_ids": np.full_like(ids, number)} if len(sides) > 1 else {}
+        inputs.append({"input_ids": ids, "attention_mask": mask, **types})
+    return inputs
+
+
+def joined(inputs: Sequence[Arrays], device: torch.device) -> dict[str, Tensor]:
+    """Sides one after the other, as one batch; padding between them is masked."""
+    names = inputs[0]
+    return {
+        name: torch.from_numpy(np.concatenate([side[name] for side in inputs], 1)).to(device)
+        for name in names
+    }
+
+
+def predict_logits(
+    model: SupervisedModel,
+    sides: Sequence[Ragged],
+    *,
+    batch_size: int = 256,
+    max_length: int | None = None,
+) -> np.ndarray:
+    """`logits` of every row, (rows, outputs) float32, without dropout.
+
+    Args:
+        model: Any supervised model of texts; its training mode is put back.
+        sides: Token ids of the only text of each row, or of both.
+        batch_size: Rows at a time.
+        max_length: Cut each text at this many tokens.
+    """
+    lengths = np.sum([np.diff(side.offsets) for side in sides], 0)
+    output = np.zeros((len(lengths), model.config.num_labels), np.float32)
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for rows in length_batches(lengths, batch_size):
+                inputs = joined(padded_sides(sides, rows, max_length), model.device)
+                output[rows] = model(**inputs).logits.float().cpu().numpy()
+    finally:
+        model.train(was_training)
+    return output
+
+
+class SentencePredictor:
+    """A supervised model with its tokenizer: scores of pairs, or labels of texts or pairs.
+
+    Args:
+        model: A `RelatednessModel` or `ClassifierModel`.
+        tokenizer: Its tokenizer.
+
+    Example:
+        >>> predictor = SentencePredictor.from_pretrained("runs/sick")  # doctest: +SKIP
+        >>> predictor.predict(["a cat sleeps"], ["a cat is sleeping"])  # doctest: +SKIP
+        array([4.8], dtype=float32)
+    """
+
+    def __init__(self, model: SupervisedModel, tokenizer: TextTokenizer) -> None:
+        self.model, self.tokenizer = model.eval(), tokenizer
+
+    @classmethod
+    def from_pretrained(cls, directory: str | os.PathLike[str]) -> SentencePredictor:
+        """Load what `paraphrastic train` made of a recipe with a `task`.
+
+        Raises:
+            ModelError: It is not there, damaged, or no supervised model of texts.
+        """
+        path = Path(directory)
+        model = load_pretrained(path, AutoModelForSequenceClassification)
+        if not isinstance(model, (RelatednessModel, ClassifierModel)):
+            raise ModelError(
+                f"{path} holds a {type(model).__name__}, which SentencePredictor "
+                "cannot use; give the output of a recipe with a task"
+            )
+        return cls(model, load_tokenizer(path))
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether a row is two texts."""
+        return isinstance(self.model, RelatednessModel) or bool(self.model.config.pairs)
+
+    def predict(
+        self, first: Sequence[str], second: Sequence[str] | None = None
+    ) -> np.ndarray | list[str]:
+        """Scores, (rows,) float32, of a relatedness model; else the label of each row.
+
+        Args:
+            first: The texts, or the first texts of pairs.
+            second: The second texts of pairs.
+
+        Raises:
+            ValueError: One column too many or too few, or columns of different lengths.
+        """
+        logits = self.logits(first, second)
+        if isinstance(self.model, RelatednessModel):
+            return logits[:, 0]
+        return [self.model.config.id2label[int(row)] for row in logits.argmax(1)]
+
+    def probabilities(
+        self, first: Sequence[str], second: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Probabilities of the labels, (rows, labels) float32, in the order of `config.id2label`.
+
+        Raises:
+            ValueError: As `predict`; or the model gives scores.
+        """
+        if isinstance(self.model, RelatednessModel):
+            raise ValueError("a relatedness model gives scores, not labels: call predict")
+        logits = torch.from_numpy(self.logits(first, second))
+        return logits.softmax(1).numpy()
+
+    def logits(self, first: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
+        """The model's `logits`, (rows, outputs) float32."""
+        if isinstance(first, str) or isinstance(second, str):
+            raise ValueError("give lists of texts, not a text: [text]")
+        if self.takes_pairs != (second is not None):
+            wanted = "two lists of texts" if self.takes_pairs else "one list of texts"
+            raise ValueError(f"this model takes {wanted}")
+        if second is not None and len(first) != len(second):
+            raise ValueError(f"there are {len(first)} first texts and {len(second)} second ones")
+        columns = [first] if second is None else [first, second]
+        return predict_logits(self.model, [self.tokenizer.encode_batch(c) for c in columns])

@@ -1,0 +1,51 @@
+"""Scores as distributions over whole numbers, and how far two are apart (Tai et al., 2015; thesis,
+3.2.4)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
+    """The sparse distribution whose mean is the score: 3.6 is 0.4 of 3 and 0.6 of 4.
+
+        p_i = y - floor(y) at floor(y) + 1,   floor(y) - y + 1 at floor(y),   0 elsewhere
+
+    Args:
+        scores: (batch,), from `lowest` to `highest`.
+        lowest: The first whole number; 1 in the papers.
+        highest: The last; K.
+
+    Returns:
+        (batch, highest - lowest + 1).
+
+    Raises:
+        ValueError: A score outside.
+
+    Example:
+        >>> score_distribution(torch.tensor([3.5, 5.0]), 1, 5).tolist()
+        [[0.0, 0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    """
+    if len(scores) and not (scores.min() >= lowest and scores.max() <= highest):
+        raise ValueError(
+            f"scores must lie from {lowest} to {highest}, got {scores.min().item():g} to "
+            f"{scores.max().item():g}"
+        )
+    below = scores.floor().clamp(max=highest - 1)  # the highest is wholly `below + 1`
+    part = (scores - below).unsqueeze(1)
+    place = (below - lowest).long().unsqueeze(1)
+    empty = scores.new_zeros(len(scores), highest - lowest + 1)
+    return empty.scatter(1, place, 1 - part).scatter(1, place + 1, part)
+
+
+def divergence(target: Tensor, logits: Tensor) -> Tensor:
+    """KL(target || softmax(logits)), the mean over the batch, scalar; both are (batch, K)."""
+    log_ratio = torch.special.xlogy(target, target) - target * logits.log_softmax(1)
+    return log_ratio.sum(1).mean()
+
+
+def expected_score(logits: Tensor, lowest: int) -> Tensor:
+    """The mean of softmax(logits), (batch, K), over lowest, lowest + 1, ...; (batch,)."""
+    numbers = torch.arange(lowest, lowest + logits.shape[1], device=logits.device)
+    return logits.softmax(1) @ numbers.to(logits.dtype)

@@ -1,0 +1,231 @@
+"""The kinds of supervised tasks: their rows, their model, their scores (thesis, 3.2.4).
+
+A kind answers to `Problem`, and adds its line to `PROBLEMS`; the run around it is the same for all
+(`supervised.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.data.load import builder, find_source, load_dataset
+from paraphrastic_hf.encoding.predict import joined, padded_sides, predict_logits
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.similarity import pearson, spearman
+from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+
+SPLITS = ("train", "validation", "test")
+Shuffle = Callable[[np.ndarray, np.ndarray], None]
+
+
+class Examples(Protocol):
+    """The tokenized rows of a split."""
+
+    def __len__(self) -> int: ...
+    def inputs(
+        self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
+    ) -> dict[str, Tensor]:
+        """The model's named inputs, with `labels` so that it returns a loss.
+
+        Args:
+            rows: Numbers of the rows wanted.
+            device: Where the tensors go.
+            shuffle: Puts the tokens of padded ids, given with their mask, in another order, in
+                place.
+        """
+
+
+class Problem(Protocol):
+    """What one kind of task adds to a run.
+
+    Attributes:
+        measure: The score of the validation split that picks the best weights; higher is better.
+    """
+
+    measure: str
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        """Read all splits. DataError: A split is missing, damaged or empty."""
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        """The texts of some splits, which a tokenizer is trained on."""
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> Examples:
+        """The rows of a split."""
+
+    def new_model(self, encoder: dict[str, Any]) -> SupervisedModel:
+        """The untrained model over an encoder with this configuration."""
+
+    def scores(self, model: SupervisedModel, examples: Any) -> dict[str, float]:
+        """What a split comes to, by the names of the measures."""
+
+
+@dataclass(frozen=True)
+class TextExamples:
+    """Rows of one text, or of two.
+
+    Attributes:
+        sides: Token ids of the only text, or of both.
+        gold: (rows,) scores or numbers of classes.
+        max_length: Texts are cut at this many tokens.
+    """
+
+    sides: list[Ragged]
+    gold: np.ndarray
+    max_length: int
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def inputs(
+        self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
+    ) -> dict[str, Tensor]:
+        sides = padded_sides(self.sides, rows, self.max_length)
+        if shuffle is not None:
+            for side in sides:
+                shuffle(side["input_ids"], side["attention_mask"])
+        return {**joined(sides, device), "labels": torch.from_numpy(self.gold[rows]).to(device)}
+
+
+class _TextProblem:
+    """What tasks of one text or two have in common."""
+
+    columns: tuple[str, ...]
+    gold: str
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        self.recipe = recipe
+        chosen = recipe.task.dataset
+        self.name = " ".join(filter(None, (chosen.name, chosen.config)))
+        folder = dataset_folder(chosen, data_root)
+        corpus = builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
+        self.features = corpus.info.features
+        known = find_source(chosen.name).configs.get(corpus.config.name) or {}
+        for name in (*self.columns, self.gold):
+            if name not in self.features:
+                raise RecipeError(
+                    f"task.kind {recipe.task.kind} needs the columns "
+                    f"{', '.join((*self.columns, self.gold))}, and {self.name} has "
+                    f"{', '.join(self.features)}: choose another task.kind or task.dataset"
+                )
+        missing = [split for split in SPLITS if split not in known]
+        if missing:
+            raise DataError(f"{self.name} has no {' and no '.join(missing)} split to learn with")
+        self.tables = {
+            split: self._read(
+                load_dataset(
+                    chosen.name,
+                    chosen.config,
+                    split,
+                    data_dir=folder,
+                    streaming=True,
+                    **chosen.options,
+                )
+            )
+            for split in SPLITS
+        }
+
+    def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+        table: dict[str, list[Any]] = {name: [] for name in (*self.columns, self.gold)}
+        for row in rows:
+            for name, values in table.items():
+                values.append(row[name])
+        return table
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        for split in splits:
+            for name in self.columns:
+                yield from self.tables[split][name]
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> TextExamples:
+        table = self.tables[split]
+        sides = [tokenizer.encode_batch(table[name]) for name in self.columns]
+        gold = np.asarray(table[self.gold])
+        return TextExamples(sides, gold, self.recipe.task.max_length)
+
+    def _head(self, encoder: dict[str, Any]) -> dict[str, Any]:
+        head = self.recipe.head
+        return {"encoder": encoder, "head_size": head.size, "head_dropout": head.dropout}
+
+    def _logits(self, model: SupervisedModel, examples: TextExamples) -> np.ndarray:
+        return predict_logits(model, examples.sides, max_length=examples.max_length)
+
+
+class Relatedness(_TextProblem):
+    """A score of two texts, learned as a distribution."""
+
+    measure = "pearson"
+    columns = ("sentence1", "sentence2")
+    gold = "score"
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        super().__init__(recipe, data_root)
+        lowest, highest = recipe.scores
+        for split, table in self.tables.items():
+            low, high = min(table["score"]), max(table["score"])
+            if low < lowest or high > highest:
+                raise DataError(
+                    f"scores of {self.name} {split} go from {low:g} to {high:g}, and task.scores "
+                    f"from {lowest} to {highest}; set task.scores to the corpus's own"
+                )
+
+    def new_model(self, encoder: dict[str, Any]) -> RelatednessModel:
+        lowest, highest = self.recipe.scores
+        config = RelatednessConfig(**self._head(encoder), lowest=lowest, highest=highest)
+        return RelatednessModel(config)
+
+    def scores(self, model: SupervisedModel, examples: TextExamples) -> dict[str, float]:
+        found = self._logits(model, examples)[:, 0].astype(np.float64)
+        gold = examples.gold
+        return {
+            "pearson": pearson(found, gold),
+            "spearman": spearman(found, gold),
+            "mse": float(np.square(found - gold).mean()),
+        }
+
+
+class SentenceClasses(_TextProblem):
+    """Classes of a text: sentiment."""
+
+    measure = "accuracy"
+    columns: tuple[str, ...] = ("text",)
+    gold = "label"
+
+    def new_model(self, encoder: dict[str, Any]) -> ClassifierModel:
+        names = self.features["label"].names
+        labels = {
+            "id2label": dict(enumerate(names)),
+            "label2id": {n: i for i, n in enumerate(names)},
+        }
+        pairs = len(self.columns) == 2
+        return ClassifierModel(ClassifierConfig(**self._head(encoder), **labels, pairs=pairs))
+
+    def scores(self, model: SupervisedModel, examples: TextExamples) -> dict[str, float]:
+        found = self._logits(model, examples).argmax(1)
+        return {"accuracy": 100 * float((found == examples.gold).mean())}
+
+
+class PairClasses(SentenceClasses):
+    """Classes of two texts: entailment."""
+
+    columns = ("sentence1", "sentence2")
+
+
+PROBLEMS: dict[str, type[Problem]] = {
+    "relatedness": Relatedness,
+    "entailment": PairClasses,
+    "sentiment": SentenceClasses,
+}

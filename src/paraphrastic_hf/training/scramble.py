@@ -1,0 +1,34 @@
+"""Tokens in random order, so that a recurrence cannot learn sequences by heart (Wieting and Gimpel,
+2017, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def scramble(
+    ids: np.ndarray,
+    mask: np.ndarray,
+    chosen: np.ndarray,
+    random: np.random.Generator,
+    start_ids: Sequence[int] = (),
+    end_ids: Sequence[int] = (),
+) -> None:
+    """Shuffle the tokens of some rows in place; marks and padding stay where they are.
+
+    Args:
+        ids: (batch, seq).
+        mask: (batch, seq), 1 for a token.
+        chosen: Numbers of the rows to shuffle.
+        random: Source of the order.
+        start_ids: Ids that begin a text.
+        end_ids: Ids that end it.
+    """
+    keys = random.random((len(chosen), ids.shape[1]))
+    keys[np.isin(ids[chosen], start_ids)] = -1
+    keys[np.isin(ids[chosen], end_ids)] = 1
+    keys[mask[chosen] == 0] = 2  # padding stays last
+    order = np.argsort(keys, axis=1, kind="stable")
+    ids[chosen] = np.take_along_axis(ids[chosen], order, 1)
