@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForTokenClassification
 
 from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.directory import load_pretrained
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -47,16 +48,12 @@ class Tagger:
         Raises:
             ModelError: It is not there, or no tagger, or damaged.
         """
-        tokenizer = load_tokenizer(Path(directory))
-        try:
-            model = AutoModelForTokenClassification.from_pretrained(
-                str(directory), dtype=torch.float32
-            )
-        except Exception as error:  # safetensors and transformers raise many kinds
-            raise ModelError(
-                f"cannot load a tagger from {Path(directory)}: {type(error).__name__}: {error}"
-            ) from error
-        return cls(model.eval(), tokenizer)
+        path = Path(directory)
+        tokenizer = load_tokenizer(path)
+        model = load_pretrained(path, AutoModelForTokenClassification)
+        if not isinstance(model, TaggerModel):
+            raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
+        return cls(model, tokenizer)
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """The most probable tag of every word.
@@ -77,29 +74,39 @@ class Tagger:
             for start in range(0, len(sentence), size):
                 owner.append(number)
                 pieces.append(sentence[start : start + size])
-        found: list[list[str]] = [[] for _ in pieces]
         corpus = Sentences.of(pieces, self.tokenizer)
-        names = self.model.config.id2label
-        for chosen in length_batches(corpus.rows.lengths(np.arange(len(pieces))), batch_size):
-            for number, numbers in zip(chosen, self._predict(corpus, chosen), strict=True):
-                found[number] = [names[tag] for tag in numbers]
         tags: list[list[str]] = [[] for _ in sentences]
+        found = predict_tags(self.model, corpus, batch_size=batch_size)
         for number, piece in zip(owner, found, strict=True):
             tags[number] += piece
         return tags
 
-    def _predict(self, corpus: Sentences, chosen: np.ndarray) -> list[list[int]]:
-        batch = tensors(corpus.batch(chosen, self.model.config.max_word_tokens), self.model.device)
-        was_training = self.model.training
-        self.model.eval()
-        try:
-            with torch.inference_mode():
-                best = self.model(**batch).logits.argmax(-1)
-        finally:
-            self.model.train(was_training)
-        rows: list[list[int]] = best.tolist()
-        lengths = (batch["word_index"] >= 0).sum(1).tolist()
-        return [row[:length] for row, length in zip(rows, lengths, strict=True)]
+
+def predict_tags(
+    model: TaggerModel, corpus: Sentences, *, batch_size: int = 100
+) -> list[list[str]]:
+    """The most probable tag of every word, without dropout.
+
+    Args:
+        model: The tagger; its training mode is put back.
+        corpus: Sentences, tokenized for its word encoder.
+        batch_size: Sentences at a time.
+    """
+    names = model.config.id2label
+    found: list[list[str]] = [[] for _ in range(len(corpus))]
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            lengths = corpus.rows.lengths(np.arange(len(corpus)))
+            for chosen in length_batches(lengths, batch_size):
+                arrays = corpus.batch(chosen, model.config.max_word_tokens)
+                best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()
+                for number, row in zip(chosen, best, strict=True):
+                    found[number] = [names[tag] for tag in row[: lengths[number]]]
+    finally:
+        model.train(was_training)
+    return found
 
 
 def tensors(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, torch.Tensor]:
