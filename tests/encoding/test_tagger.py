@@ -88,8 +88,12 @@ def test_a_saved_tagger_tags_alike(tmp_path: Path) -> None:
 def test_a_folder_without_a_tagger_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="holds no tokenizer"):
         Tagger.from_pretrained(tmp_path)
-    new_tagger().tokenizer.save(tmp_path)
-    with pytest.raises(ModelError, match="cannot load a tagger from"):
+    tagger = new_tagger()
+    tagger.tokenizer.save(tmp_path)
+    with pytest.raises(ModelError, match=r"has no config\.json"):
+        Tagger.from_pretrained(tmp_path)
+    tagger.model.encoder.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="which AutoModelForTokenClassification does not load"):
         Tagger.from_pretrained(tmp_path)
 
 

@@ -126,7 +126,7 @@ def test_the_capital_feature_can_be_left_out() -> None:
 
 def test_word_vectors_by_hand() -> None:
     """relu(W g + b) and the capital, with W twice the identity and b = 1."""
-    model = new_tagger("charagram", dense_activation="relu")
+    model = new_tagger("charagram", word_layer="relu")
     with torch.no_grad():
         model.dense.weight.copy_(2 * torch.eye(SIZE))
         model.dense.bias.fill_(1.0)
@@ -147,7 +147,7 @@ def test_the_loss_is_the_mean_over_words_with_a_tag() -> None:
 
 @EVERY
 def test_a_saved_tagger_comes_back(name: str, tmp_path: Path) -> None:
-    model = new_tagger(name, dense_activation="tanh")
+    model = new_tagger(name, word_layer="tanh")
     model.save_pretrained(tmp_path)
     reference = model.config.auto_map["AutoModelForTokenClassification"]
     remote = get_class_from_dynamic_module(reference, str(tmp_path))
@@ -164,7 +164,7 @@ def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
     labels = torch.where(INDEX >= 0, INDEX % 3, -100)
     found = []
     for is_sparse in (True, False):
-        model = new_tagger(name, dense_activation="tanh", head_dropout=0.3).train()
+        model = new_tagger(name, word_layer="tanh", head_dropout=0.3).train()
         for table in model.tables():
             table.sparse = is_sparse
         torch.manual_seed(1)
@@ -200,7 +200,7 @@ def test_a_tagger_learns_what_only_context_tells(name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"dense_activation": "sin"}, "dense_activation must be none or one of tanh"),
+        ({"word_layer": "sin"}, "word_layer must be none or one of tanh"),
         ({"max_words": 0}, "max_words of a tagger must be at least 1, got 0"),
         ({"head_size": 0}, "head_size of a tagger must be at least 1, got 0"),
     ],

@@ -39,8 +39,8 @@ class TaggerConfig(SupervisedConfig):
         head_size: Numbers in a state of each LSTM and in l; 50 in the released code.
         head_dropout: Probability that a number of a word's vector is zeroed in training.
         capital_feature: Tell the LSTMs whether a word has a capital letter.
-        dense_activation: Of a dense layer over the word vectors, as wide as they are (the thesis's
-            2-layer CHARAGRAM); `none` for no layer.
+        word_layer: Activation of a dense layer over the word vectors, as wide as they are (the
+            thesis's 2-layer CHARAGRAM); `none` for no layer.
         recurrent_std: Standard deviation of the LSTMs' initial weights; biases start at 0.
         max_words: A longer sentence is read in pieces of so many words.
         max_word_tokens: A word of more tokens is cut.
@@ -52,7 +52,7 @@ class TaggerConfig(SupervisedConfig):
     model_type = "paraphrastic-tagger"
 
     capital_feature: bool = True
-    dense_activation: str = "none"
+    word_layer: str = "none"
     recurrent_std: float | int = 0.1
     max_words: int = 512
     max_word_tokens: int = 100
@@ -71,12 +71,12 @@ class TaggerConfig(SupervisedConfig):
                     f"{name} of a tagger must be at least 1, got {getattr(self, name)}"
                 )
 
-    def validate_dense_activation(self) -> None:
+    def validate_word_layer(self) -> None:
         """Refuse unknown names."""
-        if self.dense_activation not in ("none", *ACTIVATIONS):
+        if self.word_layer not in ("none", *ACTIVATIONS):
             raise ValueError(
-                f"dense_activation must be none or one of {', '.join(ACTIVATIONS)}, got "
-                f"{self.dense_activation!r}"
+                f"word_layer must be none or one of {', '.join(ACTIVATIONS)}, got "
+                f"{self.word_layer!r}"
             )
 
 
@@ -102,8 +102,8 @@ class TaggerModel(SupervisedModel):
     def __init__(self, config: TaggerConfig) -> None:
         super().__init__(config)
         width, size = config.vector_size, config.head_size
-        has_dense = config.dense_activation != "none"
-        self.dense = nn.Linear(width, width) if has_dense else None
+        has_layer = config.word_layer != "none"
+        self.dense = nn.Linear(width, width) if has_layer else None
         self.cells = nn.ModuleList(
             PeepholeLSTM(width + config.capital_feature, size) for _ in range(2)
         )
@@ -174,7 +174,7 @@ class TaggerModel(SupervisedModel):
         """What the LSTMs read of each distinct word, (words, dim), as in the module docstring."""
         vectors = self.encoder(input_ids, attention_mask, pooled_only=True).sentence_embedding
         if self.dense is not None:
-            vectors = ACTIVATIONS[self.config.dense_activation](self.dense(vectors))
+            vectors = ACTIVATIONS[self.config.word_layer](self.dense(vectors))
         if not self.config.capital_feature:
             return vectors
         return torch.cat([vectors, capitals[:, None].to(vectors)], 1)

@@ -64,10 +64,10 @@ class HeadArguments:
     capital_feature: bool | None = argument(
         None, help="tagging: tell whether a word has a capital letter (3.7.3); true if absent"
     )
-    dense_activation: str | None = argument(
+    word_layer: str | None = argument(
         None,
-        help="tagging: of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3); none if "
-        "absent",
+        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3); "
+        "none, for no layer, if absent",
     )
 
 
@@ -191,7 +191,7 @@ class SupervisedRecipe:
             ("task.tags", task.tags, "tagging", task.kind),
             ("task.held_out", task.held_out, "tagging", task.kind),
             ("head.capital_feature", head.capital_feature, "tagging", task.kind),
-            ("head.dense_activation", head.dense_activation, "tagging", task.kind),
+            ("head.word_layer", head.word_layer, "tagging", task.kind),
             ("training.momentum", training.momentum, "sgd", training.optimizer),
         ):
             if value is not None and owner != own:

@@ -101,7 +101,7 @@ class Tagging:
         head = self.recipe.head
         given = {
             "capital_feature": head.capital_feature,
-            "dense_activation": head.dense_activation,
+            "word_layer": head.word_layer,
         }
         config = TaggerConfig.of(
             encoder,
