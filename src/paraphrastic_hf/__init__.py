@@ -14,6 +14,7 @@ from paraphrastic_hf.registration import register_on_first_use
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
+    from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -25,6 +26,7 @@ _PUBLIC = {
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.encoder",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
+    "Tagger": "paraphrastic_hf.encoding.tagger",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
     "AveragingModel": "paraphrastic_hf.models.averaging",
@@ -34,6 +36,7 @@ __all__ = [
     "AveragingModel",
     "SentenceEncoder",
     "SimileScorer",
+    "Tagger",
     "__version__",
     "load_dataset",
     "mine",
