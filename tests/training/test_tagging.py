@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ ENCODERS = {
     "char_lstm": (CHARACTERS, "{kind: recurrent, pooling: last, embedding_size: 8"),
 }
 REST = """
-training: {batch_size: 8, epochs: 12, optimizer: adam, learning_rate: 1e-2}
+training: {batch_size: 8, epochs: 8, optimizer: adam, learning_rate: 2e-2}
 head: {size: 12}
 run: {checkpoint_every: 10}
 """
@@ -220,3 +221,22 @@ def test_a_corpus_without_tags_is_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="treebank train has no column 'labels'; its columns are"):
         train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_penn_treebank_sample_is_cut_by_its_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By documents of sections 00 and 01, in order; every tag of the last two parts is known."""
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the corpora here")
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "unpacked"))
+    splits = read_splits(recipe_of(tmp_path), root)
+    assert {name: (len(part), part[-1].document) for name, part in splits.items()} == {
+        "train": (3167, "wsj_0142"),
+        "validation": (358, "wsj_0172"),
+        "test": (389, "wsj_0199"),
+    }
+    tags = {name: {tag for s in part for tag in s.tags} for name, part in splits.items()}
+    assert len(tags["train"]) == 45
+    assert tags["validation"] | tags["test"] <= tags["train"]
