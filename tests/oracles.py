@@ -210,3 +210,49 @@ def pooled_filters(
             )
         )
     return found
+
+
+def sparse_target(score: float, lowest: int, highest: int) -> list[float]:
+    """Thesis, 3.2.4: p_i, i from `lowest` to `highest`."""
+    floor = math.floor(score)
+    target = []
+    for i in range(lowest, highest + 1):
+        if i == floor + 1:
+            target.append(score - floor)
+        elif i == floor:
+            target.append(floor - score + 1)
+        else:
+            target.append(0.0)
+    return target
+
+
+def softmax(values: Vector) -> list[float]:
+    highest = max(values)
+    powers = [math.exp(value - highest) for value in values]
+    return [power / sum(powers) for power in powers]
+
+
+def relatedness_loss(
+    logits: Sequence[Vector], scores: Vector, lowest: int, highest: int
+) -> tuple[float, list[float]]:
+    """Thesis, 3.2.4, equation 1: the mean KL(p || p_hat), and r . p_hat of every row."""
+    total, means = 0.0, []
+    for row, score in zip(logits, scores, strict=True):
+        found, target = softmax(row), sparse_target(score, lowest, highest)
+        total += sum(p * math.log(p / q) for p, q in zip(target, found, strict=True) if p > 0)
+        means.append(dot(found, range(lowest, highest + 1)))
+    return total / len(scores), means
+
+
+def head_logits(
+    features: Vector,
+    hidden: Sequence[Vector] | None,
+    hidden_bias: Vector,
+    output: Sequence[Vector],
+    output_bias: Vector,
+) -> list[float]:
+    """Thesis, 3.2.4: U sigmoid(W x + b) + c; without W, U x + c."""
+    if hidden is not None:
+        sums = [dot(row, features) + b for row, b in zip(hidden, hidden_bias, strict=True)]
+        features = [1 / (1 + math.exp(-value)) for value in sums]
+    return [dot(row, features) + c for row, c in zip(output, output_bias, strict=True)]

@@ -5,6 +5,7 @@ The STS files are parsed by `sts_files.py`, which the evaluation reads too.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,8 +35,15 @@ def scored_rows(pairs: ScoredPairs, **extra: str) -> Iterator[Row]:
         yield {"sentence1": first, "sentence2": second, "score": score, **extra}
 
 
+SEVERAL_YEARS = {"all": tuple(STS_DATASETS), "supervised": ("2012", "2013", "2014", "2015")}
+SUPERVISED_SPLITS = ("train", "validation", "test")
+
+
 class Sts(Corpus):
-    """STS 2012-2016 (thesis, 2.1.1.1): a configuration a year, `dataset` names the dataset."""
+    """STS 2012-2016 (thesis, 2.1.1.1): a configuration a year, `dataset` names the dataset.
+
+    `supervised` is 2012-2015 in three splits (Wieting and Gimpel, 2017, 4.3).
+    """
 
     NAME = "sts"
 
@@ -43,27 +51,50 @@ class Sts(Corpus):
         return scored_pair(dataset=TEXT, year=TEXT)
 
     def splits(self, folder: Folder) -> Iterable[str]:
+        if self.config.name == "supervised":
+            return SUPERVISED_SPLITS
         has_train = self.config.name == "sts12" and folder.find_or_none(
             "STS2012-train/STS.input.MSRpar.txt", "train/STS.input.MSRpar.txt"
         )
         return ("test", "train") if has_train else ("test",)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        for pairs in sts_datasets(folder, self.config.name, train=split == "train"):
-            yield from scored_rows(pairs, dataset=pairs.name, year=pairs.group.split()[0])
+        is_supervised = self.config.name == "supervised"
+        is_train = split == "train" and not is_supervised
+        for pairs in sts_datasets(folder, self.config.name, train=is_train):
+            rows = list(scored_rows(pairs, dataset=pairs.name, year=pairs.group.split()[0]))
+            yield from share_of(rows, split, pairs) if is_supervised else rows
+
+
+def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
+    """A split of one dataset: four tenths, one tenth, and the rest, rounded down.
+
+    The paper does not say which rows; here a shuffle of each dataset's own decides. Its sizes come
+    out: 1,207 and 6,060, and 4,841 for training, of which its 4,481 must be a slip.
+    """
+    order = list(range(len(rows)))
+    random.Random(f"{pairs.group} {pairs.name}").shuffle(order)
+    train, validation = (len(rows) * tenths // 10 for tenths in (4, 1))
+    places = {
+        "train": slice(train),
+        "validation": slice(train, train + validation),
+        "test": slice(train + validation, None),
+    }
+    return (rows[number] for number in sorted(order[places[split]]))
 
 
 def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterator[ScoredPairs]:
-    """The datasets of one year (`sts14`) or of `all`, in the thesis's order.
+    """The datasets of one year (`sts14`), of `all` or of `supervised`, in the thesis's order.
 
     Raises:
         DataError: A year's folder or a file is missing, or input and gold do not align.
     """
+    several = SEVERAL_YEARS.get(config)
     for year, names in STS_DATASETS.items():
-        if config not in ("all", f"sts{year[2:]}"):
+        if year not in (several or (f"20{config[3:]}",)):
             continue
         roots = _year_folders(folder, year)
-        if not roots and (config == "all" or any(_year_folders(folder, y) for y in STS_DATASETS)):
+        if not roots and (several or any(_year_folders(folder, y) for y in STS_DATASETS)):
             raise MissingFileError(
                 f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
                 "sts12 to sts16"

@@ -1,0 +1,186 @@
+"""Supervised models: their equations, padding, saving, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import AutoModelForSequenceClassification
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.models.supervised import SupervisedModel
+from tests.models.encoders import NAMES, VOCAB, new_encoder
+from tests.oracles import head_logits, relatedness_loss
+
+EVERY = pytest.mark.parametrize("name", NAMES)
+FIRST = [[2, 3, 4], [5], [6, 7]]
+SECOND = [[3, 2], [8, 9, 10, 11], [6, 7]]
+GOLD = [1.0, 3.6, 5.0]
+
+
+def relatedness(name: str = "averaging", **settings: Any) -> RelatednessModel:
+    encoder = new_encoder(name)
+    config = RelatednessConfig(encoder=encoder.config.to_dict(), **{"head_size": 7, **settings})
+    return RelatednessModel(config).eval()
+
+
+def classifier(name: str = "averaging", **settings: Any) -> ClassifierModel:
+    config = ClassifierConfig(
+        encoder=new_encoder(name).config.to_dict(), **{"head_size": 7, "num_labels": 3, **settings}
+    )
+    return ClassifierModel(config).eval()
+
+
+def pairs(first: list[list[int]], second: list[list[int]], gap: int = 0) -> dict[str, Tensor]:
+    """A padded batch of pairs, `gap` masked places between the texts."""
+    rows = zip(first, second, strict=True)
+    texts = [[(i, 1, 0) for i in a] + [(9, 0, 0)] * gap + [(i, 1, 1) for i in b] for a, b in rows]
+    longest = max(map(len, texts))
+    table = torch.tensor([text + [(0, 0, 0)] * (longest - len(text)) for text in texts])
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    return {name: table[..., k] for k, name in enumerate(names)}
+
+
+def embeddings(model: SupervisedModel, texts: list[list[int]]) -> list[list[float]]:
+    rows = [model.encoder(torch.tensor([text]), pooled_only=True) for text in texts]
+    return [row.sentence_embedding[0].double().tolist() for row in rows]
+
+
+def by_oracle(model: SupervisedModel, features: list[float]) -> list[float]:
+    hidden, output = model.head.hidden, model.head.output
+    return head_logits(
+        features,
+        None if hidden is None else hidden.weight.double().tolist(),
+        [] if hidden is None else hidden.bias.double().tolist(),
+        output.weight.double().tolist(),
+        output.bias.double().tolist(),
+    )
+
+
+def pair_features(model: SupervisedModel) -> list[list[float]]:
+    sides = zip(embeddings(model, FIRST), embeddings(model, SECOND), strict=True)
+    return [
+        [x * y for x, y in zip(a, b, strict=True)] + [abs(x - y) for x, y in zip(a, b, strict=True)]
+        for a, b in sides
+    ]
+
+
+@pytest.mark.parametrize(("size", "lowest"), [(7, 1), (0, 0)])
+def test_relatedness_is_the_papers(size: int, lowest: int) -> None:
+    model = relatedness(head_size=size, lowest=lowest)
+    torch.nn.init.normal_(model.head.output.bias)
+    found = model(**pairs(FIRST, SECOND), labels=torch.tensor(GOLD))
+    logits = [by_oracle(model, features) for features in pair_features(model)]
+    loss, means = relatedness_loss(logits, GOLD, lowest, 5)
+    assert found.loss.item() == pytest.approx(loss, rel=1e-5)
+    assert found.logits[:, 0].tolist() == pytest.approx(means, rel=1e-5)
+    torch.testing.assert_close(found.score_logits, torch.tensor(logits))
+
+
+def test_entailment_is_the_papers() -> None:
+    model = classifier(pairs=True)
+    gold = torch.tensor([0, 2, 1])
+    found = model(**pairs(FIRST, SECOND), labels=gold)
+    logits = torch.tensor([by_oracle(model, features) for features in pair_features(model)])
+    torch.testing.assert_close(found.logits, logits)
+    torch.testing.assert_close(found.loss, -logits.log_softmax(1)[range(3), gold].mean())
+
+
+def test_sentiment_is_the_papers() -> None:
+    model = classifier()
+    found = model(torch.tensor([[2, 3, 4]]), labels=torch.tensor([1]))
+    logits = torch.tensor([by_oracle(model, embeddings(model, FIRST[:1])[0])])
+    torch.testing.assert_close(found.logits, logits)
+    torch.testing.assert_close(found.loss, F.cross_entropy(logits, torch.tensor([1])))
+
+
+@EVERY
+def test_padding_and_what_stands_beside_a_pair_do_not_change_its_score(name: str) -> None:
+    model = relatedness(name)
+    found = model(**pairs(FIRST, SECOND, gap=2)).logits
+    for row in range(3):
+        alone = model(**pairs(FIRST[row : row + 1], SECOND[row : row + 1])).logits
+        torch.testing.assert_close(found[row : row + 1], alone)
+
+
+def test_relatedness_does_not_depend_on_the_order_of_the_two() -> None:
+    model = relatedness("lstm_avg")
+    ours, theirs = model(**pairs(FIRST, SECOND)).logits, model(**pairs(SECOND, FIRST)).logits
+    torch.testing.assert_close(ours, theirs)
+
+
+@EVERY
+def test_every_parameter_has_a_gradient_and_is_the_encoders_or_the_heads(name: str) -> None:
+    model = relatedness(name).train()
+    for table in model.tables():
+        table.sparse = True
+    model(**pairs(FIRST, SECOND), labels=torch.tensor(GOLD)).loss.backward()
+    trained = {key: p for key, p in model.named_parameters() if p.requires_grad}
+    assert all(p.grad is not None for p in trained.values())
+    head = {key for key in trained if key.startswith("head.")}
+    assert sum(1 for _ in model.head_parameters()) == len(head) == 4
+    ids = pairs(FIRST, SECOND)["input_ids"]
+    assert sum(len(rows) for _, rows in model.rows_of_tables(ids)) == len(ids.unique())
+    assert sum(len(table.weight) for table in model.tables()) % VOCAB == 0
+
+
+@EVERY
+def test_a_saved_model_comes_back(name: str, tmp_path: Path) -> None:
+    for number, model in enumerate((relatedness(name), classifier(name, pairs=True))):
+        folder = tmp_path / str(number)
+        model.save_pretrained(folder)
+        place = model.config.auto_map["AutoModelForSequenceClassification"]
+        remote = get_class_from_dynamic_module(place, str(folder))
+        assert remote.__module__.startswith("transformers_modules")
+        auto = AutoModelForSequenceClassification.from_pretrained(folder)
+        for loaded in (auto, remote.from_pretrained(folder)):
+            for key, weight in model.state_dict().items():
+                assert torch.equal(loaded.state_dict()[key], weight), key
+            found = loaded.eval()(**pairs(FIRST, SECOND)).logits
+            torch.testing.assert_close(found, model(**pairs(FIRST, SECOND)).logits)
+
+
+def test_the_head_starts_glorot_uniform_with_biases_at_zero() -> None:
+    model = relatedness(head_size=60)
+    for layer in (model.head.hidden, model.head.output):
+        bound = (6 / (layer.in_features + layer.out_features)) ** 0.5
+        assert 0.8 * bound < layer.weight.abs().max().item() <= bound
+        assert layer.bias.abs().max() == 0
+
+
+def test_head_dropout_is_there_in_training_alone() -> None:
+    model = relatedness(head_dropout=0.5)
+    torch.manual_seed(0)
+    scores = [model.train()(**pairs(FIRST, SECOND)).logits for _ in range(2)]
+    assert not torch.equal(*scores)
+    scores = [model.eval()(**pairs(FIRST, SECOND)).logits for _ in range(2)]
+    assert torch.equal(*scores)
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "encoder": ({"encoder": {"model_type": "bert"}}, "one of paraphrastic-averaging"),
+    "no encoder": ({"encoder": None}, "give a model's config"),
+    "size": ({"head_size": -1}, "0 \\(no layer\\) or more"),
+    "dropout": ({"head_dropout": 1.0}, "below 1"),
+    "scores": ({"lowest": 5}, "lowest 5 and highest 5"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_settings_without_a_meaning_are_refused(case: str) -> None:
+    settings, message = BAD[case]
+    good = {"encoder": new_encoder("averaging").config.to_dict()}
+    with pytest.raises((StrictDataclassError, ValueError), match=message):
+        RelatednessConfig(**{**good, **settings})
+
+
+def test_pairs_without_token_types_are_refused() -> None:
+    with pytest.raises(ValueError, match="call the tokenizer with two texts"):
+        relatedness()(torch.tensor([[2, 3]]))
