@@ -14,9 +14,12 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForTokenClassification
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoding.tagger import Tagger
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
 from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.training import loop
 from paraphrastic_hf.training.supervised import train_supervised
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
@@ -175,6 +178,24 @@ def test_a_corpus_without_training_split_gives_of_its_first(data: Path, tmp_path
     assert {tag for s in plain["train"] for tag in s.tags} == set("DNVC")
 
 
+def test_a_trained_encoder_is_a_start_and_can_be_kept(data: Path, tmp_path: Path) -> None:
+    seen = read_splits(recipe_of(tmp_path), data)["train"]
+    words = sorted({word for sentence in seen for word in sentence.words})
+    tokenizer = CharNgramTokenizer.train(words, vocab_size=200, orders=[2], lowercase=False)
+    config = CharagramConfig(vocab_size=tokenizer.vocab_size, hidden_size=10)
+    start = SentenceEncoder(CharagramModel(config), tokenizer)
+    start.save_pretrained(tmp_path / "start")
+    path = tmp_path / "recipe.yaml"
+    text = f"{{task: {{kind: tagging, dataset: treebank}}, start: {tmp_path / 'start'}}}"
+    path.write_text(text, encoding="utf-8")
+    overrides = ["--freeze", "encoder", "--epochs", "1", "--embedding_dropout", "0"]
+    recipe = load_recipe(SupervisedRecipe, path, overrides)
+    train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    tagger = Tagger.from_pretrained(tmp_path / "out")
+    for key, weight in start.model.state_dict().items():
+        assert torch.equal(tagger.model.encoder.state_dict()[key], weight), key
+
+
 def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "root" / "treebank" / "combined"
     folder.mkdir(parents=True)
@@ -214,6 +235,12 @@ def test_a_head_that_is_none_is_refused(setting: list[str], data: Path, tmp_path
         train_supervised(
             recipe_of(tmp_path, *setting), tmp_path / "out", data_root=data, progress=False
         )
+
+
+def test_a_corpus_without_splits_at_hand_is_refused(tmp_path: Path) -> None:
+    recipe = recipe_of(tmp_path, task="dataset: {name: europarl, config: en-fr}")
+    with pytest.raises(DataError, match="europarl en-fr has no split to learn tags from"):
+        read_splits(recipe, tmp_path)
 
 
 def test_a_corpus_without_tags_is_refused(data: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from torch import Tensor
 from paraphrastic_hf.data.load import find_source, load_dataset
 from paraphrastic_hf.data.tagging import TaggedSentence, cut, split_in_order, tagged_sentences
 from paraphrastic_hf.encoding.tagger import predict_tags, tensors
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.tagging import count_right
 from paraphrastic_hf.models.tagger import NO_LABEL, TaggerConfig, TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -75,10 +76,10 @@ class Tagging:
 
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         self.recipe = recipe
-        splits = read_splits(recipe, data_root)
-        self.splits = splits
-        self.known = {word for sentence in splits["train"] for word in sentence.words}
-        self.tags = sorted({tag for sentence in splits["train"] for tag in sentence.tags})
+        self.splits = read_splits(recipe, data_root)
+        seen = self.splits["train"]
+        self.known = {word for sentence in seen for word in sentence.words}
+        self.tags = sorted({tag for sentence in seen for tag in sentence.tags})
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
         """Every word, as often as it occurs."""
@@ -99,10 +100,7 @@ class Tagging:
     def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
         """The untrained tagger over an encoder with this configuration."""
         head = self.recipe.head
-        given = {
-            "capital_feature": head.capital_feature,
-            "word_layer": head.word_layer,
-        }
+        given = {"capital_feature": head.capital_feature, "word_layer": head.word_layer}
         config = TaggerConfig.of(
             encoder,
             self.tags,
@@ -132,6 +130,9 @@ def read_splits(
 
     Splits that it lacks come from its first one, in order and with whole documents: `task.held_out`
     of its sentences each for validation and test, what comes before for training.
+
+    Raises:
+        DataError: The corpus is missing, damaged, has no splits or no such column, or one is empty.
     """
     task = recipe.task
     chosen = task.dataset
@@ -145,6 +146,8 @@ def read_splits(
             chosen.name, chosen.config, split, data_dir=folder, streaming=True, **chosen.options
         )
         found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
+    if not found:
+        raise DataError(f"{name} has no split to learn tags from; name one such as treebank")
     first = next(iter(found))
     made = [split for split in SPLITS if split == first or split not in found]
     if len(made) > 1:
