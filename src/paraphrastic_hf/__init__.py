@@ -14,6 +14,7 @@ from paraphrastic_hf.registration import register_on_first_use
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
+    from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
@@ -25,6 +26,7 @@ _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.encoder",
+    "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "mine": "paraphrastic_hf.mining.bitext",
@@ -35,6 +37,7 @@ __all__ = [
     "AveragingConfig",
     "AveragingModel",
     "SentenceEncoder",
+    "SentencePredictor",
     "SimileScorer",
     "Tagger",
     "__version__",

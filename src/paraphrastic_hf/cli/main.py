@@ -13,12 +13,13 @@ import paraphrastic_hf
 from paraphrastic_hf.errors import ParaphrasticError
 
 COMMANDS = {
-    "train": "train a sentence encoder from a recipe",
+    "train": "train a sentence encoder, or a model of a task, from a recipe",
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "report": "evaluations of several models as one page",
     "significance": "whether one of two models is better, dataset by dataset of a suite",
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
+    "predict": "scores or labels of lines by a model trained on a task",
     "simile": "score translations by meaning: SimiLE and SIM, with significance",
     "compare": "two systems side by side, SIM against BLEU, with plots",
     "install-metric": 'make evaluate.load("simile") work offline',

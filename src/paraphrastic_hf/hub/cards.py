@@ -97,6 +97,8 @@ def model_card(
         recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{directory} holds no finished run of `paraphrastic train`") from error
+    if "task" in run:
+        raise ModelError(f"{directory} holds a model of a task; cards are those of encoders")
     suites = read_results(evaluation)
     known = {
         f"train/{row[0]}/{row[1]}.tsv.xz": row

@@ -6,6 +6,7 @@ Defaults are values the thesis tried (3.2.4) unless a help text says otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, read_mapping
@@ -140,6 +141,7 @@ class SupervisedRecipe:
 
     def __post_init__(self) -> None:
         task, head, training, run = self.task, self.head, self.training, self.run
+        rate = training.learning_rate
         every = min(run.evaluate_every, run.checkpoint_every, run.log_every)
         refuse_unless(
             [
@@ -158,7 +160,7 @@ class SupervisedRecipe:
                 (training.lambda_w >= 0, "training.lambda_w", training.lambda_w, ZERO),
                 (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
                 (training.lambda_s >= 0, "training.lambda_s", training.lambda_s, ZERO),
-                (training.learning_rate > 0, "training.learning_rate", 0, "positive"),
+                (rate > 0, "training.learning_rate", rate, "positive"),
                 (
                     training.momentum is None or 0 <= training.momentum < 1,
                     "training.momentum",
@@ -238,10 +240,10 @@ class SupervisedRecipe:
                 )
 
 
-def recipe_class(path: object) -> type[Recipe] | type[SupervisedRecipe]:
+def recipe_class(path: str | Path) -> type[Recipe] | type[SupervisedRecipe]:
     """What a recipe file is: supervised if it has a `task`.
 
     Raises:
         RecipeError: The file is missing or malformed.
     """
-    return SupervisedRecipe if "task" in read_mapping(str(path)) else Recipe
+    return SupervisedRecipe if "task" in read_mapping(path) else Recipe

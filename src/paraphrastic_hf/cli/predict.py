@@ -1,0 +1,45 @@
+"""`paraphrastic predict MODEL FILE`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("model", help="output of `paraphrastic train` with a task in its recipe")
+    parser.add_argument(
+        "file",
+        help="a text a line, or two with a tab between for relatedness and entailment; .gz, .xz, "
+        "or - for standard input",
+    )
+    parser.add_argument(
+        "--output", default="-", help="TSV file: score or label, then the line (default: print)"
+    )
+    parser.epilog = (
+        "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the score or label of each line before it."""
+    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    from paraphrastic_hf.encoding.predict import SentencePredictor
+    from paraphrastic_hf.errors import DataError
+
+    predictor = SentencePredictor.from_pretrained(arguments.model)
+    sides = 2 if predictor.takes_pairs else 1
+    number = 0
+    with open_output(arguments.output) as output:
+        for block in read_blocks(arguments.file):
+            rows = [line.split("\t") if sides == 2 else [line] for line in block]
+            for i, row in enumerate(rows, number + 1):
+                if len(row) < sides:
+                    raise DataError(
+                        f"{arguments.file}:{i} has no tab between two texts: {row[0][:60]!r}"
+                    )
+            number += len(rows)
+            found = predictor.predict(*([row[side] for row in rows] for side in range(sides)))
+            shown = (item if isinstance(item, str) else f"{item:.4f}" for item in found)
+            output.writelines(f"{s}\t{line}\n" for s, line in zip(shown, block, strict=True))
