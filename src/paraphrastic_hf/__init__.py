@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
     from paraphrastic_hf.encoding.predict import SentencePredictor
+    from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -27,6 +28,7 @@ _PUBLIC = {
     "packaged_model": "paraphrastic_hf.encoding.encoder",
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
+    "Tagger": "paraphrastic_hf.encoding.tagger",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
     "AveragingModel": "paraphrastic_hf.models.averaging",
@@ -37,6 +39,7 @@ __all__ = [
     "SentenceEncoder",
     "SentencePredictor",
     "SimileScorer",
+    "Tagger",
     "__version__",
     "load_dataset",
     "mine",

@@ -129,8 +129,8 @@ def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
         if type(config) not in auto_class._model_mapping:
             raise ModelError(
                 f"{directory} holds a {config.model_type!r} model, which {auto_class.__name__} "
-                "does not load: SentenceEncoder is for encoders, SentencePredictor for the output "
-                "of a recipe with a task"
+                "does not load: SentenceEncoder is for encoders, Tagger for taggers, "
+                "SentencePredictor for the other recipes with a task"
             )
         with _no_progress_bar():
             model, report = auto_class.from_pretrained(

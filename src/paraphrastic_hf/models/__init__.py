@@ -6,6 +6,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
     AutoTokenizer,
 )
 
@@ -16,6 +17,7 @@ from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.mixed import MixedModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
@@ -30,6 +32,9 @@ for _task_class in SENTENCE_TASKS:
     _config_class = _task_class.config_class
     AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
     AutoModelForSequenceClassification.register(_config_class, _task_class, exist_ok=True)
+
+AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
+AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)
 
 # The other tokenizers are stock classes. Any config will do: it is found by its own name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)

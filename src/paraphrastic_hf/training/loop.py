@@ -103,8 +103,8 @@ class TrainingLoop:
         self.evaluate, self.show_progress = evaluate, show_progress
         for table in model.tables():
             # On CPU a step costs the rows used. A GPU updates a whole table in no time, and NCCL
-            # cannot sum row-sparse gradients.
-            table.sparse = model.device.type == "cpu"
+            # cannot sum row-sparse gradients. Momentum moves every row at every step.
+            table.sparse = model.device.type == "cpu" and training.optimizer != "sgd"
         self.optimizer = make_optimizer(model, training)
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
@@ -265,7 +265,8 @@ class TrainingLoop:
 def make_optimizer(
     model: ParaphrasticModel, training: TrainingArguments | SupervisedTraining
 ) -> torch.optim.Optimizer:
-    """Adam or AdaGrad; a step of either costs the rows of the table that the batch uses.
+    """Adam, AdaGrad or SGD; a step of the first two costs the rows of the table that the batch
+    uses.
 
     Both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam it
     catches up.
@@ -273,6 +274,9 @@ def make_optimizer(
     torch.sparse.check_sparse_tensor_invariants.disable()  # explicit, or torch warns about the cost
     if training.optimizer == "adagrad":
         return torch.optim.Adagrad(model.parameters(), lr=training.learning_rate)
+    if isinstance(training, SupervisedTraining) and training.optimizer == "sgd":
+        momentum = training.momentum or 0.0
+        return torch.optim.SGD(model.parameters(), lr=training.learning_rate, momentum=momentum)
     optimizer = RowAdam(model.parameters(), lr=training.learning_rate)
     optimizer.watch(model)
     return optimizer

@@ -25,9 +25,9 @@ from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.arguments import dataset_folder
-from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
+from paraphrastic_hf.training.tagging import Tagging
 
-SPLITS = ("train", "validation", "test")
 Shuffle = Callable[[np.ndarray, np.ndarray], None]
 
 
@@ -228,4 +228,5 @@ PROBLEMS: dict[str, type[Problem]] = {
     "relatedness": Relatedness,
     "entailment": PairClasses,
     "sentiment": SentenceClasses,
+    "tagging": Tagging,
 }

@@ -41,9 +41,9 @@ from paraphrastic_hf.training.output import (
     new_accelerator,
     read_finished,
 )
-from paraphrastic_hf.training.problems import PROBLEMS, SPLITS, Examples, Problem
+from paraphrastic_hf.training.problems import PROBLEMS, Examples, Problem
 from paraphrastic_hf.training.scramble import scramble
-from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 logger = logging.getLogger(__name__)
 

@@ -24,6 +24,7 @@ from paraphrastic_hf.training.encoder_arguments import (
 )
 
 DEFAULT_SCORES = [1, 5]
+SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class TaskArguments:
     """What is learned, and from what."""
 
     kind: str = argument(
-        help="what is learned: a score of two texts, classes of two texts, or classes of one",
-        choices=("relatedness", "entailment", "sentiment"),
+        help="what is learned: a score of two texts, classes of two texts, of one, or of each word",
+        choices=("relatedness", "entailment", "sentiment", "tagging"),
     )
     dataset: DatasetArguments = argument(
         help="its corpus: {name: sst, config: binary}; the splits train, validation and test of it "
@@ -41,15 +42,34 @@ class TaskArguments:
     scores: list[int] | None = argument(
         None, help="relatedness: lowest and highest score, whole numbers; 1, 5 if absent, as SICK's"
     )
-    max_length: int = argument(100, help="cut a text at this many tokens")
+    tags: str | None = argument(
+        None, help="tagging: column of the tags; tags if absent, penn_tags for ewt's other set"
+    )
+    held_out: float | None = argument(
+        None,
+        help="tagging: share of a corpus's first split that each split it lacks is given, in order "
+        "and with whole documents; 0.1 if absent",
+    )
+    max_length: int = argument(100, help="cut a text, of tagging a word, at this many tokens")
 
 
 @dataclass(frozen=True)
 class HeadArguments:
-    """The layers over sentence vectors."""
+    """The layers over sentence vectors; of tagging, over word vectors."""
 
-    size: int = argument(50, help="sigmoid units (tuned over 50, 150, 300); 0 for a linear head")
+    size: int = argument(
+        50,
+        help="sigmoid units (tuned over 50, 150, 300), 0 for a linear head; tagging: of each LSTM",
+    )
     dropout: float = argument(0.0, help="dropout on the numbers that enter the head")
+    capital_feature: bool | None = argument(
+        None, help="tagging: tell whether a word has a capital letter (3.7.3); true if absent"
+    )
+    word_layer: str | None = argument(
+        None,
+        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3); "
+        "none, for no layer, if absent",
+    )
 
 
 @dataclass(frozen=True)
@@ -71,7 +91,8 @@ class SupervisedTraining:
         0.0, help="L2 on all other parameters of the encoder; with `start`, on their way from it"
     )
     lambda_s: float = argument(0.0, help="L2 on the parameters of the head")
-    optimizer: str = argument("adam", help="optimizer", choices=("adam", "adagrad"))
+    optimizer: str = argument("adam", help="optimizer", choices=("adam", "adagrad", "sgd"))
+    momentum: float | None = argument(None, help="of sgd; 0 if absent")
     learning_rate: float = argument(1e-3, help="of the optimizer; the thesis gives AdaGrad 0.05")
     schedule: str = argument(
         "constant", help="learning rate over training", choices=("constant", "linear")
@@ -140,17 +161,48 @@ class SupervisedRecipe:
                 (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
                 (training.lambda_s >= 0, "training.lambda_s", training.lambda_s, ZERO),
                 (rate > 0, "training.learning_rate", rate, "positive"),
+                (
+                    training.momentum is None or 0 <= training.momentum < 1,
+                    "training.momentum",
+                    training.momentum,
+                    "0 to below 1",
+                ),
+                (
+                    task.held_out is None or 0 < task.held_out < 0.5,
+                    "task.held_out",
+                    task.held_out,
+                    "above 0 and below 0.5",
+                ),
                 (every >= 1, "run.*_every", every, ONE),
                 (run.keep_checkpoints >= 1, "run.keep_checkpoints", run.keep_checkpoints, ONE),
                 (0 <= self.seed < 2**32, "seed", self.seed, "0 to 2**32 - 1"),
             ]
         )
+        self._refuse_keys_of_others()
         self._refuse_contradictions()
 
     @property
     def top(self) -> int:
         """The highest score."""
         return (self.task.scores or DEFAULT_SCORES)[-1]
+
+    def _refuse_keys_of_others(self) -> None:
+        """Keys of tagging alone, or of one optimizer, default to nothing."""
+        task, head, training = self.task, self.head, self.training
+        for name, value, owner, own in (
+            ("task.tags", task.tags, "tagging", task.kind),
+            ("task.held_out", task.held_out, "tagging", task.kind),
+            ("head.capital_feature", head.capital_feature, "tagging", task.kind),
+            ("head.word_layer", head.word_layer, "tagging", task.kind),
+            ("training.momentum", training.momentum, "sgd", training.optimizer),
+        ):
+            if value is not None and owner != own:
+                raise RecipeError(f"{name} is a key of {owner}, not of {own}: leave it out")
+        if task.kind == "tagging" and training.scramble:
+            raise RecipeError(
+                f"training.scramble ({training.scramble}) would part words from their tags: leave "
+                "it out of tagging"
+            )
 
     def _refuse_contradictions(self) -> None:
         task, model, training = self.task, self.model, self.training

@@ -1,0 +1,114 @@
+"""`Tagger`: a tagger's directory as one object with `tag`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoModelForTokenClassification
+
+from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.tagger import TaggerModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.sentences import Sentences
+
+
+class Tagger:
+    """A tagger with the tokenizer of its words.
+
+    Args:
+        model: The tagger.
+        tokenizer: Of its word encoder.
+
+    Example:
+        >>> tagger = Tagger.from_pretrained("runs/tagging-charagram")  # doctest: +SKIP
+        >>> tagger.tag([["The", "cat", "sleeps", "."]])  # doctest: +SKIP
+        [['DT', 'NN', 'VBZ', '.']]
+    """
+
+    def __init__(self, model: TaggerModel, tokenizer: TextTokenizer) -> None:
+        rows = sum(len(table.weight) for table in model.tables())
+        if rows != tokenizer.vocab_size:
+            raise ModelError(
+                f"the word encoder has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
+                "entries: they are not of one model"
+            )
+        self.model, self.tokenizer = model, tokenizer
+
+    @classmethod
+    def from_pretrained(cls, directory: str | os.PathLike[str]) -> Tagger:
+        """Load what `paraphrastic train` wrote for a recipe with `task.kind: tagging`.
+
+        Raises:
+            ModelError: It is not there, or no tagger, or damaged.
+        """
+        path = Path(directory)
+        tokenizer = load_tokenizer(path)
+        model = load_pretrained(path, AutoModelForTokenClassification)
+        if not isinstance(model, TaggerModel):
+            raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
+        return cls(model, tokenizer)
+
+    def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
+        """The most probable tag of every word.
+
+        Words with nothing the model knows are tagged by their neighbours. A sentence longer than
+        `model.config.max_words` is tagged in pieces of so many words.
+
+        Args:
+            sentences: Lists of words, cut as the training corpus's are.
+            batch_size: Sentences at a time.
+
+        Raises:
+            DataError: A sentence is a string, or a word is none.
+        """
+        size = self.model.config.max_words
+        owner, pieces = [], []
+        for number, sentence in enumerate(sentences):
+            for start in range(0, len(sentence), size):
+                owner.append(number)
+                pieces.append(sentence[start : start + size])
+        corpus = Sentences.of(pieces, self.tokenizer)
+        tags: list[list[str]] = [[] for _ in sentences]
+        found = predict_tags(self.model, corpus, batch_size=batch_size)
+        for number, piece in zip(owner, found, strict=True):
+            tags[number] += piece
+        return tags
+
+
+def predict_tags(
+    model: TaggerModel, corpus: Sentences, *, batch_size: int = 100
+) -> list[list[str]]:
+    """The most probable tag of every word, without dropout.
+
+    Args:
+        model: The tagger; its training mode is put back.
+        corpus: Sentences, tokenized for its word encoder.
+        batch_size: Sentences at a time.
+    """
+    names = model.config.id2label
+    found: list[list[str]] = [[] for _ in range(len(corpus))]
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            lengths = corpus.rows.lengths(np.arange(len(corpus)))
+            for chosen in length_batches(lengths, batch_size):
+                arrays = corpus.batch(chosen, model.config.max_word_tokens)
+                best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()
+                for number, row in zip(chosen, best, strict=True):
+                    found[number] = [names[tag] for tag in row[: lengths[number]]]
+    finally:
+        model.train(was_training)
+    return found
+
+
+def tensors(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, torch.Tensor]:
+    """Arrays as tensors on a device."""
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}

@@ -1,0 +1,94 @@
+"""Sentences of words, each distinct word tokenized once: what a tagger reads.
+
+A batch holds the tokens of its distinct words and, for every word of its sentences, which of these
+it is, so that an encoder of words works once a word, however often it occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences over a list of distinct words.
+
+    Attributes:
+        words: Distinct words, in order of first occurrence, as they stand in the text.
+        tokens: Token ids of each distinct word.
+        rows: Number of each word of each sentence in `words`.
+    """
+
+    words: list[str]
+    tokens: Ragged
+    rows: Ragged
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer) -> Sentences:
+        """Tokenize the distinct words of some sentences.
+
+        Raises:
+            DataError: A sentence is one string, or a word is none.
+        """
+        number_of: dict[str, int] = {}
+        numbers = []
+        for sentence in sentences:
+            if isinstance(sentence, str):
+                raise DataError(
+                    f"a sentence must be a list of words, got the string {sentence[:40]!r}; split "
+                    "it first, such as with .split()"
+                )
+            for word in sentence:
+                if not isinstance(word, str):
+                    raise DataError(f"a word must be a string, got {word!r}")
+            numbers.append([number_of.setdefault(word, len(number_of)) for word in sentence])
+        words = list(number_of)
+        return cls(words, tokenizer.encode_batch(words), Ragged.from_lists(numbers))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def batch(
+        self, chosen: Sequence[int] | np.ndarray, max_tokens: int | None = None
+    ) -> dict[str, np.ndarray]:
+        """Some sentences, by the names `TaggerModel` takes.
+
+        Args:
+            chosen: Which sentences, (batch,).
+            max_tokens: Cut each word at this many tokens.
+
+        Returns:
+            `input_ids` and `attention_mask`, (words, tokens), of the distinct words; `capitals`,
+            (words,), 1 where one has a capital letter; `word_index`, (batch, seq), the row of each
+            word of a sentence, -1 where a sentence has ended.
+
+        Example:
+            >>> from paraphrastic_hf.text.char import CharTokenizer
+            >>> two = Sentences.of([["a", "B", "a"], ["a"]], CharTokenizer("ab"))
+            >>> two.batch([0, 1])["word_index"].tolist(), two.batch([0])["capitals"].tolist()
+            ([[0, 1, 0], [0, -1, -1]], [0, 1])
+        """
+        numbers, mask = self.rows.padded(np.asarray(chosen, np.int64))
+        distinct, index = np.unique(numbers[mask == 1], return_inverse=True)
+        word_index = np.full(mask.shape, -1)
+        word_index[mask == 1] = index
+        ids, attention_mask = self.tokens.padded(distinct, max_tokens)
+        capitals = [int(has_capital(self.words[number])) for number in distinct]
+        return {
+            "input_ids": ids,
+            "attention_mask": attention_mask,
+            "capitals": np.array(capitals, np.int64),
+            "word_index": word_index,
+        }
+
+
+def has_capital(word: str) -> bool:
+    """Whether any letter of a word is upper case (thesis, 3.7.3)."""
+    return any(character.isupper() for character in word)

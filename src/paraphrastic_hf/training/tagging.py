@@ -1,0 +1,158 @@
+"""Tagging as a supervised task: a tag for every word of a sentence (thesis, 3.7.3).
+
+A corpus without official splits is cut in its order, as the thesis cuts the Penn Treebank by its
+sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.tagging import TaggedSentence, cut, split_in_order, tagged_sentences
+from paraphrastic_hf.encoding.tagger import predict_tags, tensors
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.tagging import count_right
+from paraphrastic_hf.models.tagger import NO_LABEL, TaggerConfig, TaggerModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.sentences import Sentences
+from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
+
+HELD_OUT = 0.1
+
+
+@dataclass(frozen=True)
+class TagExamples:
+    """The tokenized sentences of a split.
+
+    Attributes:
+        sentences: Words and right tags.
+        corpus: The words, tokenized.
+        labels: Numbers of the tags; -100 for one that training never saw.
+        max_length: Words are cut at this many tokens.
+    """
+
+    sentences: list[TaggedSentence]
+    corpus: Sentences
+    labels: Ragged
+    max_length: int
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def inputs(
+        self,
+        rows: np.ndarray,
+        device: torch.device,
+        shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
+    ) -> dict[str, Tensor]:
+        """The model's named inputs; words keep their order, so nothing is shuffled."""
+        labels, mask = self.labels.padded(rows)
+        arrays = self.corpus.batch(rows, self.max_length)
+        return tensors({**arrays, "labels": np.where(mask == 1, labels, NO_LABEL)}, device)
+
+
+class Tagging:
+    """Tags of words, `task.kind: tagging`.
+
+    Args:
+        recipe: The whole recipe.
+        data_root: Folder that its paths start from.
+
+    Raises:
+        DataError: The corpus is missing, damaged, has no such column, or a split is empty.
+    """
+
+    measure = "accuracy"
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        self.recipe = recipe
+        self.splits = read_splits(recipe, data_root)
+        seen = self.splits["train"]
+        self.known = {word for sentence in seen for word in sentence.words}
+        self.tags = sorted({tag for sentence in seen for tag in sentence.tags})
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        """Every word, as often as it occurs."""
+        for split in splits:
+            for sentence in self.splits[split]:
+                yield from sentence.words
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> TagExamples:
+        """The sentences of a split."""
+        sentences = self.splits[split]
+        number_of = {tag: number for number, tag in enumerate(self.tags)}
+        labels = [[number_of.get(tag, NO_LABEL) for tag in each.tags] for each in sentences]
+        corpus = Sentences.of([sentence.words for sentence in sentences], tokenizer)
+        return TagExamples(
+            sentences, corpus, Ragged.from_lists(labels), self.recipe.task.max_length
+        )
+
+    def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
+        """The untrained tagger over an encoder with this configuration."""
+        head = self.recipe.head
+        given = {"capital_feature": head.capital_feature, "word_layer": head.word_layer}
+        config = TaggerConfig.of(
+            encoder,
+            self.tags,
+            head_size=head.size,
+            head_dropout=head.dropout,
+            max_word_tokens=self.recipe.task.max_length,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        return TaggerModel(config)
+
+    def scores(self, model: TaggerModel, examples: TagExamples) -> dict[str, float]:
+        """Per cent of words with the right tag, and of words that training never saw."""
+        found = predict_tags(model, examples.corpus)
+        counts = count_right(found, examples.sentences, self.known)
+        return {
+            "accuracy": counts.accuracy,
+            "unknown_accuracy": counts.unknown_accuracy,
+            "words": counts.words,
+            "unknown_words": counts.unknown_words,
+        }
+
+
+def read_splits(
+    recipe: SupervisedRecipe, data_root: str | Path | None
+) -> dict[str, list[TaggedSentence]]:
+    """The training, validation and test sentences of a corpus.
+
+    Splits that it lacks come from its first one, in order and with whole documents: `task.held_out`
+    of its sentences each for validation and test, what comes before for training.
+
+    Raises:
+        DataError: The corpus is missing, damaged, has no splits or no such column, or one is empty.
+    """
+    task = recipe.task
+    chosen = task.dataset
+    name = " ".join(filter(None, (chosen.name, chosen.config)))
+    folder = dataset_folder(chosen, data_root)
+    configs = find_source(chosen.name).configs
+    official = configs.get(chosen.config or next(iter(configs), "")) or {}
+    found = {}
+    for split in (split for split in SPLITS if split in official):
+        rows = load_dataset(
+            chosen.name, chosen.config, split, data_dir=folder, streaming=True, **chosen.options
+        )
+        found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
+    if not found:
+        raise DataError(f"{name} has no split to learn tags from; name one such as treebank")
+    first = next(iter(found))
+    made = [split for split in SPLITS if split == first or split not in found]
+    if len(made) > 1:
+        share = HELD_OUT if task.held_out is None else task.held_out
+        shares = [1 - share * (len(made) - 1), *[share] * (len(made) - 2)]
+        found.update(zip(made, split_in_order(found[first], shares), strict=True))
+    limit = TaggerConfig.max_words
+    return {split: [piece for s in found[split] for piece in cut(s, limit)] for split in SPLITS}

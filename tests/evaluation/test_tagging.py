@@ -1,0 +1,32 @@
+"""Accuracy of tags, over all words and over unknown ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from paraphrastic_hf.data.tagging import TaggedSentence
+from paraphrastic_hf.evaluation.tagging import count_right
+
+GOLD = [
+    TaggedSentence(["the", "cat", "The"], ["DT", "NN", "DT"]),
+    TaggedSentence(["runs"], ["VBZ"]),
+]
+
+
+def test_counts_by_hand() -> None:
+    """3 of 4 are right; cat, The and runs are unknown, for case tells words apart: 2 of 3."""
+    counts = count_right([["DT", "NN", "DT"], ["NNS"]], GOLD, {"the"})
+    assert (counts.words, counts.correct) == (4, 3)
+    assert (counts.unknown_words, counts.unknown_correct) == (3, 2)
+    assert counts.accuracy == 75.0
+    assert counts.unknown_accuracy == pytest.approx(200 / 3)
+
+
+def test_nothing_to_tag_is_no_division_by_zero() -> None:
+    counts = count_right([], [], set())
+    assert (counts.accuracy, counts.unknown_accuracy) == (0.0, 0.0)
+
+
+def test_a_word_without_a_tag_is_refused() -> None:
+    with pytest.raises(ValueError, match="longer"):
+        count_right([["DT", "NN"], ["VBZ"]], GOLD, set())

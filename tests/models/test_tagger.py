@@ -1,0 +1,228 @@
+"""A tagger reads words, not their layout, and each distinct word once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from torch import Tensor
+from transformers import AutoModelForTokenClassification
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
+from tests.models.encoders import SIZE, VOCAB, new_encoder
+
+ENCODERS = ["charagram", "char_cnn", "lstm_last"]
+EVERY = pytest.mark.parametrize("name", ENCODERS)
+TAGS = ["DT", "NN", "VB"]
+
+# four distinct words, the third without a token, and two sentences of them
+IDS = torch.tensor([[2, 3, 4, 0], [5, 0, 0, 0], [0, 0, 0, 0], [6, 7, 8, 9]])
+MASK = (IDS > 0).long()
+CAPITALS = torch.tensor([1, 0, 0, 1])
+INDEX = torch.tensor([[0, 1, 0, 2, 3], [3, 3, -1, -1, -1]])
+
+
+def new_tagger(name: str, **settings: Any) -> TaggerModel:
+    encoder = new_encoder(name).config.to_dict()
+    config = TaggerConfig.of(encoder, TAGS, **{"head_size": 5, **settings})
+    torch.manual_seed(0)
+    return TaggerModel(config).eval()
+
+
+def scores(model: TaggerModel, index: Tensor = INDEX, **changed: Tensor) -> Tensor:
+    inputs = {"input_ids": IDS, "attention_mask": MASK, "capitals": CAPITALS, **changed}
+    return model(word_index=index, **inputs).logits
+
+
+@EVERY
+def test_every_word_has_a_score_for_every_tag_and_padding_has_zeros(name: str) -> None:
+    found = scores(new_tagger(name))
+    assert found.shape == (2, 5, 3)
+    assert found[INDEX >= 0].abs().min() > 0
+    assert found[INDEX < 0].abs().max() == 0
+
+
+@EVERY
+def test_a_sentence_alone_has_the_scores_it_has_in_a_batch(name: str) -> None:
+    model = new_tagger(name)
+    together = scores(model)
+    torch.testing.assert_close(scores(model, INDEX[:1])[0], together[0])
+    torch.testing.assert_close(scores(model, INDEX[1:, :2])[0], together[1, :2])
+
+
+@EVERY
+def test_padding_of_words_and_of_sentences_does_not_matter(name: str) -> None:
+    model = new_tagger(name)
+    wide = torch.nn.functional.pad(IDS, (0, 3), value=11)
+    mask = torch.nn.functional.pad(MASK, (0, 3))
+    longer = torch.nn.functional.pad(INDEX, (2, 4), value=-1)
+    found = scores(model, longer, input_ids=wide, attention_mask=mask)
+    torch.testing.assert_close(found[:, 2:7], scores(model))
+
+
+@EVERY
+def test_gathered_distinct_words_equal_words_encoded_one_by_one(name: str) -> None:
+    """A row for every word of every sentence, repeated as often as the word is."""
+    model = new_tagger(name)
+    flat = INDEX[INDEX >= 0]
+    apart = torch.full_like(INDEX, -1)
+    apart[INDEX >= 0] = torch.arange(len(flat))
+    found = scores(
+        model, apart, input_ids=IDS[flat], attention_mask=MASK[flat], capitals=CAPITALS[flat]
+    )
+    torch.testing.assert_close(found, scores(model))
+
+
+@EVERY
+def test_the_order_of_the_distinct_words_does_not_matter(name: str) -> None:
+    model = new_tagger(name)
+    order = torch.tensor([2, 0, 3, 1])
+    index = torch.where(INDEX >= 0, torch.argsort(order)[INDEX.clamp(min=0)], INDEX)
+    found = scores(
+        model,
+        index,
+        input_ids=IDS[order],
+        attention_mask=MASK[order],
+        capitals=CAPITALS[order],
+    )
+    torch.testing.assert_close(found, scores(model))
+
+
+def test_words_without_an_index_are_one_sentence() -> None:
+    model = new_tagger("charagram")
+    expected = scores(model, torch.arange(4)[None], capitals=torch.zeros(4, dtype=torch.long))
+    torch.testing.assert_close(model(IDS, MASK).logits, expected)
+
+
+def test_no_sentence_and_an_empty_one_have_no_scores() -> None:
+    model = new_tagger("charagram")
+    assert scores(model, INDEX[:0]).shape == (0, 5, 3)
+    assert scores(model, torch.full((1, 0), -1)).shape == (1, 0, 3)
+    assert scores(model, torch.full((1, 2), -1)).abs().max() == 0
+
+
+@EVERY
+def test_a_word_sees_the_words_on_both_sides(name: str) -> None:
+    model = new_tagger(name)
+    changed = INDEX.clone()
+    changed[0, 0] = 3
+    assert (scores(model, changed)[0, 4] - scores(model)[0, 4]).abs().max() > 0
+    changed = INDEX.clone()
+    changed[0, 4] = 1
+    assert (scores(model, changed)[0, 0] - scores(model)[0, 0]).abs().max() > 0
+
+
+def test_the_capital_feature_can_be_left_out() -> None:
+    turned = 1 - CAPITALS
+    with_it = new_tagger("charagram")
+    assert (scores(with_it, capitals=turned) - scores(with_it))[INDEX >= 0].abs().max() > 0
+    without = new_tagger("charagram", capital_feature=False)
+    assert torch.equal(scores(without, capitals=turned), scores(without))
+
+
+def test_word_vectors_by_hand() -> None:
+    """relu(W g + b) and the capital, with W twice the identity and b = 1."""
+    model = new_tagger("charagram", word_layer="relu")
+    with torch.no_grad():
+        model.dense.weight.copy_(2 * torch.eye(SIZE))
+        model.dense.bias.fill_(1.0)
+    inner = model.encoder(IDS, MASK).sentence_embedding
+    found = model.word_vectors(IDS, MASK, CAPITALS)
+    torch.testing.assert_close(found[:, :SIZE], torch.relu(2 * inner + 1))
+    assert found[:, SIZE].tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_the_loss_is_the_mean_over_words_with_a_tag() -> None:
+    model = new_tagger("charagram")
+    labels = torch.tensor([[0, 1, -100, 2, 2], [1, 0, -100, -100, -100]])
+    found = model(IDS, MASK, word_index=INDEX, capitals=CAPITALS, labels=labels)
+    wanted = -scores(model).log_softmax(-1)[labels >= 0][range(6), labels[labels >= 0]].mean()
+    torch.testing.assert_close(found.loss, wanted)
+    assert model(IDS, MASK, word_index=INDEX, labels=labels, return_dict=False)[0].ndim == 0
+
+
+@EVERY
+def test_a_saved_tagger_comes_back(name: str, tmp_path: Path) -> None:
+    model = new_tagger(name, word_layer="tanh")
+    model.save_pretrained(tmp_path)
+    reference = model.config.auto_map["AutoModelForTokenClassification"]
+    remote = get_class_from_dynamic_module(reference, str(tmp_path))
+    ours = AutoModelForTokenClassification.from_pretrained(tmp_path)
+    for loaded in (ours, remote.from_pretrained(tmp_path)):
+        assert loaded.config.id2label == dict(enumerate(TAGS))
+        for key, weight in model.state_dict().items():
+            assert torch.equal(loaded.state_dict()[key], weight), key
+        torch.testing.assert_close(scores(loaded.eval()), scores(model))
+
+
+@EVERY
+def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
+    labels = torch.where(INDEX >= 0, INDEX % 3, -100)
+    found = []
+    for is_sparse in (True, False):
+        model = new_tagger(name, word_layer="tanh", head_dropout=0.3).train()
+        for table in model.tables():
+            table.sparse = is_sparse
+        torch.manual_seed(1)
+        model(IDS, MASK, word_index=INDEX, capitals=CAPITALS, labels=labels).loss.backward()
+        found.append([p.grad.to_dense() for p in model.parameters()])
+    for sparse, dense in zip(*found, strict=True):
+        assert dense.abs().max() > 0
+        torch.testing.assert_close(sparse, dense)
+
+
+def test_the_encoder_and_the_head_are_all_parameters() -> None:
+    model = new_tagger("char_cnn")
+    ours = [*model.encoder.parameters(), *model.head_parameters()]
+    assert sorted(map(id, ours)) == sorted(map(id, model.parameters()))
+    assert [table.weight.shape for table in model.tables()] == [(VOCAB, 4)]
+
+
+@EVERY
+def test_a_tagger_learns_what_only_context_tells(name: str) -> None:
+    """Word 1 is tagged by the word before it: NN after word 0, VB after word 3."""
+    model = new_tagger(name, head_size=8, recurrent_std=0.5).train()
+    index = torch.tensor([[0, 1], [3, 1], [0, 3]])
+    labels = torch.tensor([[0, 1], [0, 2], [0, 0]])
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for _ in range(80):
+        loss = model(IDS, MASK, word_index=index, capitals=CAPITALS, labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert scores(model.eval(), index).argmax(-1).tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"word_layer": "sin"}, "word_layer must be none or one of tanh"),
+        ({"max_words": 0}, "max_words of a tagger must be at least 1, got 0"),
+        ({"head_size": 0}, "head_size of a tagger must be at least 1, got 0"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(StrictDataclassError, match=message):
+        new_tagger("charagram", **settings)
+
+
+def test_a_tagger_over_no_encoder_is_refused() -> None:
+    with pytest.raises(StrictDataclassError, match=r"one of paraphrastic-averaging.*None"):
+        TaggerConfig(encoder={})
+
+
+def test_shapes_that_do_not_go_together_are_refused() -> None:
+    model = new_tagger("char_cnn")
+    with pytest.raises(ValueError, match=r"capitals must be \(4,\), got \(3,\)"):
+        scores(model, capitals=CAPITALS[:3])
+    with pytest.raises(ValueError, match=r"labels must be \(2, 5\), got \(2, 4\)"):
+        model(IDS, MASK, word_index=INDEX, labels=INDEX[:, :4])
+
+
+def test_the_defaults_are_the_papers() -> None:
+    config = TaggerConfig.of(new_encoder("char_cnn").config.to_dict(), TAGS)
+    assert (config.head_size, config.head_dropout, config.capital_feature) == (50, 0.0, True)

@@ -1,0 +1,60 @@
+"""Sentences share their distinct words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.sentences import Sentences, has_capital
+
+CHARACTERS = CharTokenizer("abcde", lowercase=True)
+TEXTS = [["a", "Bad", "a"], [], ["cab", "a", "bad", "xyz"]]
+
+
+def test_a_batch_holds_each_distinct_word_once_by_hand() -> None:
+    batch = Sentences.of(TEXTS, CHARACTERS).batch([2, 0])
+    assert batch["word_index"].tolist() == [[2, 0, 3, 4], [0, 1, 0, -1]]
+    assert batch["input_ids"].tolist() == [[2, 0, 0], [3, 2, 5], [4, 2, 3], [3, 2, 5], [0, 0, 0]]
+    assert batch["attention_mask"].sum(1).tolist() == [1, 3, 3, 3, 0]
+    assert batch["capitals"].tolist() == [0, 1, 0, 0, 0]
+
+
+def test_words_are_told_apart_as_they_stand() -> None:
+    assert Sentences.of(TEXTS, CHARACTERS).words == ["a", "Bad", "cab", "bad", "xyz"]
+
+
+def test_the_gathered_tokens_are_those_of_every_word() -> None:
+    corpus = Sentences.of(TEXTS, CHARACTERS)
+    batch = corpus.batch(range(3))
+    for row, sentence in enumerate(TEXTS):
+        for place, word in enumerate(sentence):
+            at = batch["word_index"][row, place]
+            kept = batch["input_ids"][at][batch["attention_mask"][at] == 1]
+            assert kept.tolist() == CHARACTERS.encode_batch([word])[0].tolist()
+
+
+def test_words_are_cut_at_the_limit() -> None:
+    batch = Sentences.of(TEXTS, CHARACTERS).batch([0], max_tokens=2)
+    assert batch["input_ids"].tolist() == [[2, 0], [3, 2]]
+
+
+def test_empty_sentences_and_no_sentences_are_empty_batches() -> None:
+    corpus = Sentences.of(TEXTS, CHARACTERS)
+    assert corpus.batch([1])["word_index"].shape == (1, 0)
+    assert corpus.batch(np.empty(0, np.int64))["input_ids"].shape == (0, 0)
+    assert len(Sentences.of([], CHARACTERS)) == 0
+
+
+def test_what_is_no_list_of_words_is_refused() -> None:
+    with pytest.raises(DataError, match=r"got the string 'the cat'; split it first"):
+        Sentences.of(["the cat"], CHARACTERS)
+    with pytest.raises(DataError, match="a word must be a string, got None"):
+        Sentences.of([["the", None]], CHARACTERS)  # type: ignore[list-item]
+
+
+def test_capitals_are_upper_case_letters_anywhere() -> None:
+    assert [has_capital(word) for word in ["Cat", "iPod", "cat", "9%", "É", ""]] == [
+        *(True, True, False, False, True, False)
+    ]
