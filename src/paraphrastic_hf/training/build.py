@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import torch
 from huggingface_hub.errors import StrictDataclassError
 
-from paraphrastic_hf.data.words import read_vectors
-from paraphrastic_hf.encoding.directory import load_model
-from paraphrastic_hf.encoding.encoder import ASSETS, SentenceEncoder, packaged_model
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.table import TableConfig, TableModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.arguments import Recipe, resolve_path
+from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelArguments
-
-logger = logging.getLogger(__name__)
+from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
 
 READS_ORDER = ("recurrent", "gated", "char_cnn")
 TABLE_ALONE = {"averaging"}
-UNKNOWN_WORD = "UUUNKKK"  # in the papers' vector files
 
 
 def check_encoders(recipe: Recipe) -> None:
@@ -146,87 +136,3 @@ def build_encoder(
         path = resolve_vectors(arguments.vectors, data_root)
         start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)
     return model
-
-
-def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
-    """Where `model.vectors` are: a path as of `resolve_path`, or a packaged model."""
-    try:
-        return resolve_path(name, data_root)
-    except RecipeError:
-        if not (ASSETS / name / "config.json").is_file():
-            raise
-        return packaged_model(name)
-
-
-def start_from_vectors(
-    model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
-) -> None:
-    """Start the rows of known entries from given vectors (thesis 3.1.2); others stay random.
-
-    Entries are looked up in a text file or in the table of an earlier run. A word table that
-    starts from a model with other entries, as SP has, starts from that model's vectors of the
-    words, each as a text. `bad_rows` is that of `read_vectors`.
-
-    Raises:
-        DataError: The file is damaged, of another dimension, or knows no entry.
-        ModelError: The directory holds no model of this package.
-    """
-    table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
-    row_of = {token: row for row, token in enumerate(tokens) if row > 0}
-    row_of.setdefault(UNKNOWN_WORD, 1)
-    found = set()
-    with torch.no_grad():
-        if path.is_dir() and _knows_words(tokenizer) and not _knows_words(path):
-            vectors = _vectors_of_words(path, tokens[2:], table.shape[1])
-        else:
-            vectors = _vectors_at(path, row_of, table.shape[1], bad_rows)
-        for word, vector in vectors:
-            table[row_of[word]] = torch.from_numpy(vector)
-            found.add(word)
-    if not found:
-        raise DataError(f"{path} has a vector for none of the {len(tokens):,} vocabulary entries")
-    logger.info("%s of %s rows start from %s", f"{len(found):,}", f"{len(tokens):,}", path)
-
-
-def _vectors_at(
-    path: Path, wanted: Container[str], dimension: int, bad_rows: str
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Vectors of wanted entries from a text file, or from an earlier run's table."""
-    if not path.is_dir():
-        yield from read_vectors(path, wanted=wanted, dimension=dimension, bad_rows=bad_rows)
-        return
-    tables = load_model(path).tables()
-    if len(tables) > 1:
-        raise DataError(
-            f"{path} is a mixture of {len(tables)} encoders; name a model with one table"
-        )
-    table = tables[0].weight.detach().numpy()
-    _check_dimension(path, table.shape[1], dimension)
-    for token, vector in zip(load_tokenizer(path).tokens(), table, strict=True):
-        if token in wanted:
-            yield token, vector.copy()
-
-
-def _knows_words(tokenizer: TextTokenizer | Path) -> bool:
-    if isinstance(tokenizer, Path):
-        tokenizer = load_tokenizer(tokenizer)
-    return isinstance(tokenizer, WordTokenizer)
-
-
-def _vectors_of_words(
-    path: Path, words: Sequence[str], dimension: int
-) -> Iterator[tuple[str, np.ndarray]]:
-    """What a model makes of each word; none for a word without a known token."""
-    vectors = SentenceEncoder.from_pretrained(path, num_threads=1).encode(words)
-    _check_dimension(path, vectors.shape[1], dimension)
-    for word, vector in zip(words, vectors, strict=True):
-        if vector.any():
-            yield word, vector
-
-
-def _check_dimension(path: Path, found: int, dimension: int) -> None:
-    if found != dimension:
-        raise DataError(
-            f"{path} has token vectors of {found} numbers, but the model has {dimension}; "
-            f"set model.hidden_size, or model.embedding_size, to {found}"
-        )

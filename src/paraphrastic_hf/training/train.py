@@ -22,7 +22,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import Recipe, resolve_path
-from paraphrastic_hf.training.build import build_model, check_encoders, resolve_vectors
+from paraphrastic_hf.training.build import build_model, check_encoders
 from paraphrastic_hf.training.contrastive import ContrastiveTask
 from paraphrastic_hf.training.corpus import (
     PairCorpus,
@@ -42,6 +42,7 @@ from paraphrastic_hf.training.output import (
     new_accelerator,
     read_finished,
 )
+from paraphrastic_hf.training.start import resolve_vectors
 
 logger = logging.getLogger(__name__)
 
