@@ -66,6 +66,15 @@ def test_without_unknown_vector_unknown_words_are_left_out(tmp_path: Path) -> No
     np.testing.assert_allclose(encoder.encode(["the Cat sat"])[0], table[[0, 2]].mean(0), atol=1e-6)
 
 
+def test_vectors_of_trigrams_are_told_from_words(tmp_path: Path) -> None:
+    table = glove(tmp_path / "v.txt", [" ca", "cat", "at ", "e c", "UUUNKKK"])
+    converted = convert(tmp_path / "v.txt", tmp_path / "out")
+    assert converted.kind == "trigrams"
+    vectors = SentenceEncoder.from_pretrained(tmp_path / "out").encode(["cat", "a cat"])
+    expected = [table[:3].mean(0), table[[4, 4, 0, 1, 2]].mean(0)]
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+
+
 def test_a_member_of_an_archive_is_converted(tmp_path: Path) -> None:
     table = glove(tmp_path / "v.txt", WORDS)
     with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
@@ -132,5 +141,5 @@ def test_errors_are_one_message_and_leave_nothing(
     assert main(command) == 0
     assert main(["convert", str(tmp_path / "no.txt"), "--output", str(out)]) == 2
     assert "no.txt is not there" in capsys.readouterr().err
-    with pytest.raises(DataError, match="vectors as text, which make --kind words, not lstm"):
+    with pytest.raises(DataError, match="vectors as text, of --kind words or trigrams, not lstm"):
         convert(tmp_path / "bad.txt", out, Choices(kind="lstm"))

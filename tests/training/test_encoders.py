@@ -189,6 +189,19 @@ def test_the_vector_of_unknown_words_is_the_start_of_unk(tmp_path: Path) -> None
     np.testing.assert_array_equal(vector, np.full(24, 0.25, np.float32))
 
 
+def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> None:
+    rows = ["UUUNKKK " + " ".join([value] * 24) + "\n" for value in ("0.25", "nan", "0.5")]
+    (tmp_path / "vectors.txt").write_text("".join(rows))
+    start = ["--keep_unknown", "true", "--vectors", str(tmp_path / "vectors.txt"), "--epochs", "0"]
+    with pytest.raises(DataError, match=r"vectors.txt:2 holds 'nan'.*model.bad_vectors"):
+        train(small_recipe(tmp_path, *WORD, *start), tmp_path / "out", progress=False)
+    for choice, value in (("skip", 0.25), ("last", 0.5)):
+        recipe = small_recipe(tmp_path, *WORD, *start, "--bad_vectors", choice)
+        train(recipe, tmp_path / choice, progress=False)
+        vector = SentenceEncoder.from_pretrained(tmp_path / choice).encode("zyzzyva")
+        np.testing.assert_array_equal(vector, np.full(24, value, np.float32))
+
+
 def task_of(recipe: Recipe, folder: Path) -> ContrastiveTask:
     sources = read_sources(recipe, None)
     tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)

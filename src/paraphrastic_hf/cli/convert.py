@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  paraphrastic convert ngram-word-concat-40.pickle --output runs/paranmt "
         "--combine concatenate\n"
         "  paraphrastic convert bilstmavg-4096-40.pickle --output runs/blstm "
-        "--combine concatenate\n"
+        "--kind bilstm-avg \\\n      --combine concatenate\n"
         "  paraphrastic convert model.para.lc.100.pt --output runs/at-scale "
         "--tokenizer paranmt.model"
     )

@@ -20,7 +20,12 @@ from paraphrastic_hf.conversion.release import (
     Converted,
 )
 from paraphrastic_hf.conversion.theano import convert_theano
-from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange
+from paraphrastic_hf.conversion.vocabulary import (
+    UNKNOWN,
+    arrange,
+    look_like_trigrams,
+    make_tokenizer,
+)
 from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.theano_file import read_theano
 from paraphrastic_hf.data.torch_file import MAGIC, read_torch
@@ -28,7 +33,6 @@ from paraphrastic_hf.data.words import load_vectors
 from paraphrastic_hf.encoding.directory import averaging_model, save_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.text.word import WordTokenizer
 
 TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
 PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
@@ -84,28 +88,31 @@ def convert(
 
 
 def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> Converted:
-    """The average of a file's vectors (PARAGRAM-PHRASE; thesis, 3.1.2).
+    """The average of a file's vectors: of words (PARAGRAM-PHRASE; thesis, 3.1.2) or, if all entries
+    have three characters, of trigrams.
 
     Raises:
         DataError: The file is bad, or another kind was asked for.
     """
-    if choices.kind not in (None, "words"):
+    if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} holds vectors as text, which make --kind words, not {choices.kind}"
+            f"{path} holds vectors as text, of --kind words or trigrams, not {choices.kind}"
         )
-    words, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
-    row_of = {word: row for row, word in enumerate(words)}
+    entries, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
+    row_of = {entry: row for row, entry in enumerate(entries)}
+    kind = choices.kind or ("trigrams" if look_like_trigrams(row_of) else "words")
     tokens, table = arrange(row_of, table, str(path))
-    tokenizer = WordTokenizer(
+    tokenizer = make_tokenizer(
         tokens,
+        is_words=kind == "words",
         lowercase=not choices.cased,
         keep_unknown=UNKNOWN in row_of,
         spaced=choices.spaced,
     )
-    differences = [NORMALIZED, NO_TOKEN, WORD_MARKS]
-    if not choices.spaced:
-        differences.append(SPLIT)
-    return Converted(averaging_model(table), tokenizer, "words", tuple(differences))
+    differences = [NORMALIZED, NO_TOKEN]
+    if kind == "words":
+        differences += [WORD_MARKS] if choices.spaced else [WORD_MARKS, SPLIT]
+    return Converted(averaging_model(table), tokenizer, kind, tuple(differences))
 
 
 def _form(path: Path) -> str:

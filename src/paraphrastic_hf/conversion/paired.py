@@ -24,7 +24,7 @@ from paraphrastic_hf.conversion.release import (
     Converted,
     filled,
 )
-from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange
+from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
 from paraphrastic_hf.data.theano_file import check_vocabulary
 from paraphrastic_hf.data.torch_file import StoredTensor
 from paraphrastic_hf.errors import DataError
@@ -32,9 +32,7 @@ from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.mixed import MODEL_OF_TYPE
 from paraphrastic_hf.models.recurrent import RecurrentConfig
 from paraphrastic_hf.models.table import TableConfig
-from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.word import WordTokenizer
 
 SIDES = {"first": "", "second": "_fr"}
 LSTM_ARRAYS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
@@ -72,6 +70,11 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
             f"{path} is no released model: expected state_dict, vocab and args, and it holds\n"
             f"  {_described(checkpoint)}"
         )
+    if choices.kind not in (None, "words", "trigrams"):
+        raise DataError(
+            f"{path} is a PyTorch release, which says itself what it is, up to --kind words or "
+            f"trigrams; got {choices.kind}"
+        )
     settings = Settings.of(checkpoint.get("args"))
     table, cells = _weights(checkpoint, path, choices)
     suffix = SIDES[choices.side or "first"]
@@ -95,7 +98,8 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
     tokenizer, table = _tokenizer(words, table, settings, path, choices, lowercase, differences)
     config, state = _encoder(cells, table, settings, path)
     model = MODEL_OF_TYPE[config.model_type](config)
-    kind = ("trigrams" if settings.ngrams else "pieces") + ("-blstm" if cells else "")
+    kind = choices.kind or ("trigrams" if settings.ngrams else "pieces")
+    kind += "-blstm" if cells else ""
     return Converted(
         filled(model, {"embedding.weight": table, **state}), tokenizer, kind, tuple(differences)
     )
@@ -145,22 +149,16 @@ def _tokenizer(
 ) -> tuple[TextTokenizer, np.ndarray]:
     """The tokenizer and the table in the order of its ids."""
     keep_unknown = not settings.zero_unk and UNKNOWN in words
-    if settings.ngrams:
+    if settings.ngrams or choices.kind in ("words", "trigrams"):
         tokens, table = arrange(words, table, str(path))
-        return (
-            CharNgramTokenizer(
-                ngrams=tokens,
-                orders=[settings.ngrams],
-                lowercase=lowercase,
-                keep_unknown=keep_unknown,
-            ),
-            table,
+        made = make_tokenizer(
+            tokens,
+            is_words=choices.kind == "words",
+            lowercase=lowercase,
+            keep_unknown=keep_unknown,
+            spaced=choices.spaced,
         )
-    if choices.kind == "words":
-        tokens, table = arrange(words, table, str(path))
-        return WordTokenizer(
-            tokens, lowercase=lowercase, keep_unknown=keep_unknown, spaced=choices.spaced
-        ), table
+        return made, table
     pieces = convert_pieces(
         _sentencepiece_file(settings, path, choices),
         words,

@@ -24,7 +24,12 @@ from paraphrastic_hf.conversion.release import (
     Converted,
     filled,
 )
-from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, look_like_trigrams
+from paraphrastic_hf.conversion.vocabulary import (
+    UNKNOWN,
+    arrange,
+    look_like_trigrams,
+    make_tokenizer,
+)
 from paraphrastic_hf.data.released_vocabularies import read_features, read_word_rows
 from paraphrastic_hf.data.theano_file import TheanoFile
 from paraphrastic_hf.errors import DataError
@@ -35,10 +40,7 @@ from paraphrastic_hf.models.mixed import MODEL_OF_TYPE, MixedConfig, MixedModel
 from paraphrastic_hf.models.projection import ProjectionConfig
 from paraphrastic_hf.models.recurrent import RecurrentConfig
 from paraphrastic_hf.models.table import TableConfig
-from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.word import WordTokenizer
 
 ACTIVATED: Mapping[str, str] = {"charagram": "tanh", "projection": "linear"}
 
@@ -74,7 +76,15 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
         config, state = _encoder(piece, len(table), choices)
         configs.append(config)
         states.append({"embedding.weight": table, **state})
-        tokenizers.append(_tokenizer(piece.part, tokens, UNKNOWN in words, choices))
+        tokenizers.append(
+            make_tokenizer(
+                tokens,
+                is_words=piece.part.tokens == "words",
+                lowercase=not choices.cased,
+                keep_unknown=UNKNOWN in words,
+                spaced=choices.spaced,
+            )
+        )
     differences = tuple(dict.fromkeys(_differences([piece.part for piece in pieces], choices)))
     if len(pieces) == 1:
         model = MODEL_OF_TYPE[configs[0].model_type](configs[0])
@@ -144,7 +154,11 @@ def _vocabularies(
     if file.vocabularies:
         return [_own_vocabulary(piece.part, file.vocabularies) for piece in pieces]
     (piece, *others) = pieces
-    if choices.vocabulary is None or others:
+    if others or piece.part.tokens == "trigrams":
+        raise DataError(
+            f"{place} has no vocabulary, which a ParaNMT release of this kind has at its end"
+        )
+    if choices.vocabulary is None:
         wanted = "feature file" if piece.part.tokens == "ngrams" else "vectors file"
         raise DataError(
             f"{place} has no vocabulary: give the {wanted} it was trained with as --tokenizer FILE"
@@ -207,20 +221,6 @@ def _in_order(states: list[State]) -> State:
     for number, state in enumerate(states):
         merged.update(prefixed(f"cells.{number}.", state))
     return merged
-
-
-def _tokenizer(part: Part, tokens: list[str], has_unknown: bool, choices: Choices) -> TextTokenizer:
-    if part.tokens == "words":
-        return WordTokenizer(
-            tokens,
-            lowercase=not choices.cased,
-            keep_unknown=has_unknown,
-            spaced=choices.spaced,
-        )
-    orders = sorted({len(token) for token in tokens})
-    return CharNgramTokenizer(
-        ngrams=tokens, orders=orders, lowercase=not choices.cased, keep_unknown=has_unknown
-    )
 
 
 def _differences(parts: list[Part], choices: Choices) -> Iterator[str]:

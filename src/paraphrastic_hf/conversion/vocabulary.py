@@ -7,6 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
 
 UNKNOWN = "UUUNKKK"  # in every release
 
@@ -48,6 +51,18 @@ def arrange(
     if UNKNOWN in row_of:
         arranged[1] = table[row_of[UNKNOWN]]
     return tokens, arranged
+
+
+def make_tokenizer(
+    tokens: list[str], *, is_words: bool, lowercase: bool, keep_unknown: bool, spaced: bool
+) -> TextTokenizer:
+    """The tokenizer of words, or of character n-grams of the lengths there are."""
+    if is_words:
+        return WordTokenizer(tokens, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
+    orders = sorted({len(token) for token in tokens})
+    return CharNgramTokenizer(
+        ngrams=tokens, orders=orders, lowercase=lowercase, keep_unknown=keep_unknown
+    )
 
 
 def look_like_trigrams(row_of: Mapping[str, int]) -> bool:
