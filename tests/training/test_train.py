@@ -87,6 +87,7 @@ OPTIONS = {
         "--word_dropout": "0.3",
         "--negatives": "rand",
         "--margin": "0.8",
+        "--similarity": "dot",
     },
 }
 
