@@ -126,7 +126,7 @@ def _figure(curves: Sequence[Curve]) -> Figure:
     axes = figure.add_subplot()
     for number, curve in enumerate(curves):
         axes.plot(
-            curve.pairs, curve.scores, marker="o", markersize=3.5, linewidth=1.6,
+            curve.pairs, curve.scores, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8,
             linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
             color=COLOURS[number % len(COLOURS)], label=curve.name,
         )  # fmt: skip
