@@ -52,3 +52,20 @@ def test_the_gradient_goes_to_the_window_that_won() -> None:
     rows = torch.tensor([[1.0], [3.0], [2.0]], dtype=torch.float64, requires_grad=True)
     layer(rows, torch.tensor([3])).sum().backward()
     assert rows.grad[:, 0].tolist() == [0, 2, 0]
+
+
+def test_tokens_that_are_alike_may_be_given_once() -> None:
+    """Three tokens in fourteen places, one of them in none: values and gradients."""
+    layer = started(PooledFilters(SIZE, WIDTHS, COUNTS, "tanh"))
+    places = torch.tensor([0, 2, 0, 0, 2, 2, 0, 2, 2, 0, 0, 0, 2, 0])
+    results = []
+    for once in (True, False):
+        layer.zero_grad()
+        rows = inputs()[:3].requires_grad_()
+        lengths = torch.tensor(LENGTHS)
+        vectors = layer(rows, lengths, places) if once else layer(rows[places], lengths)
+        # windows that are alike share a maximum, and whichever wins passes the same gradient on
+        vectors.square().sum().backward()
+        results.append([vectors.detach(), rows.grad, *(p.grad.clone() for p in layer.parameters())])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs)

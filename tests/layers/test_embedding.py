@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from paraphrastic_hf.layers.embedding import lookup, weighted_bag
+from paraphrastic_hf.layers.embedding import bag_rows, lookup, weighted_bag
 
 IDS = torch.tensor([4, 1, 4, 4, 0, 2, 1])
 LENGTHS = torch.tensor([3, 0, 1, 3])  # texts 4 1 4, nothing, 4, and 0 2 1
@@ -110,3 +110,11 @@ def test_no_ids_at_all_give_zero_vectors_and_no_gradient(texts: int) -> None:
     assert sums.tolist() == [[0.0] * 3] * texts
     sums.sum().backward()
     assert table.grad.to_dense().abs().max() == 0
+
+
+def test_a_bag_of_rows_is_their_sum_forward_and_backward() -> None:
+    table = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    table.requires_grad_()
+    ids = torch.tensor([[0, 2], [2, 2], [4, 0], [1, 2]])
+    torch.testing.assert_close(bag_rows(table, ids), table[ids].sum(1))
+    assert torch.autograd.gradcheck(lambda rows: bag_rows(rows, ids), (table,))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.gated import GatedRecurrence
+from paraphrastic_hf.layers.recurrent import LSTM, RNN, IdentityRNN, PeepholeLSTM
 from paraphrastic_hf.layers.steps import lstm_steps, rnn_steps
+from tests.layers.test_recurrent import started
 
 SIZES = [5, 3, 3, 1]
 HIDDEN = 4
@@ -146,3 +148,30 @@ def test_states_can_be_run_back_twice() -> None:
         for _ in range(2)
     )
     assert all(map(torch.equal, first, again))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        LSTM(3, HIDDEN),
+        PeepholeLSTM(3, HIDDEN),
+        PeepholeLSTM(3, HIDDEN, output_gate=False),
+        RNN(3, HIDDEN, "tanh"),
+        IdentityRNN(3),
+    ],
+    ids=str,
+)
+def test_tokens_that_are_alike_may_be_given_once(cell: nn.Module) -> None:
+    """Four tokens in twelve places, one of them in none."""
+    cell = started(cell)
+    places = torch.tensor([0, 1, 0, 0, 2, 1, 0, 2, 2, 0, 1, 1])
+    results = []
+    for once in (True, False):
+        cell.zero_grad()
+        rows = drawn(4, 3)
+        states = cell(rows, SIZES, places) if once else cell(rows[places], SIZES)
+        states.square().sum().backward()
+        grads = [p.grad.clone() for p in cell.parameters() if p.requires_grad]
+        results.append([states.detach(), rows.grad, *grads])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs)

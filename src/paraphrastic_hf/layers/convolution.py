@@ -7,17 +7,21 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.embedding import bag_rows
 from paraphrastic_hf.layers.pooling import max_rows
+from paraphrastic_hf.layers.product import linear
 
 
 class PooledFilters(nn.Module):
     """For each filter w of width n: max over i of f(w . [x_i; ...; x_{i+n-1}] + b).
 
     Windows lie within the text; one shorter than the filter is filled up with zero vectors, so that
-    it has one window. Texts are convolved in one row, a gap of zeros after each, and windows
-    that reach into the next text are left out: no work goes into padding.
+    it has one window. A window's value is the sum of its tokens' shares, w_k . x, and these are
+    one product for all k, over the distinct tokens alone where `places` tells them: characters are
+    few.
 
     Args:
         size: Numbers in x_i.
@@ -36,22 +40,40 @@ class PooledFilters(nn.Module):
         self.widths = tuple(widths)
         self.activation = activation
 
-    def forward(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        """(batch, filters) from flat rows, (tokens, size), and lengths, (batch,), 0 allowed."""
-        gap = max(self.widths)
-        text = torch.repeat_interleave(lengths)
-        place = torch.arange(len(rows), device=rows.device) + text * gap
-        line = rows.new_zeros(len(rows) + (len(lengths) + 1) * gap, rows.shape[1])
-        line = line.index_copy(0, place, rows).T.unsqueeze(0)  # (1, size, tokens and gaps)
-        start = torch.arange(len(lengths), device=rows.device) * gap + lengths.cumsum(0) - lengths
+    def forward(self, rows: Tensor, lengths: Tensor, places: Tensor | None = None) -> Tensor:
+        """(batch, filters) from flat rows.
+
+        Args:
+            rows: (tokens, size), text after text; or, with `places`, once for tokens that are
+                alike, (distinct, size), in any order.
+            lengths: (batch,), 0 allowed.
+            places: (tokens,) row of each token, text after text.
+        """
+        if places is None:
+            places = torch.arange(len(rows), device=rows.device)
+        start = lengths.cumsum(0) - lengths
         pooled = []
         for width, filters in zip(self.widths, self.filters, strict=True):
+            assert isinstance(filters, nn.Conv1d)
+            assert filters.bias is not None
             windows = (lengths - width + 1).clamp(min=1) * (lengths > 0)
-            first = torch.repeat_interleave(start, windows)
-            offset = windows.cumsum(0) - windows
-            within = torch.arange(len(first), device=rows.device)
-            within = within - torch.repeat_interleave(offset, windows)
-            found = filters(line)[0].T.index_select(0, first + within)  # (windows, count)
-            pooled.append(max_rows(found, windows))
+            ids = self._windows(places, len(rows), start, lengths, windows, width)
+            # row r and place k of the filter: r's share in a window that has it at k
+            weight = filters.weight.permute(2, 0, 1).flatten(0, 1)  # (width * count, size)
+            shares = linear(F.pad(rows, (0, 0, 0, 1)), weight).view(-1, filters.out_channels)
+            pooled.append(max_rows(bag_rows(shares, ids), windows) + filters.bias)
         highest = ACTIVATIONS[self.activation](torch.cat(pooled, 1))  # f is monotonic
         return highest * (lengths > 0).unsqueeze(1)
+
+    @staticmethod
+    def _windows(
+        places: Tensor, nothing: int, start: Tensor, lengths: Tensor, windows: Tensor, width: int
+    ) -> Tensor:
+        """Rows of `shares` to add up for each window, (windows, width)."""
+        text = torch.repeat_interleave(windows)
+        within = torch.arange(len(text), device=text.device) - (windows.cumsum(0) - windows)[text]
+        k = torch.arange(width, device=text.device)
+        token = within.unsqueeze(1) + k  # within its text
+        is_text = token < lengths[text].unsqueeze(1)
+        token = (token + start[text].unsqueeze(1)).clamp(max=max(len(places) - 1, 0))
+        return torch.where(is_text, places[token], nothing) * width + k

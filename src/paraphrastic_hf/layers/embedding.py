@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 
@@ -30,6 +31,33 @@ def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -
     offsets = torch.zeros(len(lengths) + 1, dtype=torch.long, device=ids.device)
     torch.cumsum(lengths, 0, out=offsets[1:])
     return _WeightedBag.apply(table, ids, offsets, weights)  # type: ignore[no-untyped-call]
+
+
+def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
+    """Sums of table rows, (bags, dim), for a small table: its gradient is dense.
+
+    Args:
+        table: (rows, dim).
+        ids: (bags, number of rows in each).
+    """
+    return _BagRows.apply(table, ids)  # type: ignore[no-untyped-call]
+
+
+def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
+    """The gradient of `bag_rows`: for each row the sum of the gradients of the bags it is in.
+
+    Args:
+        grad: (bags, dim).
+        ids: (bags, number of rows in each).
+        count: Rows of the table.
+
+    Returns:
+        (count, dim).
+    """
+    flat = ids.reshape(-1)
+    bags = torch.argsort(flat, stable=True).div(ids.shape[1], rounding_mode="floor")
+    offsets = F.pad(torch.bincount(flat, minlength=count).cumsum(0), (1, 0))
+    return F.embedding_bag(bags, grad.contiguous(), offsets, mode="sum", include_last_offset=True)
 
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
@@ -60,6 +88,20 @@ class _WeightedBag(torch.autograd.Function):
             grad.contiguous(), ids[order], text_of_token[order], weights[order]
         )
         return _row_sparse(rows, values, ctx.table_shape), None, None, None
+
+
+class _BagRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
+        ctx.save_for_backward(ids)
+        ctx.count = len(table)
+        return F.embedding_bag(ids, table, mode="sum")
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (ids,) = ctx.saved_tensors
+        return add_by_row(grad, ids, ctx.count), None
 
 
 class _Lookup(torch.autograd.Function):

@@ -11,6 +11,7 @@ autocast products are in the narrow type and all else in that of the weights.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.embedding import add_by_row
 from paraphrastic_hf.layers.product import product
 
 # gradients in place: of what goes into a function, from that of what comes out, and this
@@ -25,32 +27,47 @@ through_sigmoid = torch.ops.aten.sigmoid_backward.grad_input
 through_tanh = torch.ops.aten.tanh_backward.grad_input
 
 
-def rnn_steps(projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str) -> Tensor:
+def rnn_steps(
+    projected: Tensor,
+    sizes: list[int],
+    weight_h: Tensor,
+    activation: str,
+    places: Tensor | None = None,
+) -> Tensor:
     """States h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden).
 
     Args:
-        projected: W_x x + b, (tokens, hidden), packed.
+        projected: W_x x + b, (tokens, hidden), packed; or, with `places`, once for tokens that are
+            alike, (distinct, hidden), in any order.
         sizes: Texts at each step.
         weight_h: (hidden, hidden).
         activation: f by name.
+        places: (tokens,) row of `projected` of each token, packed.
     """
-    return _RNN.apply(projected, sizes, weight_h, activation)  # type: ignore[no-untyped-call]
+    return _RNN.apply(projected, places, sizes, weight_h, activation)  # type: ignore[no-untyped-call]
 
 
 def lstm_steps(
-    projected: Tensor, sizes: list[int], weight_h: Tensor, peepholes: Tensor | None = None
+    projected: Tensor,
+    sizes: list[int],
+    weight_h: Tensor,
+    peepholes: Tensor | None = None,
+    places: Tensor | None = None,
 ) -> Tensor:
     """States of the equations of `PeepholeLSTM` (`layers/recurrent.py`), (tokens, hidden).
 
     Args:
         projected: W_x x + b of the gates i, f, c, o one beside the other, (tokens, 4 hidden),
-            packed; (tokens, 3 hidden) for no output gate.
+            packed; (tokens, 3 hidden) for no output gate. With `places` once for tokens that are
+            alike, (distinct, 4 or 3 hidden), in any order.
         sizes: Texts at each step.
         weight_h: (4 or 3 hidden, hidden).
         peepholes: (3 or 2, hidden) of i, f, o.
+        places: (tokens,) row of `projected` of each token, packed.
     """
     keeps = torch.is_grad_enabled()  # which `forward` cannot ask
-    return _LSTM.apply(projected, sizes, weight_h, peepholes, keeps)  # type: ignore[no-untyped-call]
+    given = (projected, places, sizes, weight_h, peepholes, keeps)
+    return _LSTM.apply(*given)  # type: ignore[no-untyped-call]
 
 
 def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
@@ -70,25 +87,42 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
     return product(before.to(dtype).T, deltas[sizes[0] :].to(dtype).T).T
 
 
+def _steps(projected: Tensor, places: Tensor | None, sizes: list[int]) -> Iterator[Tensor]:
+    """Rows of `projected` at each step; they are never copied all at once."""
+    if places is None:
+        yield from projected.split(sizes)
+    else:
+        yield from (projected.index_select(0, step) for step in places.split(sizes))
+
+
+def _of_projected(deltas: Tensor, places: Tensor | None, count: int) -> Tensor:
+    return deltas if places is None else add_by_row(deltas, places.unsqueeze(1), count)
+
+
 class _RNN(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, projected: Tensor, sizes: list[int], weight_h: Tensor, activation: str
+        ctx: Any,
+        projected: Tensor,
+        places: Tensor | None,
+        sizes: list[int],
+        weight_h: Tensor,
+        activation: str,
     ) -> Tensor:
-        states = torch.empty_like(projected, dtype=weight_h.dtype)
+        states = weight_h.new_empty(sum(sizes), len(weight_h))
         weight = weight_h.to(projected.dtype)
         hidden = states.new_zeros(sizes[0], states.shape[1])
-        for step, state in zip(projected.split(sizes), states.split(sizes), strict=True):
+        for step, state in zip(_steps(projected, places, sizes), states.split(sizes), strict=True):
             total = product(hidden[: len(step)].to(weight.dtype), weight, step)
             hidden = state.copy_(ACTIVATIONS[activation](total.to(state.dtype)))
-        ctx.sizes, ctx.activation = sizes, activation
-        ctx.save_for_backward(weight, states)
+        ctx.sizes, ctx.activation, ctx.count = sizes, activation, len(projected)
+        ctx.save_for_backward(weight, places, states)
         return states
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, None]:
-        weight, states = ctx.saved_tensors
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, Tensor, None]:
+        weight, places, states = ctx.saved_tensors
         deltas = grad.clone()
         after = deltas[:0]
         parts = zip(states.split(ctx.sizes), deltas.split(ctx.sizes), strict=True)
@@ -99,7 +133,8 @@ class _RNN(torch.autograd.Function):
             elif ctx.activation == "relu":
                 delta *= state > 0
             after = delta
-        return deltas, None, weight_gradient(states, deltas, ctx.sizes, weight.dtype), None
+        of_weight = weight_gradient(states, deltas, ctx.sizes, weight.dtype)
+        return _of_projected(deltas, places, ctx.count), None, None, of_weight, None
 
 
 class _LSTM(torch.autograd.Function):
@@ -107,6 +142,7 @@ class _LSTM(torch.autograd.Function):
     def forward(
         ctx: Any,
         projected: Tensor,
+        places: Tensor | None,
         sizes: list[int],
         weight_h: Tensor,
         peepholes: Tensor | None,
@@ -114,10 +150,10 @@ class _LSTM(torch.autograd.Function):
     ) -> Tensor:
         size = weight_h.shape[1]
         weight = weight_h.to(projected.dtype)
-        states = weight_h.new_empty(len(projected), size)
+        states = weight_h.new_empty(sum(sizes), size)
         hidden = cell = weight_h.new_zeros(sizes[0], size)
         activations = []
-        for step, state in zip(projected.split(sizes), states.split(sizes), strict=True):
+        for step, state in zip(_steps(projected, places, sizes), states.split(sizes), strict=True):
             before = cell[: len(step)]
             gates = product(hidden[: len(step)].to(weight.dtype), weight, step).to(states.dtype)
             enter, forget, new, *leaves = gates.split(size, 1)
@@ -135,14 +171,14 @@ class _LSTM(torch.autograd.Function):
             hidden = torch.mul(leaves[0], shown, out=state) if leaves else state.copy_(shown)
             if keeps:
                 activations += [gates, cell, shown]
-        ctx.sizes = sizes
-        ctx.save_for_backward(weight, peepholes, states, *activations)
+        ctx.sizes, ctx.count = sizes, len(projected)
+        ctx.save_for_backward(weight, places, peepholes, states, *activations)
         return states
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, Tensor, Tensor | None, None]:
-        weight, peepholes, states, *activations = ctx.saved_tensors
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        weight, places, peepholes, states, *activations = ctx.saved_tensors
         sizes, size = ctx.sizes, weight.shape[1]
         deltas = grad.new_empty(len(grad), len(weight))
         of_peepholes = grad.new_zeros(3, size)  # i, f, o
@@ -178,6 +214,7 @@ class _LSTM(torch.autograd.Function):
                 of_peepholes[1] += (of_forget * before).sum(0)
             after, of_cell_after = delta, of_cell
         of_weight = weight_gradient(states, deltas, sizes, weight.dtype)
+        of_projected = _of_projected(deltas, places, ctx.count)
         if peepholes is None:
-            return deltas, None, of_weight, None, None
-        return deltas, None, of_weight, of_peepholes[: len(peepholes)], None
+            return of_projected, None, None, of_weight, None, None
+        return of_projected, None, None, of_weight, of_peepholes[: len(peepholes)], None

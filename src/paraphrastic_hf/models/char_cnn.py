@@ -96,8 +96,13 @@ class CharCnnModel(TableModel):
             assert module.bias is not None
             nn.init.zeros_(module.bias)
 
-    def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
-        vectors = self.filters(states, lengths)
+    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        kept = attention_mask.bool()
+        rows, places = self.distinct_rows(input_ids[kept])
+        return self.pool_rows(rows, kept.sum(1), places)
+
+    def pool_rows(self, states: Tensor, lengths: Tensor, places: Tensor | None = None) -> Tensor:
+        vectors = self.filters(states, lengths, places)
         if self.dense is not None:
             vectors = ACTIVATIONS[self.config.dense_activation](self.dense(vectors))
         return vectors * (lengths > 0).unsqueeze(1)

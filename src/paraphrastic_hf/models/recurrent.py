@@ -149,8 +149,10 @@ class RecurrentModel(TableModel):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
 
-    def states(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        return run_directions(self.cells, rows, lengths, self.config.merge, self.merge_layer)
+    def states_of(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        rows, places = self.distinct_rows(ids)
+        merging = self.config.merge, self.merge_layer
+        return run_directions(self.cells, rows, lengths, *merging, places)
 
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
         vectors = POOLINGS[self.config.pooling](states, lengths)
@@ -169,12 +171,26 @@ def run_directions(
     lengths: Tensor,
     merge: str,
     layer: nn.Linear | None,
+    places: Tensor | None = None,
 ) -> Tensor:
-    """States, (tokens, dim), of one recurrence, or of two merged, in the order of `rows`."""
+    """States, (tokens, dim), of one recurrence, or of two merged, text after text.
+
+    Args:
+        cells: One or two.
+        rows: Token vectors, (tokens, dim), text after text; those of distinct tokens with `places`.
+        lengths: (batch,), 0 allowed.
+        merge: How two directions become one.
+        layer: That of the merge `tanh`.
+        places: (tokens,) row of each token.
+    """
     directions = []
     for cell, backward in zip(cells, (False, True), strict=False):
         packing = Packing.of(lengths, backward=backward)
-        directions.append(packing.unpack(cell(packing.pack(rows), packing.sizes)))
+        if places is None:
+            states = cell(packing.pack(rows), packing.sizes)
+        else:
+            states = cell(rows, packing.sizes, places[packing.order])
+        directions.append(packing.unpack(states))
     if len(directions) == 1:
         return directions[0]
     if merge == "add":

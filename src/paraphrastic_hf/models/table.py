@@ -1,8 +1,9 @@
 """What encoders over one table of token vectors share: the table, its start, its dropout, its
 row-sparse gradient; and work on tokens alone, never on padding.
 
-A family defines `states` (token vectors in, token states out) and `pool_rows`, both on flat rows:
-the tokens of a batch, text after text. One that adds up table rows goes through `weighted_sum`.
+A family defines `states` (token vectors in, token states out), or `states_of` (ids in), and
+`pool_rows`, all on flat rows: the tokens of a batch, text after text. One that adds up table rows
+goes through `weighted_sum`.
 """
 
 from __future__ import annotations
@@ -80,6 +81,11 @@ class TableModel(SentenceEncoderModel):
         """
         return rows
 
+    def states_of(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Token states, (tokens, dim), from ids, (tokens,): `states` of their vectors, unless a
+        model does its work on distinct ids once."""
+        return self.states(self.token_rows(ids), lengths)
+
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Sentence vectors, (batch, dim), from token states; the mean unless a model says
         otherwise."""
@@ -87,7 +93,7 @@ class TableModel(SentenceEncoderModel):
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()
-        return spread(self._states(input_ids, kept), kept)
+        return spread(self.states_of(input_ids[kept], kept.sum(1)), kept)
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()
@@ -95,10 +101,8 @@ class TableModel(SentenceEncoderModel):
 
     def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()
-        return self.pool_rows(self._states(input_ids, kept), kept.sum(1))
-
-    def _states(self, input_ids: Tensor, kept: Tensor) -> Tensor:
-        return self.states(self.token_rows(input_ids[kept]), kept.sum(1))
+        lengths = kept.sum(1)
+        return self.pool_rows(self.states_of(input_ids[kept], lengths), lengths)
 
     def token_rows(self, ids: Tensor) -> Tensor:
         """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""
@@ -107,6 +111,18 @@ class TableModel(SentenceEncoderModel):
         if self.training and word:
             rows = rows * dropout(torch.ones_like(rows[:, :1]), word, True)
         return dropout(rows, number, self.training)
+
+    def distinct_rows(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Token vectors once for each distinct id, (distinct, table_size), and the place of each
+        token's, (tokens,). With dropout no two are alike: all token vectors, and None.
+
+        Args:
+            ids: (tokens,).
+        """
+        if self.training and (self.config.word_dropout or self.config.embedding_dropout):
+            return self.token_rows(ids), None
+        distinct, places = torch.unique(ids, return_inverse=True)
+        return self.token_rows(distinct), places
 
     def weighted_sum(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
         """Weighted sums of token vectors, (batch, table_size), with dropout in training.
