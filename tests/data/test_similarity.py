@@ -14,8 +14,9 @@ import pytest
 from paraphrastic_hf.data.download import Remote
 from paraphrastic_hf.data.folder import open_folder
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
+from paraphrastic_hf.data.similarity import share_of
 from paraphrastic_hf.data.sources_similarity import SIMILARITY
-from paraphrastic_hf.data.sts_files import STS_DATASETS, read_sts, read_stsb
+from paraphrastic_hf.data.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
 from paraphrastic_hf.errors import DataError
 from tests.data.layouts import FILES, ROWS, write, write_all
 from tests.data.serving import serving
@@ -253,3 +254,19 @@ def test_a_row_of_every_official_file_fits_its_row_type(data: Path, tmp_path: Pa
             assert isinstance(found, datasets.IterableDatasetDict)
             for split in found.values():
                 assert list(next(iter(split))) == list(split.features)
+
+
+@pytest.mark.parametrize(("size", "sizes"), [(19, (7, 1, 11)), (750, (300, 75, 375))])
+def test_the_supervised_splits_divide_a_dataset(size: int, sizes: tuple[int, ...]) -> None:
+    """Four tenths, one tenth and the rest, rounded down; the same rows each time, of each dataset
+    others."""
+    rows = [{"number": number} for number in range(size)]
+    pairs = {name: ScoredPairs(name, "2014", [], [], []) for name in ("images", "OnWN")}
+    found = {
+        name: [list(share_of(rows, split, item)) for split in ("train", "validation", "test")]
+        for name, item in pairs.items()
+    }
+    assert tuple(map(len, found["images"])) == sizes
+    assert sorted(row["number"] for part in found["images"] for row in part) == list(range(size))
+    assert found["images"] != found["OnWN"]
+    assert list(share_of(rows, "test", pairs["OnWN"])) == found["OnWN"][2]

@@ -12,7 +12,8 @@ SPLITS = ("validation", "test")
 EXAMPLES = """examples:
   paraphrastic train recipes/simple-and-effective-2019/sp.yaml --data-root DATA --output runs/sp
   paraphrastic train own.yaml --output runs/mine --sources mine.tsv more.tsv.gz
-  paraphrastic train recipes/towards-universal-2016/sick.yaml --data-root DATA --output runs/sick
+  paraphrastic train recipes/towards-universal-2016/sick-averaging.yaml --data-root DATA \\
+      --output runs/sick
   paraphrastic train own.yaml --output runs/mine \\
       --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
 

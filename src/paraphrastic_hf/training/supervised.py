@@ -16,21 +16,20 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from paraphrastic_hf.encoding.directory import save_supervised
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.losses.regularization import Penalty
-from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import resolve_path
-from paraphrastic_hf.training.build import build_encoder, check_encoder
+from paraphrastic_hf.training.build import check_encoder
+from paraphrastic_hf.training.build_supervised import build_supervised, load_start
 from paraphrastic_hf.training.corpus import train_tokenizer
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments
 from paraphrastic_hf.training.loop import Progress, TrainingLoop
@@ -46,8 +45,6 @@ from paraphrastic_hf.training.scramble import scramble
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 logger = logging.getLogger(__name__)
-
-NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_version", "dtype")
 
 
 @dataclass(frozen=True)
@@ -97,6 +94,7 @@ class SupervisedTask:
             0.0,
             to_start=recipe.start is not None,
         )
+        self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
     def pairs_in_epoch(self) -> int:
         """Examples an epoch sees."""
@@ -104,8 +102,7 @@ class SupervisedTask:
 
     def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[Batch]:
         """The next mini-batch: there are no negatives to choose from more of them."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.examples))
-        whole = order[position : position + self.arguments.batch_size]
+        whole = self._plan(epoch)[0][position : position + self.arguments.batch_size]
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         rows = np.array_split(whole, world)[rank]
         weight = len(rows) * world / len(whole)
@@ -125,11 +122,19 @@ class SupervisedTask:
             loss = loss + self.arguments.lambda_s * torch.stack(squares).sum()
         return loss
 
+    def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """The epoch's examples in order, and, for each, whether it is scrambled this epoch."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            size = len(self.examples)
+            order = np.random.default_rng([self.seed, epoch]).permutation(size)
+            coins = np.random.default_rng([self.seed, epoch, 1]).random(size)
+            self._epoch = (epoch, order, coins < self.arguments.scramble)
+        return self._epoch[1:]
+
     def _inputs(self, rows: np.ndarray, epoch: int, step: int) -> dict[str, Tensor]:
         if not self.arguments.scramble:
             return self.examples.inputs(rows, self.model.device)
-        coins = np.random.default_rng([self.seed, epoch, 1]).random(len(self.examples))
-        chosen = np.flatnonzero(coins[rows] < self.arguments.scramble)
+        chosen = np.flatnonzero(self._plan(epoch)[1][rows])
         random = np.random.default_rng([self.seed, step, 2])
 
         def shuffle(ids: np.ndarray, mask: np.ndarray) -> None:
@@ -229,59 +234,6 @@ def check_supervised(recipe: SupervisedRecipe) -> None:
     """
     if recipe.start is None:
         check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
-
-
-def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
-    """The encoder a recipe starts from: a path of `resolve_path`, else a packaged model.
-
-    Raises:
-        ModelError: There is none of that name, or it is not one of ours.
-    """
-    try:
-        return SentenceEncoder.from_pretrained(resolve_path(name, data_root))
-    except RecipeError:
-        return SentenceEncoder.from_pretrained(name)
-
-
-def build_supervised(
-    recipe: SupervisedRecipe,
-    problem: Problem,
-    tokenizer: TextTokenizer,
-    start: SentenceEncoder | None,
-    data_root: str | Path | None = None,
-) -> SupervisedModel:
-    """The model a recipe asks for, its encoder at its random or given start, frozen if asked for.
-
-    Raises:
-        RecipeError: A combination of settings without a meaning.
-    """
-    if start is None:
-        encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
-    else:
-        encoder = start.model
-    settings = _plain(encoder.config.to_dict())
-    for part in settings.get("parts") or [settings]:
-        part["embedding_dropout"] = recipe.model.embedding_dropout
-        part["word_dropout"] = recipe.model.word_dropout
-    try:
-        model = problem.new_model(settings)
-    except StrictDataclassError as error:
-        raise RecipeError(f"head: {error.__cause__ or error}") from error
-    model.encoder.load_state_dict(encoder.state_dict())
-    if recipe.training.freeze == "encoder":
-        model.encoder.requires_grad_(False)
-    elif recipe.training.freeze == "tables":
-        for table in model.tables():
-            table.requires_grad_(False)
-    return model
-
-
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """A configuration without where it came from."""
-    kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
-    if kept.get("parts"):
-        kept["parts"] = [_plain(part) for part in kept["parts"]]
-    return kept
 
 
 def _prepare(

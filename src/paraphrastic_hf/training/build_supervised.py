@@ -1,0 +1,73 @@
+"""From a supervised recipe to a model at its start: an encoder, new or trained, and a new head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub.errors import StrictDataclassError
+
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.build import build_encoder
+from paraphrastic_hf.training.problems import Problem
+from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+
+NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_version", "dtype")
+
+
+def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
+    """The encoder a recipe starts from: a path of `resolve_path`, else a packaged model.
+
+    Raises:
+        ModelError: There is none of that name, or it is not one of ours.
+    """
+    try:
+        return SentenceEncoder.from_pretrained(resolve_path(name, data_root))
+    except RecipeError:
+        return SentenceEncoder.from_pretrained(name)
+
+
+def build_supervised(
+    recipe: SupervisedRecipe,
+    problem: Problem,
+    tokenizer: TextTokenizer,
+    start: SentenceEncoder | None,
+    data_root: str | Path | None = None,
+) -> SupervisedModel:
+    """The model a recipe asks for, its encoder at its random or given start, frozen if asked for.
+
+    Raises:
+        RecipeError: A combination of settings without a meaning.
+    """
+    if start is None:
+        encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
+    else:
+        encoder = start.model
+    settings = _plain(encoder.config.to_dict())
+    for part in settings.get("parts") or [settings]:
+        part["embedding_dropout"] = recipe.model.embedding_dropout
+        part["word_dropout"] = recipe.model.word_dropout
+    try:
+        model = problem.new_model(settings)
+    except StrictDataclassError as error:
+        raise RecipeError(f"head: {error.__cause__ or error}") from error
+    model.encoder.load_state_dict(encoder.state_dict())
+    if recipe.training.freeze == "encoder":
+        model.encoder.requires_grad_(False)
+    elif recipe.training.freeze == "tables":
+        for table in model.tables():
+            table.requires_grad_(False)
+    return model
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """A configuration without where it came from."""
+    kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
+    if kept.get("parts"):
+        kept["parts"] = [_plain(part) for part in kept["parts"]]
+    return kept
