@@ -148,7 +148,7 @@ def test_rows_of_tables_by_hand() -> None:
     rows = [
         rows.tolist() for _, rows in model.rows_of_tables(torch.tensor([[7, 3, 25], [3, 0, 0]]))
     ]
-    assert rows == [[0, 3, 7], [5], []]
+    assert rows == [[7, 3, 3, 0, 0], [5], []]
 
 
 @EVERY

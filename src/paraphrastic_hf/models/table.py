@@ -87,18 +87,14 @@ class TableModel(SentenceEncoderModel):
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()
-        return spread(self._states(input_ids, kept), kept)
+        return spread(self.states(self.token_rows(input_ids[kept]), kept.sum(1)), kept)
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()
         return self.pool_rows(states[kept], kept.sum(1))
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        kept = attention_mask.bool()
-        return self.pool_rows(self._states(input_ids, kept), kept.sum(1))
-
-    def _states(self, input_ids: Tensor, kept: Tensor) -> Tensor:
-        return self.states(self.token_rows(input_ids[kept]), kept.sum(1))
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        return self.pool_rows(self.states(self.token_rows(ids), lengths), lengths)
 
     def token_rows(self, ids: Tensor) -> Tensor:
         """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""

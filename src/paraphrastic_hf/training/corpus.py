@@ -297,7 +297,10 @@ def build_corpus(
                 ids = tokenizer.encode_batch([side for pair in pairs for side in pair])
                 lengths = np.diff(ids.offsets).reshape(-1, 2)
                 known = np.flatnonzero(lengths.min(1) > 0)
-                parts.append(ids if len(known) == len(pairs) else _select_pairs(ids, known))
+                is_whole = len(known) == len(pairs)
+                parts.append(
+                    ids if is_whole else ids.select(np.add.outer(2 * known, [0, 1]).reshape(-1))
+                )
                 language.append(np.tile(np.asarray(sides, np.int16), len(known)))
                 number_of.append(np.full(len(known), number, np.int16))
                 bar.update(len(pairs))
@@ -355,12 +358,6 @@ def load_corpus(directory: Path) -> PairCorpus:
 def _chunks(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
     for start in range(0, len(pairs), PAIRS_AT_A_TIME):
         yield pairs[start : start + PAIRS_AT_A_TIME]
-
-
-def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:
-    return Ragged.from_lists(
-        [ids[row].tolist() for pair in pairs for row in (2 * pair, 2 * pair + 1)]
-    )
 
 
 def _groups(sentences: Ragged, exclude: str) -> np.ndarray:
