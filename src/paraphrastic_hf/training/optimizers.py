@@ -100,7 +100,7 @@ class RowAdam(torch.optim.Optimizer):
                 (len(parameter),), last_step, dtype=torch.int64, device=parameter.device
             )
         if rows is not None and parameter not in self._travel:
-            self._travel[parameter] = _Travel(*group["betas"], self.WINDOW)
+            self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
         if rows is not None:
             self._catch_up(parameter, group, rows)  # the rows that only another process has read
         state["step"] += 1
@@ -172,9 +172,10 @@ class _Travel:
         decays: b1^k and b2^k, (window + 1,) float32.
     """
 
-    def __init__(self, decay_1: float, decay_2: float, window: int) -> None:
+    def __init__(self, betas: tuple[float, float], window: int) -> None:
+        decay_1, decay_2 = betas
         missed = np.arange(window + 1)
-        self.decays = [(decay**missed).astype(np.float32) for decay in (decay_1, decay_2)]
+        self.decays = [(decay**missed).astype(np.float32) for decay in betas]
         powers = (decay_1 / decay_2**0.5) ** missed[1:]
         self._powers = powers[powers > NEGLIGIBLE]
         self._sums = np.zeros(window + 1)  # filled from the back, so that no step moves the others
@@ -227,7 +228,7 @@ def rows_and_values(grad: Tensor) -> tuple[Tensor | None, Tensor]:
 
 
 def _coalesced(grad: Tensor) -> Tensor:
-    """Ours come coalesced, but autograd forgets the mark, and to coalesce again is to sort again."""
+    """Ours come coalesced, but autograd forgets the mark, and coalescing again would sort again."""
     rows = grad._indices()[0]
     if grad.is_coalesced() or not bool((rows[1:] > rows[:-1]).all()):
         return grad.coalesce()
