@@ -15,6 +15,8 @@ directions, is the same task. `MegaBatchMarginLoss` is the nearest it ships: one
 margins, and not in its mini-batched form, which refuses StaticEmbedding.
 `MultipleNegativesRankingLoss` is its most common choice. Only ours keeps equal sentences from being
 each other's negatives.
+
+With `--vocabulary`, ours and the peer's `hinge` also train larger tables (`train_growth.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,6 +54,7 @@ from sentence_transformers.util import cos_sim
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from tqdm.auto import tqdm
+from train_growth import plot_growth, show_growth, widen
 from transformers import PrinterCallback
 
 from paraphrastic_hf.data.pairs import Pair, read_pairs
@@ -167,7 +170,9 @@ def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
         corpus = build_corpus([source], setting.tokenizer, directory / "corpus")
         tokenizing = time.perf_counter() - started
         model = build_model(recipe, setting.tokenizer)
-        model.get_input_embeddings().weight.data.copy_(setting.table)
+        model.set_input_embeddings(
+            nn.Embedding.from_pretrained(setting.table.clone(), freeze=False)
+        )
         accelerator = Accelerator(cpu=True)
         loop = LoopWithoutCheckpoints(
             model,
@@ -233,10 +238,16 @@ def peer_name(loss: str, workers: int) -> str:
     return f"peer, {loss}, workers: {workers}"
 
 
-def measure(setting: Setting, pairs: list[Pair], repetitions: int, bar: tqdm) -> dict[str, Any]:
+def measure(
+    setting: Setting,
+    pairs: list[Pair],
+    repetitions: int,
+    bar: tqdm,
+    peer_losses: Sequence[str] = tuple(PEER_LOSSES),
+) -> dict[str, Any]:
     """All contenders in turn: once on a few batches to warm up, then `repetitions` times."""
     contenders: dict[str, Callable[[list[Pair]], Run]] = {"ours": lambda p: train_ours(setting, p)}
-    for loss, workers in itertools.product(PEER_LOSSES, PEER_WORKERS):
+    for loss, workers in itertools.product(peer_losses, PEER_WORKERS):
         contenders[peer_name(loss, workers)] = lambda p, loss=loss, workers=workers: train_peer(
             setting, p, loss, workers
         )
@@ -244,7 +255,7 @@ def measure(setting: Setting, pairs: list[Pair], repetitions: int, bar: tqdm) ->
     rates: dict[str, list[float]] = {}
     mean_loss: dict[str, float] = {}
     for repetition, (name, train) in itertools.product(range(-1, repetitions), contenders.items()):
-        bar.set_description(f"batch {batch_size}: {name}")
+        bar.set_description(f"batch {batch_size}, {len(setting.table):,} rows: {name}")
         is_warm_up = repetition < 0
         run = train(pairs[: WARM_UP_BATCHES * batch_size] if is_warm_up else pairs)
         if not is_warm_up:
@@ -252,15 +263,15 @@ def measure(setting: Setting, pairs: list[Pair], repetitions: int, bar: tqdm) ->
             for figure, rate in run.rates.items():
                 rates.setdefault(figure, []).append(rate)
         bar.update()
-    return summarize(rates) | {"mean_loss": mean_loss}
+    return summarize(rates, peer_losses) | {"mean_loss": mean_loss}
 
 
-def summarize(rates: dict[str, list[float]]) -> dict[str, Any]:
+def summarize(rates: dict[str, list[float]], peer_losses: Sequence[str]) -> dict[str, Any]:
     """Median and range of every figure; ours over the peer's, with its better number of workers."""
     median = {name: statistics.median(runs) for name, runs in rates.items()}
     best = [
         max((peer_name(loss, workers) for workers in PEER_WORKERS), key=median.__getitem__)
-        for loss in PEER_LOSSES
+        for loss in peer_losses
     ]
     return {
         "pairs_per_second": {
@@ -302,6 +313,7 @@ def describe(args: argparse.Namespace, setting: Setting, num_pairs: int) -> dict
         "hidden_size": setting.table.shape[1],
         "seed": setting.recipe.seed,
         "repetitions": args.repetitions,
+        "growth_batches": args.growth_batches,
         "threads": args.threads,
         "cores": os.cpu_count(),
         "load_average_before": os.getloadavg()[0],
@@ -332,16 +344,20 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--batch-size", type=int, nargs="+", default=[128, 1024])
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument(
+        "--vocabulary", type=int, nargs="*", default=[], help="rows of further tables to train"
+    )
+    parser.add_argument("--growth-batches", type=int, default=40, help="of a run with such a table")
     parser.add_argument("--output", type=Path, required=True, help="folder of the two results")
     args = parser.parse_args()
     os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # the peer's tokenizer, at its first use
     torch.set_num_threads(args.threads)
     transformers.logging.set_verbosity_error()
     args.output.mkdir(parents=True, exist_ok=True)
-    runs = (
-        len(args.batch_size) * (1 + args.repetitions) * (1 + len(PEER_LOSSES) * len(PEER_WORKERS))
-    )
-    results = {}
+    contenders = 1 + len(PEER_LOSSES) * len(PEER_WORKERS)
+    contenders += len(args.vocabulary) * (1 + len(PEER_WORKERS))
+    runs = len(args.batch_size) * (1 + args.repetitions) * contenders
+    results, by_rows = {}, {}
     with tempfile.TemporaryDirectory() as folder, tqdm(total=runs, unit=" runs") as bar:
         bar.set_description("training the tokenizer")
         setting, pairs = prepare(args, Path(folder))
@@ -349,9 +365,23 @@ def main() -> None:
         for batch_size in args.batch_size:
             sized = setting._replace(recipe=make_recipe(batch_size))
             results[batch_size] = measure(sized, pairs, args.repetitions, bar)
-    write_json(args.output / "train.json", {"settings": settings, "by_batch_size": results})
+            by_rows[batch_size] = {
+                rows: measure(
+                    sized._replace(table=widen(setting.table, rows, setting.recipe.seed)),
+                    pairs[: args.growth_batches * batch_size],
+                    args.repetitions,
+                    bar,
+                    ["hinge"],
+                )
+                for rows in args.vocabulary
+            }
+    everything = {"settings": settings, "by_batch_size": results, "by_vocabulary": by_rows}
+    write_json(args.output / "train.json", everything)
     plot(results, args.output / "train.png")
     show(results)
+    if args.vocabulary:
+        plot_growth(by_rows, args.output / "train-vocabulary.png", OURS)
+        show_growth(by_rows, OURS)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.losses.margin import margin_loss
+from paraphrastic_hf.losses.margin import margin_loss, margin_loss_of_rows
 from tests import oracles
 
 
@@ -120,3 +120,62 @@ def test_an_unknown_similarity_is_refused() -> None:
     rows = torch.ones(4, 3)
     with pytest.raises(ValueError, match="cosine, dot, got 'angle'"):
         margin_loss(rows, rows, rows, rows, 0.4, similarity="angle")
+
+
+# Rows of a batch of 6: each of 4 pairs' s, t, t' and s'; a text may stand in several places, even
+# as its own negative, which is what stands where there is none.
+ROWS = torch.tensor([[0, 2, 4, 0], [1, 3, 5, 1], [3, 1, 4, 3], [2, 4, 0, 1]])
+HAS = torch.tensor([[True, True, False, True], [True, True, True, False]])
+
+
+def of_rows_apart(vectors: Tensor, margin: float) -> Tensor:
+    """`margin_loss` of the four embeddings taken out of the batch."""
+    return margin_loss(
+        *(vectors[row] for row in ROWS),
+        margin,
+        has_negative_of_first=HAS[0],
+        has_negative_of_second=HAS[1],
+    )
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.4, 2.5])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
+def test_of_rows_it_is_the_same_loss_with_the_same_gradient(margin: float, scale: float) -> None:
+    """In float64, to rounding; some hinges are closed but at margin 2.5."""
+    vectors = random_batch(7)[0][:6] * scale
+    losses, gradients = [], []
+    for loss_of in (
+        lambda x: margin_loss_of_rows(x, ROWS, margin, HAS),
+        lambda x: of_rows_apart(x, margin),
+    ):
+        leaf = vectors.clone().requires_grad_()
+        loss = loss_of(leaf)
+        (3 * loss).backward()
+        losses.append(loss.detach())
+        gradients.append(leaf.grad)
+    torch.testing.assert_close(*losses, rtol=1e-12, atol=0)
+    torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-14 / scale)
+
+
+def test_the_gradient_by_hand_is_the_finite_difference() -> None:
+    vectors = random_batch(8)[0][:6].requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: margin_loss_of_rows(x, ROWS, 2.5, HAS), vectors)
+
+
+def test_half_precision_gets_the_gradient_of_single() -> None:
+    """bfloat16 holds 8 bits: the gradient is that of the rounded vectors, rounded."""
+    vectors = random_batch(9, torch.float32)[0][:6].bfloat16()
+    half, single = vectors.clone().requires_grad_(), vectors.float().requires_grad_()
+    for leaf in (half, single):
+        margin_loss_of_rows(leaf, ROWS, 0.4, HAS).backward()
+    assert torch.equal(half.grad, single.grad.bfloat16())
+
+
+def test_zero_vectors_among_the_rows_give_finite_numbers() -> None:
+    vectors = random_batch(10)[0][:6].clone()
+    vectors[3] = 0
+    vectors.requires_grad_()
+    loss = margin_loss_of_rows(vectors, ROWS, 0.4, HAS)
+    torch.testing.assert_close(loss, of_rows_apart(vectors, 0.4))
+    loss.backward()
+    assert vectors.grad.isfinite().all()

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from paraphrastic_hf.losses import negatives
 from paraphrastic_hf.losses.negatives import POOLS, STRATEGIES, Pool, select_negatives
 from tests import oracles
 
@@ -113,6 +114,34 @@ def test_a_long_vector_is_the_hardest_by_dot_product_only() -> None:
     by_dot = select_negatives(pool, "max", "partner_language", seeded(0), similarity="dot")
     assert by_cosine[0] == 2
     assert by_dot[0] == 3
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("languages", [[0, 1], [0, 1, 2]], ids=["bitext", "two bitexts"])
+@pytest.mark.parametrize("groups", [8, 100, 10**6])
+@pytest.mark.parametrize("rows_at_a_time", [7, 2048])
+def test_max_of_bitext_is_the_slow_loop(
+    kind: str,
+    languages: list[int],
+    groups: int,
+    rows_at_a_time: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sides of a pair in either order; language 0 with 1, or with 1 and 2."""
+    monkeypatch.setattr(negatives, "ROWS_AT_A_TIME", rows_at_a_time)
+    pool = random_pool(3, groups=groups)
+    others = torch.tensor(languages[1:])[
+        torch.randint(len(languages) - 1, (30,), generator=seeded(4))
+    ]
+    sides = torch.stack([torch.zeros(30, dtype=torch.long), others], 1)
+    swapped = torch.rand(30, generator=seeded(5)) < 0.3
+    language = torch.where(swapped[:, None], sides.flip(1), sides).reshape(-1)
+    pool = Pool(pool.embeddings, language, pool.group)
+    rows, group = pool.embeddings.double().tolist(), pool.group.tolist()
+    expected = [
+        oracles.hardest_negative(i, rows, language.tolist(), group, kind) for i in range(60)
+    ]
+    assert select_negatives(pool, "max", kind, None).tolist() == expected
 
 
 @pytest.mark.parametrize("kind", POOLS)

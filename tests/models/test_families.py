@@ -46,6 +46,24 @@ def test_padding_does_not_change_the_embedding(
 
 
 @EVERY
+def test_flat_ids_have_the_embeddings_of_padded_ones(name: str) -> None:
+    model = new_encoder(name)
+    flat = torch.tensor([token for text in texts(model) for token in text], dtype=torch.int32)
+    found = model(flat, lengths=torch.tensor([len(text) for text in texts(model)]))
+    assert found.last_hidden_state is None
+    assert torch.equal(found.sentence_embedding, embed(model, *padded(texts(model))))
+
+
+def test_flat_ids_that_do_not_fit_are_refused() -> None:
+    model, ids = new_encoder("averaging"), torch.tensor([3, 4])
+    for wrong in ({"lengths": torch.tensor([1])}, {"lengths": torch.tensor([2, 1])}):
+        with pytest.raises(ValueError, match="the lengths add up to"):
+            model(ids, **wrong)
+    with pytest.raises(ValueError, match="ids are flat and have no mask"):
+        model(ids, ids > 0, lengths=torch.tensor([2]))
+
+
+@EVERY
 def test_a_gap_in_a_text_does_not_change_its_embedding(name: str) -> None:
     model = new_encoder(name)
     ids, mask = padded([texts(model)[0]])
@@ -148,7 +166,7 @@ def test_rows_of_tables_by_hand() -> None:
     rows = [
         rows.tolist() for _, rows in model.rows_of_tables(torch.tensor([[7, 3, 25], [3, 0, 0]]))
     ]
-    assert rows == [[0, 3, 7], [5], []]
+    assert rows == [[7, 3, 3, 0, 0], [5], []]
 
 
 @EVERY

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +40,16 @@ def test_concatenating_parts_gives_their_rows_in_order(parts: list[list[list[int
 def test_unmarked_ids_go_and_the_rows_stay(rows: list[list[int]]) -> None:
     packed = Ragged.from_lists(rows)
     assert lists(packed.where(packed.ids != 3)) == [[i for i in row if i != 3] for row in rows]
+
+
+@given(rows_of_ids, st.integers(1, 8) | st.none(), st.randoms())
+def test_selected_rows_are_cut_and_in_the_order_asked_for(
+    rows: list[list[int]], max_length: int | None, random: Random
+) -> None:
+    chosen = [random.randrange(len(rows)) for _ in range(5)] if rows else []
+    found = Ragged.from_lists(rows).select(np.array(chosen, np.int64), max_length)
+    assert lists(found) == [rows[i][:max_length] for i in chosen]
+    assert found.ids.dtype == np.int32
 
 
 @given(rows_of_ids, st.integers(1, 8) | st.none())

@@ -77,7 +77,13 @@ def train_table(
     return weight.detach()
 
 
+@pytest.fixture(params=[300, RowAdam.WINDOW], ids=["often level", "never level"])
+def window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RowAdam, "WINDOW", request.param)
+
+
 @pytest.mark.parametrize(("steps", "decay"), [(1, False), (300, False), (301, True), (650, True)])
+@pytest.mark.usefixtures("window")
 def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> None:
     """Rows move by about 1; what differs is eps, taken once a gap, and single-precision rates."""
     found = train_table(steps, 12, True, RowAdam, decay)
@@ -211,7 +217,8 @@ def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return bool(request.param)
 
 
-def test_single_precision_comes_to_dense_adam_within_rounding(compiled: bool) -> None:
+@pytest.mark.usefixtures("compiled", "window")
+def test_single_precision_comes_to_dense_adam_within_rounding() -> None:
     """Compiled or not, over windows of missed steps."""
     size, steps = 40, 700
     start = torch.randn(size, 17, generator=seeded(0))
@@ -225,6 +232,24 @@ def test_single_precision_comes_to_dense_adam_within_rounding(compiled: bool) ->
         theirs.step()
     ours.catch_up()
     torch.testing.assert_close(table, dense, atol=2e-4, rtol=1e-4)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_a_gradient_far_back_is_made_up_in_full_once() -> None:
+    """600 steps with rows 0 and 1 alone, row 1 in the first only; row 2 never has a gradient."""
+    start = torch.randn(3, 5, generator=seeded(0))
+    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
+    for step in range(600):
+        rows = [0] if step else [0, 1]
+        values = torch.randn(len(rows), 5, generator=seeded(step))
+        table.grad = row_sparse(rows, values, 3)
+        dense.grad = table.grad.to_dense()
+        ours.step()
+        theirs.step()
+    ours._catch_up(table, ours.param_groups[0], torch.tensor([1, 2, 1, 1]))
+    torch.testing.assert_close(table[1:], dense[1:], atol=1e-6, rtol=1e-5)
+    assert torch.equal(table[2], start[2])
 
 
 def test_the_compiled_step_is_the_other_one() -> None:
@@ -266,4 +291,4 @@ def test_arrays_that_do_not_belong_together_are_refused() -> None:
             optimizers.update(*good[:place], bad, *good[place + 1 :])
     one = np.ones(1, np.float32)
     with pytest.raises(ValueError, match="more steps than are known"):
-        optimizers.catch_up(*tables, last - 5, rows, 0, one, one, one, 1e-8)
+        optimizers.catch_up(*tables, last, rows, 5, np.ones(1), one, one, 1e-8)

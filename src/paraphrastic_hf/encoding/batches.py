@@ -59,11 +59,10 @@ def embed_rows(
             tqdm(total=len(rows), unit=" texts", disable=not progress) as bar,
         ):
             for chosen in length_batches(lengths, batch_size):
-                ids, mask = texts.padded(rows[chosen], max_length)
+                batch = texts.select(rows[chosen], max_length)
                 vectors = model(
-                    torch.from_numpy(ids).to(model.device),
-                    torch.from_numpy(mask).to(model.device),
-                    pooled_only=True,
+                    torch.from_numpy(batch.ids).to(model.device),
+                    lengths=torch.from_numpy(np.diff(batch.offsets)).to(model.device),
                 ).sentence_embedding.float()
                 if output is None:
                     output = vectors.new_empty(len(rows), vectors.shape[1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -82,11 +83,8 @@ class _WeightedBag(torch.autograd.Function):
         # Roles swap: a used row's gradient is the weighted sum of the gradients of the texts it is
         # in.
         ids, offsets, weights = ctx.saved_tensors
-        order = torch.argsort(ids, stable=True)
         text_of_token = torch.repeat_interleave(torch.diff(offsets))
-        values, rows = _sum_by_row(
-            grad.contiguous(), ids[order], text_of_token[order], weights[order]
-        )
+        rows, values = sum_by_row(grad.contiguous(), ids, text_of_token, weights)
         return _row_sparse(rows, values, ctx.table_shape), None, None, None
 
 
@@ -114,20 +112,46 @@ class _Lookup(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (ids,) = ctx.saved_tensors
-        order = torch.argsort(ids, stable=True)
-        values, rows = _sum_by_row(
-            grad.contiguous(), ids[order], order, torch.ones_like(grad[:, 0])
-        )
+        places = torch.arange(len(ids), device=ids.device)
+        rows, values = sum_by_row(grad.contiguous(), ids, places, torch.ones_like(grad[:, 0]))
         return _row_sparse(rows, values, ctx.table_shape), None
 
 
-def _sum_by_row(
-    grad: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
+def sum_by_row(
+    vectors: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
+    """Weighted sums of vectors, one for each distinct id; no gradient.
+
+    Args:
+        vectors: (any, dim).
+        ids: (terms,) the row that each term belongs to, from 0 to 2^31 - 1.
+        sources: (terms,) number of the vector of each term.
+        weights: (terms,) its factor.
+
+    Returns:
+        The distinct ids, ascending, (rows,), and the sums, (rows, dim).
+
+    Example:
+        >>> vectors, sources = torch.tensor([[1.0], [10.0]]), torch.tensor([0, 1, 1])
+        >>> sum_by_row(vectors, torch.tensor([7, 2, 7]), sources, torch.ones(3))
+        (tensor([2, 7]), tensor([[10.],
+                [11.]]))
+    """
+    ids, order = _sort(ids)
     rows, counts = torch.unique_consecutive(ids, return_counts=True)
     offsets = torch.zeros(len(rows) + 1, dtype=torch.long, device=ids.device)
     torch.cumsum(counts, 0, out=offsets[1:])
-    return _bag(grad, sources, offsets, weights), rows
+    return rows, _bag(vectors, sources[order], offsets, weights[order])
+
+
+def _sort(ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Ids in order, and the place each had; equal ones keep their order."""
+    if ids.device.type != "cpu":
+        return torch.sort(ids, stable=True)
+    # numpy sorts plain numbers with vector instructions: several times faster than a stable argsort
+    keys = (ids.numpy() << 32) | np.arange(len(ids))
+    keys.sort()
+    return torch.from_numpy(keys >> 32), torch.from_numpy(keys & 0xFFFFFFFF)
 
 
 def _bag(table: Tensor, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from paraphrastic_hf.layers.embedding import sum_by_row
+
 SIMILARITIES = ("cosine", "dot")
+SMALLEST_NORM = 1e-8  # of F.cosine_similarity
 
 
 def margin_loss(
@@ -58,6 +63,82 @@ def margin_loss(
     if has_negative_of_second is not None:
         loss_second = loss_second * has_negative_of_second
     return (loss_first + loss_second).mean()
+
+
+def margin_loss_of_rows(
+    vectors: Tensor,
+    rows: Tensor,
+    margin: float,
+    has_negative: Tensor,
+    similarity: str = "cosine",
+) -> Tensor:
+    """`margin_loss` of embeddings that stand in one batch; of cosines, several times faster on a
+    CPU.
+
+    Their gradient, too, is one weighted sum of the batch's vectors for each vector: with
+    a^ = a / |a|, the derivative of cos(a, b) with respect to a is (b^ - cos(a, b) a^) / |a|.
+
+    Args:
+        vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
+        rows: (4, pairs) where s, t, t' and s' stand.
+        margin: As of `margin_loss`.
+        has_negative: (2, pairs), False where there is no t', or no s': the term is 0.
+        similarity: `cosine` or `dot`.
+
+    Returns:
+        Sum of the two terms, averaged over the pairs, scalar.
+    """
+    if similarity != "cosine":
+        first, second, *negatives = (vectors.index_select(0, row) for row in rows)
+        return margin_loss(
+            first,
+            second,
+            negatives[0],
+            negatives[1],
+            margin,
+            similarity=similarity,
+            has_negative_of_first=has_negative[0],
+            has_negative_of_second=has_negative[1],
+        )
+    return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
+
+
+class _MarginOfRows(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, vectors: Tensor, rows: Tensor, margin: float, has_negative: Tensor
+    ) -> Tensor:
+        ctx.dtype = vectors.dtype
+        if vectors.dtype in (torch.float16, torch.bfloat16):
+            vectors = vectors.float()
+        norms = vectors.norm(dim=1).clamp_min_(SMALLEST_NORM)
+        left, right = rows[[0, 0, 1]], rows[[1, 2, 3]]  # (3, pairs): s, s, t with t, t', s'
+        first, second, *negatives = (vectors.index_select(0, row) for row in rows)
+        dots = [first * second, first * negatives[0], second * negatives[1]]
+        scale = norms[left] * norms[right]
+        cosines = torch.stack([product.sum(1) for product in dots]) / scale
+        terms = (margin - cosines[0] + cosines[1:]).clamp_min_(0) * has_negative
+        # How much the loss grows with each cosine; a hinge that is closed does not.
+        slopes = torch.sign(terms) / rows.shape[1]
+        slopes = torch.cat([-slopes.sum(0, keepdim=True), slopes])
+        ctx.save_for_backward(vectors, norms, left, right, slopes / scale, slopes * cosines)
+        return terms.sum() / rows.shape[1]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        vectors, norms, left, right, of_other, of_own = ctx.saved_tensors
+        left, right = left.reshape(-1), right.reshape(-1)
+        ends, others = torch.cat([left, right]), torch.cat([right, left])
+        of_other, of_own = (weights.reshape(-1).repeat(2) for weights in (of_other, of_own))
+        own = torch.zeros_like(norms).index_add_(0, ends, of_own) / norms.square()
+        texts = torch.arange(len(vectors), device=vectors.device)
+        _, total = sum_by_row(
+            vectors,
+            torch.cat([texts, ends]),
+            torch.cat([texts, others]),
+            torch.cat([-own, of_other]) * grad,
+        )
+        return total.to(ctx.dtype), None, None, None
 
 
 def _dot(first: Tensor, second: Tensor) -> Tensor:

@@ -59,8 +59,6 @@ class AveragingModel(TableModel):
         super().__init__(config)
         self.post_init()
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        kept = attention_mask.bool()
-        lengths = kept.sum(1)
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         weights = torch.repeat_interleave(1 / lengths.clamp(min=1), lengths)
-        return self.weighted_sum(input_ids[kept], lengths, weights)
+        return self.weighted_sum(ids, lengths, weights)

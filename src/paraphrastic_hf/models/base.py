@@ -1,8 +1,8 @@
 """The contract every encoder keeps: padded ids and a mask in, one vector a text out.
 
-A family is one file beside this one: its config, then its model. A model implements `token_states`,
-and `pool` where the mean is not what it does; one that can go from ids to the pooled vector without
-the token vectors overrides `embed` too.
+Ids may also come flat, text after text, with the lengths: what padding would be added for and then
+taken out again. A family is one file beside this one: its config, then its model. A model
+implements `token_states`, `embed_flat`, and `pool` where the mean is not what it does.
 """
 
 from __future__ import annotations
@@ -48,13 +48,16 @@ class ParaphrasticModel(PreTrainedModel):
         return [self.get_input_embeddings()]
 
     def rows_of_tables(self, ids: Tensor) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """Each table with its rows, once each, among `ids`, any shape."""
-        tables = self.tables()
-        used = torch.zeros(sum(len(t.weight) for t in tables), dtype=torch.bool, device=ids.device)
-        used[ids.reshape(-1)] = True
-        parts = used.split([len(table.weight) for table in tables])
-        for table, part in zip(tables, parts, strict=True):
-            yield table, torch.nonzero(part)[:, 0]
+        """Each table with its rows among `ids`, any shape; as often as they are there."""
+        tables, rows = self.tables(), ids.reshape(-1).long()
+        if len(tables) == 1:
+            yield tables[0], rows
+            return
+        first = 0
+        for table in tables:
+            last = first + len(table.weight)
+            yield table, rows[(rows >= first) & (rows < last)] - first
+            first = last
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
         """As in transformers, with the Python files that `trust_remote_code=True` loads."""
@@ -76,9 +79,10 @@ class SentenceEncoderModel(ParaphrasticModel):
         otherwise."""
         return masked_mean(states, attention_mask)
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Sentence vectors, (batch, dim)."""
-        return self.pool(self.token_states(input_ids, attention_mask), attention_mask)
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Sentence vectors, (batch, dim), from ids, (tokens,), text after text, and lengths,
+        (batch,), 0 allowed."""
+        raise TypeError(f"{type(self).__name__} must define embed_flat")
 
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
@@ -101,19 +105,31 @@ class SentenceEncoderModel(ParaphrasticModel):
         attention_mask: Tensor | None = None,
         pooled_only: bool = False,
         return_dict: bool | None = None,
+        lengths: Tensor | None = None,
         **kwargs: Any,
     ) -> SentenceEncoderOutput | tuple[Tensor, ...]:
-        """Encode a padded batch.
+        """Encode a padded batch, or a flat one.
 
         Args:
             input_ids: (batch, seq) ids; whatever stands at masked positions is ignored.
             attention_mask: (batch, seq), 1 for a token, wherever tokens stand; all ones if absent.
             pooled_only: Leave `last_hidden_state` out, which some models can skip computing.
             return_dict: A tuple instead, if False.
+            lengths: (batch,) where `input_ids` is flat, (tokens,), text after text without padding;
+                then there is neither mask nor `last_hidden_state`.
 
         Raises:
-            ValueError: If the two shapes differ.
+            ValueError: If the two shapes differ, or lengths do not add up to the flat ids.
         """
+        if lengths is not None:
+            if input_ids.shape != (int(lengths.sum()),) or attention_mask is not None:
+                raise ValueError(
+                    f"with lengths, ids are flat and have no mask: the lengths add up to "
+                    f"{int(lengths.sum())} and input_ids has shape {tuple(input_ids.shape)}"
+                )
+            embedding = self.embed_flat(input_ids.long(), lengths)
+            output = SentenceEncoderOutput(None, embedding, embedding)
+            return output if return_dict is not False else output.to_tuple()
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         if input_ids.shape != attention_mask.shape:
@@ -123,7 +139,8 @@ class SentenceEncoderModel(ParaphrasticModel):
             )
         input_ids = input_ids.long().masked_fill(attention_mask == 0, 0)
         if pooled_only:
-            states, embedding = None, self.embed(input_ids, attention_mask)
+            kept = attention_mask.bool()
+            states, embedding = None, self.embed_flat(input_ids[kept], kept.sum(1))
         else:
             states, embedding = self.states_and_embedding(input_ids, attention_mask)
         output = SentenceEncoderOutput(states, embedding, embedding)

@@ -96,10 +96,9 @@ class CharCnnModel(TableModel):
             assert module.bias is not None
             nn.init.zeros_(module.bias)
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        kept = attention_mask.bool()
-        rows, places = self.distinct_rows(input_ids[kept])
-        return self.pool_rows(rows, kept.sum(1), places)
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        rows, places = self.distinct_rows(ids)
+        return self.pool_rows(rows, lengths, places)
 
     def pool_rows(self, states: Tensor, lengths: Tensor, places: Tensor | None = None) -> Tensor:
         vectors = self.filters(states, lengths, places)

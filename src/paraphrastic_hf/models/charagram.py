@@ -82,9 +82,7 @@ class CharagramModel(TableModel):
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
         return self._compose(sum_rows(states, lengths), lengths)
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        kept = attention_mask.bool()
-        ids, lengths = input_ids[kept], kept.sum(1)
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         return self._compose(self.weighted_sum(ids, lengths, self._counted(ids, lengths)), lengths)
 
     def _counted(self, ids: Tensor, lengths: Tensor) -> Tensor:

@@ -110,10 +110,16 @@ class MixedModel(SentenceEncoderModel):
         for part in self._models():
             yield from part.composition()
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return self._combine(
-            [part.embed(*own) for part, own in self._inputs(input_ids, attention_mask)]
-        )
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        text = torch.repeat_interleave(lengths)
+        vectors, first = [], 0
+        for part in self._models():
+            last = first + part.config.vocab_size
+            own = (ids >= first) & (ids < last)
+            own_lengths = torch.bincount(text[own], minlength=len(lengths))
+            vectors.append(part.embed_flat(ids[own] - first, own_lengths))
+            first = last
+        return self._combine(vectors)
 
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor

@@ -99,10 +99,8 @@ class TableModel(SentenceEncoderModel):
         kept = attention_mask.bool()
         return self.pool_rows(states[kept], kept.sum(1))
 
-    def embed(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        kept = attention_mask.bool()
-        lengths = kept.sum(1)
-        return self.pool_rows(self.states_of(input_ids[kept], lengths), lengths)
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        return self.pool_rows(self.states_of(ids, lengths), lengths)
 
     def token_rows(self, ids: Tensor) -> Tensor:
         """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""

@@ -55,6 +55,16 @@ class Ragged:
         before = np.concatenate([[0], np.cumsum(kept)])
         return Ragged(self.ids[kept], before[self.offsets])
 
+    def select(self, rows: np.ndarray, max_length: int | None = None) -> Ragged:
+        """`rows` alone, in this order, each cut at `max_length`."""
+        starts, lengths = self.offsets[rows], self.lengths(rows)
+        if max_length is not None:
+            lengths = np.minimum(lengths, max_length)
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(self.ids[places], offsets)
+
     def padded(
         self, rows: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -63,12 +73,9 @@ class Ragged:
         Returns:
             `(ids, mask)`, both (rows, longest) int64; padding is id 0 and mask 0.
         """
-        lengths = self.lengths(rows)
-        if max_length is not None:
-            lengths = np.minimum(lengths, max_length)
-        columns = np.arange(lengths.max(initial=0))
-        mask = columns < lengths[:, None]
+        chosen = self.select(rows, max_length)
+        lengths = np.diff(chosen.offsets)
+        mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
         ids = np.zeros(mask.shape, np.int64)
-        if mask.any():
-            ids[mask] = self.ids[(self.offsets[rows][:, None] + columns)[mask]]
+        ids[mask] = chosen.ids
         return ids, mask.astype(np.int64)

@@ -38,7 +38,7 @@ static void *get_array(Arguments *arguments, PyObject *object, const char *forma
     const char *format = formats;
     while (*format && view->format && *format != view->format[0]) format++;
     if (!view->format || !*format || view->itemsize != size) {
-        PyErr_SetString(PyExc_TypeError, "tables are float32, rows and steps int64");
+        PyErr_SetString(PyExc_TypeError, "tables are float32, rows and steps int64, travel float64");
         return NULL;
     }
     *count = (size_t)(view->len / size);
@@ -92,8 +92,9 @@ static void move_row(float *w, float *m, float *v, size_t dimension, float trave
 
 PyDoc_STRVAR(catch_up_doc,
              "catch_up(weights, first, second, last_step, rows, step, travel, decay_1, decay_2, eps): "
-             "let rows make up the steps since last_step. travel, float32, is what a row goes in k "
-             "missed steps; decay_1 and decay_2, float32, are the decays to the power k.");
+             "let rows, which may repeat, make up the steps since last_step; one of -1 has nothing to "
+             "make up. travel, float64, is what a row goes in k missed steps; decay_1 and decay_2, "
+             "float32, are the decays to the power k.");
 
 static PyObject *catch_up(PyObject *Py_UNUSED(module), PyObject *given) {
     PyObject *tables[TABLES], *last_object, *rows_object, *steps[3];
@@ -105,12 +106,14 @@ static PyObject *catch_up(PyObject *Py_UNUSED(module), PyObject *given) {
     Arguments a = {.held = 0};
     size_t rows_count, last_count, known[3];
     int64_t *last, *rows;
-    float *by_missed[3];
+    double *travel;
+    float *decays[2];
     int failed = get_tables(&a, tables) ||
                  !(last = get_array(&a, last_object, "lq", 8, 1, &last_count)) ||
-                 !(rows = get_array(&a, rows_object, "lq", 8, 0, &rows_count));
-    for (int i = 0; i < 3 && !failed; i++)
-        failed = !(by_missed[i] = get_array(&a, steps[i], "f", 4, 0, &known[i]));
+                 !(rows = get_array(&a, rows_object, "lq", 8, 0, &rows_count)) ||
+                 !(travel = get_array(&a, steps[0], "d", 8, 0, &known[0])) ||
+                 !(decays[0] = get_array(&a, steps[1], "f", 4, 0, &known[1])) ||
+                 !(decays[1] = get_array(&a, steps[2], "f", 4, 0, &known[2]));
     if (failed) return finish(&a, 1);
     if (last_count != a.rows || !rows_fit(rows, rows_count, a.rows)) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a row has no last step");
@@ -120,12 +123,12 @@ static PyObject *catch_up(PyObject *Py_UNUSED(module), PyObject *given) {
     for (size_t i = 0; i < rows_count && !failed; i++) {
         int64_t row = rows[i], missed = step - last[row];
         size_t from = (size_t)row * a.dimension;
-        if (missed <= 0) continue;
+        if (missed <= 0 || last[row] < 0) continue;
         if ((size_t)missed >= known[0] || (size_t)missed >= known[1] || (size_t)missed >= known[2])
             failed = 1;
         else
             move_row(a.tables[0] + from, a.tables[1] + from, a.tables[2] + from, a.dimension,
-                     by_missed[0][missed], by_missed[1][missed], by_missed[2][missed], (float)eps);
+                     (float)travel[missed], decays[0][missed], decays[1][missed], (float)eps);
         last[row] = step;
     }
     Py_END_ALLOW_THREADS

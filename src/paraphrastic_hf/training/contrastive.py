@@ -10,7 +10,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.encoding.batches import embed_rows
-from paraphrastic_hf.losses.margin import margin_loss
+from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.regularization import Penalty
 from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -94,8 +94,8 @@ class ContrastiveTask:
         """
         wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)
-        ids, mask = self._padded(sentences, epoch, step)
-        vectors = model(ids, mask, pooled_only=True).sentence_embedding  # (sentences, dim)
+        ids, lengths = self._tokens(sentences, epoch, step)
+        vectors = model(ids, lengths=lengths).sentence_embedding  # (sentences, dim)
         rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 or 4, pairs)
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
@@ -103,24 +103,14 @@ class ContrastiveTask:
             within = self._choose_within(vectors.detach(), rows, batch.pairs, step)
             has_negative = within >= 0
             rows = torch.cat([rows, rows.T.reshape(-1)[within.clamp(min=0)]])
-        first, second, negative_of_first, negative_of_second = (
-            vectors.index_select(0, row) for row in rows
-        )
-        loss = margin_loss(
-            first,
-            second,
-            negative_of_first,
-            negative_of_second,
-            self.arguments.margin,
-            similarity=self.arguments.similarity,
-            has_negative_of_first=has_negative[0],
-            has_negative_of_second=has_negative[1],
+        loss = margin_loss_of_rows(
+            vectors, rows, self.arguments.margin, has_negative, self.arguments.similarity
         )
         loss = loss * batch.weight
         if self.penalty.is_active:
             whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
-            used, kept = self.corpus.sentences.padded(whole, self.max_length)
-            loss = loss + self.penalty(torch.from_numpy(used[kept.astype(bool)]).to(vectors.device))
+            used = self.corpus.sentences.select(whole, self.max_length).ids
+            loss = loss + self.penalty(torch.from_numpy(used).to(vectors.device).long())
         return loss
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -133,12 +123,22 @@ class ContrastiveTask:
             self._epoch = (epoch, order, coins < self.arguments.scramble)
         return self._epoch[1:]
 
-    def _padded(self, sentences: np.ndarray, epoch: int, step: int) -> tuple[Tensor, Tensor]:
-        ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
+    def _tokens(self, sentences: np.ndarray, epoch: int, step: int) -> tuple[Tensor, Tensor]:
+        """Ids, text after text, and lengths."""
         if self.arguments.scramble:
-            chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
-            random = np.random.default_rng([self.seed, step, 2])
-            scramble(ids, mask, chosen, random, self.corpus.start_ids, self.corpus.end_ids)
+            padded, mask = self._padded(sentences, epoch, step)
+            kept = mask.bool()
+            return padded[kept], kept.sum(1)
+        texts, device = self.corpus.sentences.select(sentences, self.max_length), self.model.device
+        lengths = torch.from_numpy(np.diff(texts.offsets))
+        return torch.from_numpy(texts.ids).to(device).long(), lengths.to(device)
+
+    def _padded(self, sentences: np.ndarray, epoch: int, step: int) -> tuple[Tensor, Tensor]:
+        """Ids and mask, with the pairs scrambled whose turn it is."""
+        ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
+        chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
+        random = np.random.default_rng([self.seed, step, 2])
+        scramble(ids, mask, chosen, random, self.corpus.start_ids, self.corpus.end_ids)
         device = self.model.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
@@ -167,8 +167,10 @@ class ContrastiveTask:
     def _choose_among(
         self, embeddings: Tensor, sentences: np.ndarray, step: int, rows: Tensor | None = None
     ) -> Tensor:
-        seed = np.random.SeedSequence([self.seed, step, 3]).generate_state(1, np.uint64)[0]
-        generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
+        generator = None
+        if self.arguments.negatives != "max":
+            seed = np.random.SeedSequence([self.seed, step, 3]).generate_state(1, np.uint64)[0]
+            generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
         corpus, args = self.corpus, self.arguments
         pool = make_pool(embeddings, sentences, corpus.language, corpus.group, corpus.never)
         with self.accelerator.autocast():

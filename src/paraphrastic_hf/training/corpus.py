@@ -379,6 +379,4 @@ def _chunks(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
 def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:
     if 2 * len(pairs) == len(ids):
         return ids
-    return Ragged.from_lists(
-        [ids[row].tolist() for pair in pairs for row in (2 * pair, 2 * pair + 1)]
-    )
+    return ids.select(np.add.outer(2 * pairs, [0, 1]).reshape(-1))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +16,10 @@ try:
     from paraphrastic_hf.training._rows import catch_up, update
 except ImportError:  # no wheel for this platform and no compiler
     catch_up = update = None
+
+
+NEVER = -1  # the last step of a row that has had no gradient and so has nothing to make up
+NEGLIGIBLE = 2.0**-60
 
 
 class RowAdam(torch.optim.Optimizer):
@@ -43,7 +48,7 @@ class RowAdam(torch.optim.Optimizer):
         eps: Added to the denominator.
     """
 
-    WINDOW = 300  # every so many steps all rows catch up, which bounds the rates to remember
+    WINDOW = 10_000  # every so many steps all rows catch up, which bounds what to remember
 
     def __init__(
         self,
@@ -53,18 +58,16 @@ class RowAdam(torch.optim.Optimizer):
         eps: float = 1e-8,
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
-        # For each table, the c_t of the steps since all its rows were level.
-        self._rates: dict[Tensor, list[float]] = {}
-        self._travel: dict[Tensor, Tensor] = {}
+        self._travel: dict[Tensor, _Travel] = {}  # of each table
 
     def watch(self, model: ParaphrasticModel) -> None:
         """Have the rows a forward pass reads catch up before it reads them."""
 
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if self._rates:
+            if self._travel:
                 ids = args[0] if args else kwargs["input_ids"]
                 for table, rows in model.rows_of_tables(ids):
-                    if table.weight in self._rates:
+                    if table.weight in self._travel:
                         self._catch_up(table.weight, self.param_groups[0], rows)
 
         model.register_forward_pre_hook(before_forward, with_kwargs=True)
@@ -74,7 +77,7 @@ class RowAdam(torch.optim.Optimizer):
         """Bring every row of every table up to the present step."""
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter in self._rates:
+                if parameter in self._travel:
                     self._level(parameter, group)
 
     @torch.no_grad()
@@ -89,12 +92,15 @@ class RowAdam(torch.optim.Optimizer):
         rows, values = rows_and_values(grad)
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float64)
-            state["first_moment"] = torch.zeros_like(parameter)
-            state["second_moment"] = torch.zeros_like(parameter)
+            state["first_moment"] = _zeros_like(parameter)
+            state["second_moment"] = _zeros_like(parameter)
         if rows is not None and "last_step" not in state:  # new, or so far dense
+            last_step = int(state["step"]) or NEVER
             state["last_step"] = torch.full(
-                (len(parameter),), int(state["step"]), dtype=torch.int64, device=parameter.device
+                (len(parameter),), last_step, dtype=torch.int64, device=parameter.device
             )
+        if rows is not None and parameter not in self._travel:
+            self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
         if rows is not None:
             self._catch_up(parameter, group, rows)  # the rows that only another process has read
         state["step"] += 1
@@ -124,55 +130,81 @@ class RowAdam(torch.optim.Optimizer):
 
     def _remember(self, parameter: Tensor, group: dict[str, Any], rate: float) -> None:
         """The rate of a step, which rows that were not in it make up later."""
-        rates = self._rates.setdefault(parameter, [])
-        rates.append(rate)
-        self._travel.pop(parameter, None)
-        if len(rates) == self.WINDOW:
+        travel = self._travel[parameter]
+        travel.add(rate)
+        if travel.steps == self.WINDOW:
             self._level(parameter, group)
 
     def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
         """Bring every row up to date; earlier rates are then history."""
         self._catch_up(parameter, group, torch.arange(len(parameter), device=parameter.device))
-        self._rates[parameter] = []
-        self._travel.pop(parameter, None)
+        self._travel[parameter].forget()
 
     @torch.no_grad()
     def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
-        state = self.state[parameter]
-        step = int(state["step"].item())
+        """Rows, which may repeat, make up the steps since their last."""
+        state, travel = self.state[parameter], self._travel[parameter]
+        step, (decay_1, decay_2) = int(state["step"]), group["betas"]
+        eps = group["eps"] * (1 - decay_2**step) ** 0.5
         if (arrays := _arrays(parameter, state, rows)) is not None:
-            travel = self._travel_by_missed(parameter, group["betas"][0] / group["betas"][1] ** 0.5)
-            powers = torch.arange(len(travel))
-            decays = ((beta**powers).numpy() for beta in group["betas"])
-            eps = group["eps"] * (1 - group["betas"][1] ** step) ** 0.5
-            catch_up(*arrays, step, travel.numpy(), *decays, eps)
+            catch_up(*arrays, step, travel.by_missed, *travel.decays, eps)
             return
-        missed = step - state["last_step"][rows]
-        rows, missed = rows[missed > 0], missed[missed > 0]
+        last_step = state["last_step"][rows]
+        rows = torch.unique(rows[(last_step != NEVER) & (last_step < step)])
         if not len(rows):
             return
-        decay_1, decay_2 = group["betas"]
+        missed = step - state["last_step"][rows]
         m = state["first_moment"].index_select(0, rows)
         v = state["second_moment"].index_select(0, rows)
-        travel = self._travel_by_missed(parameter, decay_1 / decay_2**0.5)[missed]
-        eps = group["eps"] * (1 - decay_2**step) ** 0.5
-        change = (m / v.sqrt().add_(eps)).mul_(-travel[:, None])
+        far = torch.from_numpy(travel.by_missed).to(parameter)[missed, None]
+        change = (m / v.sqrt().add_(eps)).mul_(-far)
         parameter.index_add_(0, rows, change)
         state["first_moment"].index_copy_(0, rows, m.mul_((decay_1**missed)[:, None]))
         state["second_moment"].index_copy_(0, rows, v.mul_((decay_2**missed)[:, None]))
         state["last_step"][rows] = step
 
-    def _travel_by_missed(self, parameter: Tensor, ratio: float) -> Tensor:
-        """`[k]`: the sum in the class docstring over the last k steps."""
-        if parameter not in self._travel:
-            rates = torch.tensor(self._rates.get(parameter, []), dtype=torch.float64)
-            powers = ratio ** torch.arange(1, len(rates) + 1, dtype=torch.float64)
-            # From the newest step back, scaled by the window; small terms first keeps it exact.
-            tail = (rates * powers).flip(0).cumsum(0)
-            sums = tail / powers.flip(0) * ratio
-            travel = torch.cat([sums.new_zeros(1), sums])
-            self._travel[parameter] = travel.to(parameter)
-        return self._travel[parameter]
+
+class _Travel:
+    """How far rows of one table go in the steps they miss, in units of m / sqrt(v).
+
+    Attributes:
+        steps: Steps since all rows were level.
+        decays: b1^k and b2^k, (window + 1,) float32.
+    """
+
+    def __init__(self, betas: tuple[float, float], window: int) -> None:
+        decay_1, decay_2 = betas
+        missed = np.arange(window + 1)
+        self.decays = [(decay**missed).astype(np.float32) for decay in betas]
+        powers = (decay_1 / decay_2**0.5) ** missed[1:]
+        self._powers = powers[powers > NEGLIGIBLE]
+        self._sums = np.zeros(window + 1)  # filled from the back, so that no step moves the others
+        self.steps = 0
+
+    @property
+    def by_missed(self) -> np.ndarray:
+        """`[k]`: the sum in the docstring of `RowAdam` over the last k steps, (steps + 1,)."""
+        return self._sums[len(self._sums) - 1 - self.steps :]
+
+    def add(self, rate: float) -> None:
+        """A step with this c_t."""
+        self.steps += 1
+        reached = self.by_missed[1 : len(self._powers) + 1]
+        reached += rate * self._powers[: len(reached)]
+
+    def forget(self) -> None:
+        """All rows are level."""
+        self.steps = 0
+        self._sums[:] = 0
+
+
+def _zeros_like(parameter: Tensor) -> Tensor:
+    """On a CPU, memory that is not there until it is written: most rows of a large table are not
+    used for long."""
+    if parameter.device.type != "cpu" or parameter.dtype not in (torch.float32, torch.float64):
+        return torch.zeros_like(parameter)
+    kind = np.float32 if parameter.dtype == torch.float32 else np.float64
+    return torch.from_numpy(np.zeros(parameter.shape, kind))
 
 
 def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[Any] | None:
@@ -191,8 +223,18 @@ def rows_and_values(grad: Tensor) -> tuple[Tensor | None, Tensor]:
     """The rows and values of a row-sparse gradient; None and the gradient itself if it is dense."""
     if not grad.is_sparse:
         return None, grad
-    grad = grad.coalesce()
+    grad = _coalesced(grad)
     return grad.indices()[0], grad.values()
+
+
+def _coalesced(grad: Tensor) -> Tensor:
+    """Ours come coalesced, but autograd forgets the mark, and coalescing again would sort again."""
+    rows = grad._indices()[0]
+    if grad.is_coalesced() or not bool((rows[1:] > rows[:-1]).all()):
+        return grad.coalesce()
+    return torch.sparse_coo_tensor(
+        rows[None], grad._values(), grad.shape, is_coalesced=True, check_invariants=False
+    )
 
 
 def clip_gradients(parameters: Iterable[Tensor], limit: float) -> float:
@@ -205,7 +247,7 @@ def clip_gradients(parameters: Iterable[Tensor], limit: float) -> float:
     values = []
     for parameter in with_grad:
         if parameter.grad.is_sparse:  # type: ignore[union-attr]
-            parameter.grad = parameter.grad.coalesce()  # type: ignore[union-attr]
+            parameter.grad = _coalesced(parameter.grad)  # type: ignore[arg-type]
         values.append(rows_and_values(parameter.grad)[1])  # type: ignore[arg-type]
     norm = torch.stack([value.norm() for value in values]).norm().item() if values else 0.0
     if norm > limit:
