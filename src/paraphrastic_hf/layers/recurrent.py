@@ -9,7 +9,8 @@ computed once too. Cells have one bias, as the equations do.
 torch's kernels know the plain RNN and LSTM; there they run on a GPU. Peepholes, an LSTM without
 output gate and the linear RNN have no kernel anywhere and are the loops of `layers/steps.py`. On a
 CPU every cell is such a loop, the plain ones too: the gradient of torch's packed LSTM costs the
-whole batch at each step.
+whole batch at each step, so that training is seven times slower than by the loop (measured on 512
+texts of 14 tokens on average, 80 at most, one thread).
 """
 
 from __future__ import annotations
