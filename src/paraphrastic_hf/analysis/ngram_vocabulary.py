@@ -105,7 +105,8 @@ def _figure(heads: list[str], curves: dict[int, list[float]], name: str) -> Figu
     figure = new_figure(6.5, 4)
     axes = figure.add_subplot()
     for number, (k, scores) in enumerate(curves.items()):
-        axes.plot(heads, scores, marker="o", color=COLOURS[number % 8], label=f"{k:,}")
+        axes.plot(range(len(heads)), scores, marker="o", color=COLOURS[number % 8], label=f"{k:,}")
+    axes.set_xticks(range(len(heads)), heads)
     axes.set_xlabel("lengths of n-grams")
     axes.set_ylabel(f"{name}, Pearson r x 100")
     plain_axes(axes, grid="y")
