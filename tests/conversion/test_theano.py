@@ -126,7 +126,7 @@ def test_grans(tmp_path: Path, rng: np.random.Generator, variant: int) -> None:
     kind = "gran" if variant == 1 else f"gran-{variant}"
     if variant > 2:
         with pytest.raises(DataError, match="no vocabulary: give the vectors file"):
-            encode(path)
+            encode(path, kind=kind)
     vocabulary = str(tmp_path / "vectors.txt")
     vectors = encode(path, vocabulary=vocabulary, kind=kind)
     expected = []
@@ -254,6 +254,14 @@ def test_a_gran_without_output_gate_has_no_model_here(
     arrays = [*random_arrays(rng, (10, DIM)), *lstm_arrays(rng, DIM, DIM, gates=3), *gate]
     with pytest.raises(DataError, match="is none of"):
         encode(save(tmp_path / "m.pickle", [*arrays, ROW_OF]))
+
+
+def test_what_may_be_gran_3_or_gran_5_is_not_guessed(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    arrays = [*random_arrays(rng, (10, DIM)), *gran_arrays(rng, DIM, 3)]
+    with pytest.raises(DataError, match=r"GRAN-3 or GRAN-5, .* give --kind gran-3"):
+        encode(save(tmp_path / "m.pickle", arrays))
 
 
 def test_initial_states_that_were_learned_are_refused(

@@ -173,7 +173,8 @@ def _tokenizer(
     if pieces.missing:
         differences.append(
             f"{len(pieces.missing):,} pieces have no row ({_some(pieces.missing)}): the release "
-            "leaves them out, here they are zeros, which shorten a mean and leave its direction."
+            "leaves them out, here they are zeros, which shorten a mean and leave its direction; "
+            "an LSTM reads them, so its vectors of such texts differ."
         )
     if pieces.unreached:
         differences.append(

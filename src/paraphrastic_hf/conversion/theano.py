@@ -116,6 +116,11 @@ def _find_kind(file: TheanoFile, place: str) -> str:
         pieces = divide(file.arrays, kind)
         if pieces is not None and _fit_vocabularies(pieces, file.vocabularies):
             fitting.append(kind)
+    if fitting == ["gran-3"]:
+        raise DataError(
+            f"{place} may be GRAN-3 or GRAN-5, which its arrays cannot tell apart, and GRAN-5 "
+            "cannot be converted: give --kind gran-3 if it is that"
+        )
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -238,5 +243,7 @@ def _differences(parts: list[Part], choices: Choices) -> Iterator[str]:
                 f"The activation, {ACTIVATED[part.encoder]}, is that of the released "
                 "demonstration: the file does not say (--activation)."
             )
+        if part.encoder == "average":
+            yield "Taken for a mean: a ParaNMT release with max pooling has the same arrays."
         if part.encoder == "gran" and part.detail in (3, 4):
             yield "The last state is divided by the length, as in the paper: the same direction."
