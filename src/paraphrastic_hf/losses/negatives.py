@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from paraphrastic_hf.layers.product import linear
+
 STRATEGIES = ("max", "mix", "rand")
 POOLS = ("partner_language", "opposite_side")
 ROWS_AT_A_TIME = 2048
@@ -124,10 +126,10 @@ def _classes(pool: Pool, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tenso
 
 
 def _hardest(pool: Pool, vectors: Tensor, anchors: Tensor, candidates: Tensor) -> Tensor:
-    columns = vectors[candidates].T  # (dim, candidates)
+    others = vectors[candidates]
     best = []
     for block in anchors.split(ROWS_AT_A_TIME):
-        similarity = vectors[block] @ columns  # (block, candidates)
+        similarity = linear(vectors[block], others)  # (block, candidates)
         similarity[_forbidden(pool, block, candidates)] = -torch.inf
         value, column = _largest(similarity)
         best.append(torch.where(value > -torch.inf, candidates[column], -1))
@@ -143,10 +145,10 @@ def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor)
     best, best_of_left = vectors.new_full((len(right),), -torch.inf), chosen[right]
     groups = torch.sort(pool.group)[0]
     bars_more = pool.never is not None or bool((groups[1:] == groups[:-1]).any())
-    columns = vectors[right].T  # (dim, right)
+    others = vectors[right]
     start = 0
     for block in left.split(ROWS_AT_A_TIME):
-        similarity = vectors[block] @ columns  # (block, right)
+        similarity = linear(vectors[block], others)  # (block, right)
         similarity.diagonal(start).fill_(-torch.inf)
         reverse = similarity.T.contiguous()
         if bars_more:  # sentences like one's own partner are no symmetric relation
