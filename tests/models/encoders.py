@@ -16,6 +16,7 @@ CNN = {"filter_widths": [1, 2, 3], "filter_counts": [2, 2, 2]}
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "averaging": ("averaging", {}),
+    "weighted": ("weighted", {}),
     "projection": ("projection", {"embedding_size": 4}),
     "dan": ("projection", {"layers": 2, "activation": "tanh"}),
     "rnn": ("recurrent", {"cell": "rnn", "pooling": "last", "embedding_size": 4}),

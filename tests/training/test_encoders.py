@@ -31,6 +31,7 @@ IDENTITY = ["--cell", "identity_rnn", "--pooling", "last", "--lambda_c", "1"]
 BOTH_WAYS = ["--bidirectional", "true", "--merge", "concatenate", "--pooling", "max"]
 FILTERS = ["--filter_widths", "2", "3", "--filter_counts", "20", "20"]
 ENCODERS = {
+    "weighted": [*WORD, "--model.kind", "weighted", "--freeze", "tables"],
     "projection": [*WORD, "--model.kind", "projection"],
     "dan": [*WORD, "--model.kind", "projection", "--layers", "2", "--activation", "tanh"],
     "identity_rnn": [*WORD, *LSTM, *IDENTITY],
@@ -214,6 +215,8 @@ REFUSED = [
     (["--marks", "end"], "moves every vector of model.kind averaging alike"),
     (["--combine", "add"], "combine is about parts, and there are none"),
     (["--orders", "0"], "tokenizer.orders must be lengths of at least 1"),
+    (["--freeze", "tables"], "leaves nothing to train .*set model.kind to weighted"),
+    (["--freeze", "tables", "--lambda_w", "1"], "keeps: leave one of them out"),
     (["--lambda_c", "-1"], "training.lambda_c must be 0 or more, got -1"),
 ]
 
@@ -249,3 +252,14 @@ def test_a_mixture_written_and_read_is_the_same(tmp_path: Path) -> None:
     recipe = mixture(tmp_path)
     (tmp_path / "again.yaml").write_text(to_yaml(recipe), encoding="utf-8")
     assert load_recipe(Recipe, tmp_path / "again.yaml") == recipe
+
+
+@pytest.mark.parametrize("kind", ["weighted", "recurrent"])
+def test_a_frozen_table_stays_at_its_start(kind: str, tmp_path: Path) -> None:
+    options = [*WORD, "--model.kind", kind, "--epochs", "2", "--freeze", "tables"]
+    for epochs in ("0", "2"):
+        recipe = small_recipe(tmp_path, *options, "--epochs", epochs)
+        train(recipe, tmp_path / epochs, progress=False)
+    start, end = (load_file(tmp_path / epochs / "model.safetensors") for epochs in ("0", "2"))
+    assert torch.equal(start.pop("embedding.weight"), end.pop("embedding.weight"))
+    assert all(not torch.equal(start[key], end[key]) for key in start)

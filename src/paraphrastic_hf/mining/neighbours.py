@@ -11,8 +11,13 @@ Approximate search is in `approximate.py`, what the neighbours are for in `bitex
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,10 +101,12 @@ def nearest(
     forward, backward = (BestSoFar(rows, plan.keep) for rows in sizes)
     key = f"{key} {sizes} {plan} {precision}"
     done = read_search(keep, key, forward, backward)
-    search = _Search(source, target, plan, precision, (forward, backward))
     saved, finished = time.monotonic(), 0
     cosines = float(len(source)) * len(target)
-    with tqdm(total=cosines, desc="searching", unit_scale=True, disable=not progress) as bar:
+    with (
+        closing(_Search(source, target, plan, precision, (forward, backward))) as search,
+        tqdm(total=cosines, desc="searching", unit_scale=True, disable=not progress) as bar,
+    ):
         for finished, strip in enumerate(_strips(*sizes, plan), 1):
             if finished > done:
                 search.compare(strip)
@@ -179,7 +186,11 @@ class _Search:
         best: tuple[BestSoFar, BestSoFar],
     ) -> None:
         self._sides, self._plan, self._best = (source, target), plan, best
-        self._tile = Tile() if precision == "float32" else HalfTile()
+        kind = Tile if precision == "float32" else HalfTile
+        workers, threads = kind.threads()
+        self._workers = ThreadPoolExecutor(workers, "tiles", kind.use_threads, (threads,))
+        self._tiles = [kind() for _ in range(workers + 1)]
+        self._settle = partial(kind.use_threads, workers * threads)
         self._loaded: list[tuple[tuple[int, int], Any]] = [((0, 0), None), ((0, 0), None)]
 
     def compare(self, strip: _Strip) -> None:
@@ -188,15 +199,39 @@ class _Search:
         block, others = self._load(0, strip.block), self._load(1, strip.columns)
         (top, bottom), left = strip.rows, strip.columns[0]
         own = block[top - strip.block[0] : bottom - strip.block[0]]
-        for begin, end in _cut(*strip.columns, self._plan.tile):
-            self._tile.multiply(own, others[begin - left : end - left])
-            self._tile.add_rows(forward, top, bottom - top, begin)
-            self._tile.add_columns(backward, begin, end - begin, top)
+        spans = _cut(0, len(others), self._plan.tile)
+        for tile, (begin, end) in self._made(own, others, spans):
+            tile.add_rows(forward, top, bottom - top, left + begin)
+            tile.add_columns(backward, left + begin, end - begin, top)
+
+    def close(self) -> None:
+        """Let the workers go, with their share of the processors."""
+        self._workers.shutdown(cancel_futures=True)
+        self._settle()
+
+    def _made(
+        self, rows: Any, columns: Any, spans: Iterator[tuple[int, int]]
+    ) -> Iterator[tuple[Tile, tuple[int, int]]]:
+        """The tiles of a strip in order; the next are made while one is read."""
+        waiting: deque[tuple[Tile, tuple[int, int], Future[None]]] = deque()
+
+        def begin(tile: Tile) -> None:
+            for start, stop in islice(spans, 1):
+                made = self._workers.submit(tile.multiply, rows, columns[start:stop])
+                waiting.append((tile, (start, stop), made))
+
+        for tile in self._tiles:
+            begin(tile)
+        while waiting:
+            tile, span, made = waiting.popleft()
+            made.result()
+            yield tile, span
+            begin(tile)
 
     def _load(self, side: int, span: tuple[int, int]) -> Any:
         if self._loaded[side][0] != span:
             self._loaded[side] = ((0, 0), None)  # make room first
-            self._loaded[side] = (span, self._tile.load(self._sides[side], *span))
+            self._loaded[side] = (span, self._tiles[0].load(self._sides[side], *span))
         return self._loaded[side][1]
 
 

@@ -17,15 +17,28 @@ from paraphrastic_hf.mining.vectors import UnitRows
 GROUP = 16
 PRECISIONS = ("float32", "bfloat16")
 MINUS_INFINITY = -128  # the bits of bfloat16's, as int16
+MOST_WORKERS = 4
 
 
 class Tile:
     """A piece of the matrix in float32, by numpy's BLAS."""
 
     _nothing: Any = -np.inf  # what stands beyond the edges of the matrix
+    _numbers: np.ndarray
+    _row_maxima: np.ndarray
+    _groups: np.ndarray
 
     def __init__(self) -> None:
         self._numbers = np.empty((0, 0), np.float32)
+
+    @staticmethod
+    def threads() -> tuple[int, int]:
+        """Tiles worth making at a time, and threads for each: BLAS uses all it has for one."""
+        return 1, 0
+
+    @staticmethod
+    def use_threads(count: int) -> None:
+        """Have the calling thread compute with so many."""
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
         """Rows ready to be multiplied."""
@@ -34,17 +47,19 @@ class Tile:
         return block
 
     def multiply(self, rows: Any, columns: Any) -> None:
-        """Make the piece, (rows, columns), in whole groups."""
+        """Make the piece, (rows, columns), in whole groups, and the maxima it is read by."""
         shape = tuple(-(-len(side) // GROUP) * GROUP for side in (rows, columns))
         if self._numbers.shape != shape:
             self._numbers = self._room(shape)
         self._numbers[len(rows) :] = self._numbers[:, len(columns) :] = self._nothing
         self._product(rows, columns)
+        self._row_maxima = self._numbers[: len(rows)].max(1)
+        self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: BestSoFar, start: int, count: int, first_column: int) -> None:
         """Let `best` keep what is new to the rows from `start` on."""
         lowest = best.lowest(start, start + count)
-        highest, _ = self._bounds(self._numbers[:count].max(1))
+        highest, _ = self._bounds(self._row_maxima)
         rows = np.nonzero(highest > lowest)[0]
         if len(rows):
             chosen = self._numbers[rows]
@@ -55,7 +70,7 @@ class Tile:
     def add_columns(self, best: BestSoFar, start: int, count: int, first_row: int) -> None:
         """The same for columns."""
         lowest = best.lowest(start, start + count)
-        groups = self._numbers.reshape(GROUP, -1, self._numbers.shape[1]).max(0)[:, :count]
+        groups = self._groups[:, :count]
         highest, _ = self._bounds(groups.max(0))
         columns = np.nonzero(highest > lowest)[0]
         if len(columns):
@@ -93,6 +108,20 @@ class HalfTile(Tile):
         self._torch = torch
         self._tensor: Any = None
         self._numbers = np.empty((0, 0), np.int16)
+
+    @staticmethod
+    def threads() -> tuple[int, int]:
+        import torch
+
+        number = torch.get_num_threads()
+        workers = min(number, MOST_WORKERS)
+        return workers, number // workers
+
+    @staticmethod
+    def use_threads(count: int) -> None:
+        import torch
+
+        torch.set_num_threads(count)
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
         block = self._torch.empty((stop - start, side.dimension), dtype=self._torch.bfloat16)

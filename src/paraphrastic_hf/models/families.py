@@ -9,9 +9,11 @@ from paraphrastic_hf.models.gated import GatedModel
 from paraphrastic_hf.models.projection import ProjectionModel
 from paraphrastic_hf.models.recurrent import RecurrentModel
 from paraphrastic_hf.models.table import TableModel
+from paraphrastic_hf.models.weighted import WeightedModel
 
 FAMILIES: dict[str, type[TableModel]] = {
     "averaging": AveragingModel,
+    "weighted": WeightedModel,
     "projection": ProjectionModel,
     "recurrent": RecurrentModel,
     "gated": GatedModel,

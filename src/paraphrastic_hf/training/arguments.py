@@ -130,6 +130,11 @@ class TrainingArguments:
         choices=("shuffled", "file_order"),
     )
     lambda_w: float = argument(0.0, help="regularisation toward the initial embeddings")
+    freeze: str = argument(
+        "none",
+        help="what stays as it starts: the tables of token vectors (3.2.2.1)",
+        choices=("none", "tables"),
+    )
     lambda_c: float = argument(
         0.0, help="L2 on all other parameters; an identity-RNN's are pulled to their start"
     )
@@ -253,6 +258,11 @@ class Recipe:
                 *(check for source in self.data.sources for check in _checks_of(source)),
             ]
         )
+        if training.lambda_w and training.freeze == "tables":
+            raise RecipeError(
+                "training.lambda_w regularises what training.freeze tables keeps: leave one of "
+                "them out"
+            )
         if not self.parts and self.combine != "concatenate":
             raise RecipeError("combine is about parts, and there are none; leave it out")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):

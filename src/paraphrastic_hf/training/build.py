@@ -27,6 +27,7 @@ from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelAr
 logger = logging.getLogger(__name__)
 
 READS_ORDER = ("recurrent", "gated", "char_cnn")
+TABLE_ALONE = {"averaging"}
 UNKNOWN_WORD = "UUUNKKK"  # in the papers' vector files
 
 
@@ -39,6 +40,12 @@ def check_encoders(recipe: Recipe) -> None:
     configs = []
     for encoder in recipe.encoders:
         configs.append(check_encoder(encoder))
+    kinds = {encoder.model.kind for encoder in recipe.encoders}
+    if recipe.training.freeze == "tables" and kinds <= TABLE_ALONE:
+        raise RecipeError(
+            "training.freeze tables leaves nothing to train in an encoder that is its table: "
+            "set model.kind to weighted, or leave it out"
+        )
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")

@@ -103,8 +103,17 @@ class ModelArguments:
 
     kind: str = argument(
         "averaging",
-        help="encoder family; DAN is a projection, LSTM-AVG recurrent, GRAN gated",
-        choices=("averaging", "projection", "recurrent", "gated", "charagram", "char_cnn"),
+        help="encoder family; DAN is a projection, LSTM-AVG recurrent, GRAN gated; weighted is an "
+        "average with a number a word",
+        choices=(
+            "averaging",
+            "weighted",
+            "projection",
+            "recurrent",
+            "gated",
+            "charagram",
+            "char_cnn",
+        ),
     )
     hidden_size: int = argument(300, help="dimensions of a sentence vector")
     embedding_size: int | None = argument(

@@ -116,6 +116,8 @@ def train(
 
     torch.manual_seed(recipe.seed)
     model = build_model(recipe, tokenizer, data_root).to(accelerator.device)
+    for table in model.tables():
+        table.weight.requires_grad_(recipe.training.freeze == "none")
     loop = TrainingLoop(
         model,
         recipe.training,
