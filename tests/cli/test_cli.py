@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +37,8 @@ def test_help_imports_no_torch_and_starts_at_once(command: list[str]) -> None:
         "import sys\nfrom paraphrastic_hf.cli.main import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
+        "import time\nprint('seconds', time.process_time())\n"
     )
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", program, *command, "--help"],
         capture_output=True,
@@ -47,9 +46,8 @@ def test_help_imports_no_torch_and_starts_at_once(command: list[str]) -> None:
         check=True,
     )
     assert "usage: paraphrastic" in done.stdout
-    assert (
-        time.perf_counter() - start < 5
-    )  # half a second on a quiet machine; the import check is the guard
+    # of the processor, which others on the machine slow down too; the import check is the guard
+    assert float(done.stdout.split()[-1]) < 5
 
 
 def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_the_card_names_every_configuration_and_its_counts(exported: Path) -> No
         "sts15",
         "sts16",
         "all",
+        "supervised",
     ]
     assert head["configs"][0]["default"] is True
     assert "| all | 300 |" in card

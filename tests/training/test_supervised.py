@@ -354,7 +354,7 @@ def test_a_supervised_model_and_an_encoder_are_not_taken_for_each_other(
     train_supervised(
         small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data, progress=False
     )
-    with pytest.raises(ModelError, match="SentencePredictor for the output of a recipe with"):
+    with pytest.raises(ModelError, match="SentencePredictor for the other recipes with a task"):
         SentenceEncoder.from_pretrained(tmp_path / "out")
     with pytest.raises(ModelError, match="SentenceEncoder is for encoders"):
         SentencePredictor.from_pretrained(start)
