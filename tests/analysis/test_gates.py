@@ -102,9 +102,9 @@ def test_tables_rank_tags_and_relations_of_short_sentences_beside_the_paper() ->
 
 
 def test_what_has_no_gates_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ModelError, match="avg is a AveragingModel, which has no gates; train one"):
+    with pytest.raises(ModelError, match="avg, AveragingModel, has no gates; train one"):
         gates(word_encoder({"the": (1, 2)}), tagged(), name="avg")
-    with pytest.raises(ModelError, match="model is a int, which has no gates"):
+    with pytest.raises(ModelError, match="model, int, has no gates"):
         gates(3, tagged())
     marked = encoder()
     marked.tokenizer = MarkedTokenizer(WordTokenizer(WORDS[:-2]), "both")

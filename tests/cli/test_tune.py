@@ -31,6 +31,18 @@ def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
     assert main(again) == 0
 
 
+def test_a_search_without_a_good_trial_still_leaves_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    write_sts(tmp_path / "data" / "eval")
+    command = ["tune", "recipes/demo/demo.yaml", "--data-root", str(tmp_path / "data"), "--quiet"]
+    command += ["--grid", "learning_rate=1e30", "--development", "stsb-dev", "--epochs", "1"]
+    assert main([*command, "--output", str(tmp_path / "out")]) == 2
+    assert "the loss is nan" in (tmp_path / "out" / "trials.md").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "trials.png").is_file()
+
+
 def test_a_wrong_key_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["tune", str(ROOT / "recipes/demo/demo.yaml"), "--grid", "margn=0.3,0.5"]
     assert main([*command, "--output", str(tmp_path / "out")]) == 2

@@ -14,6 +14,7 @@ import torch
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.release import Choices
+from paraphrastic_hf.encoding.directory import load_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from tests.conversion.released import WORDS, lstm_arrays, random_arrays, save, states_of_zeros
@@ -99,7 +100,7 @@ def test_every_loader_reads_what_was_converted(tmp_path: Path) -> None:
     texts = ["the cat sleeps", "a dog runs fast"]
     for source, kind in (("words.txt", None), ("lstm.pickle", "lstm-avg")):
         out = tmp_path / f"from-{source}"
-        convert(tmp_path / source, out, Choices(kind=kind))
+        convert(tmp_path / source, out, Choices(kind=kind), overwrite=True)
         vectors = SentenceEncoder.from_pretrained(out).encode(texts)
         trust = source == "lstm.pickle"
         theirs = SentenceTransformer(str(out), device="cpu", trust_remote_code=trust).encode(texts)
@@ -142,4 +143,29 @@ def test_errors_are_one_message_and_leave_nothing(
     assert main(["convert", str(tmp_path / "no.txt"), "--output", str(out)]) == 2
     assert "no.txt is not there" in capsys.readouterr().err
     with pytest.raises(DataError, match="vectors as text, of --kind words or trigrams, not lstm"):
-        convert(tmp_path / "bad.txt", out, Choices(kind="lstm"))
+        convert(tmp_path / "bad.txt", tmp_path / "other", Choices(kind="lstm"))
+
+
+def test_what_is_in_the_way_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("the 1 2\ncat 1 3\n")
+    (tmp_path / "b.txt").write_text("the 5 2 7\n")
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "recipe.yaml").write_text("seed: 1\n")
+    with pytest.raises(DataError, match="run is there, and is no conversion"):
+        convert(tmp_path / "a.txt", run, overwrite=True)
+    assert [path.name for path in run.iterdir()] == ["recipe.yaml"]
+    out = tmp_path / "out"
+    command = ["convert", str(tmp_path / "a.txt"), "--output", str(out)]
+    assert main(command) == 0
+    assert out.joinpath("model.safetensors").stat().st_mode & 0o044 == 0o044
+    assert main(["convert", str(tmp_path / "b.txt"), "--output", str(out)]) == 2
+    assert "holds a conversion: choose another --output, or give --overwrite" in (
+        capsys.readouterr().err
+    )
+    convert(tmp_path / "b.txt", out, Choices(cased=True), overwrite=True)
+    assert load_model(out).config.hidden_size == 3
+    choices = json.loads((out / "source.json").read_text())["choices"]
+    assert choices == {"bad_rows": "refuse", "cased": True}

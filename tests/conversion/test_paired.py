@@ -72,7 +72,7 @@ def save(path: Path, value: Any, is_zip: bool = True) -> Path:
 
 
 def run(path: Path, texts: list[str], **choices: Any) -> tuple[Converted, np.ndarray]:
-    converted = convert(path, path.parent / "out", Choices(**choices))
+    converted = convert(path, path.parent / "out", Choices(**choices), overwrite=True)
     return converted, SentenceEncoder.from_pretrained(path.parent / "out").encode(texts)
 
 

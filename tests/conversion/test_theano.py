@@ -37,7 +37,7 @@ DIM, SIZE = 4, 3
 def encode(source: Path, **choices: object) -> np.ndarray:
     """The vectors of `TEXTS` by the directory that a file becomes."""
     given = Choices(**{"spaced": True, **choices})  # type: ignore[arg-type]
-    convert(source, source.parent / "out", given)
+    convert(source, source.parent / "out", given, overwrite=True)
     return SentenceEncoder.from_pretrained(source.parent / "out").encode(TEXTS)
 
 

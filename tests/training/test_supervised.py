@@ -378,8 +378,11 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
         [f"{expected[0]:.4f}", "a cat", "the cat"],
         [f"{expected[1]:.4f}", "a dog", "a lamp"],
     ]
-    (tmp_path / "pairs.tsv").write_text("a cat and nothing\n", encoding="utf-8")
-    assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 2
-    assert "pairs.tsv:1 has no tab" in capsys.readouterr().err
+    for line, columns in (("a cat and nothing", 1), ("7\ta cat\tthe cat", 3)):
+        (tmp_path / "pairs.tsv").write_text(f"a\tb\n{line}\n", encoding="utf-8")
+        assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 2
+        assert f"pairs.tsv:2 has {columns} columns, but this model takes 2" in (
+            capsys.readouterr().err
+        )
     assert main([*command, "2"]) == 2
     assert "another recipe (now different: epochs: 2)" in capsys.readouterr().err

@@ -115,7 +115,7 @@ def gate_norms(
     model = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel":
         raise ModelError(
-            f"{name} is a {type(model or encoder).__name__}, which has no gates; train one with "
+            f"{name}, {type(model or encoder).__name__}, has no gates; train one with "
             "recipes/revisiting-recurrent-2017/gran.yaml"
         )
     if not encoder.tokenizer.keeps_to_words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -13,6 +14,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "release (.pickle) or a PyTorch release (.pt); nothing in it is run",
     )
     parser.add_argument("--output", required=True, help="model directory to write")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace an earlier conversion in --output"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument(
         "--kind",
         help="what the file is, where its arrays cannot tell: words, trigrams, charagram, "
@@ -81,7 +86,13 @@ def run(arguments: argparse.Namespace) -> None:
         cased=arguments.cased,
         bad_rows=arguments.bad_rows,
     )
-    converted = convert(arguments.source, arguments.output, choices, progress=True)
+    converted = convert(
+        arguments.source,
+        arguments.output,
+        choices,
+        overwrite=arguments.overwrite,
+        progress=not arguments.quiet and sys.stderr.isatty(),
+    )
     size = converted.model.config.hidden_size
     print(
         f"{arguments.output}: {converted.kind}, {size} dimensions, "

@@ -7,7 +7,11 @@ import argparse
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="output of `paraphrastic train` with a task in its recipe")
+    parser.add_argument(
+        "model",
+        help="output of `paraphrastic train` with a task in its recipe, relatedness, entailment or "
+        "sentiment; `paraphrastic_hf.Tagger` is for taggers",
+    )
     parser.add_argument(
         "file",
         help="a text a line, or two with a tab between for relatedness and entailment; .gz, .xz, "
@@ -35,9 +39,10 @@ def run(arguments: argparse.Namespace) -> None:
         for block in read_blocks(arguments.file):
             rows = [line.split("\t") if sides == 2 else [line] for line in block]
             for i, row in enumerate(rows, number + 1):
-                if len(row) < sides:
+                if len(row) != sides:
                     raise DataError(
-                        f"{arguments.file}:{i} has no tab between two texts: {row[0][:60]!r}"
+                        f"{arguments.file}:{i} has {len(row)} columns, but this model takes "
+                        f"{sides}, a text each with a tab between: {block[i - 1 - number][:60]!r}"
                     )
             number += len(rows)
             found = predictor.predict(*([row[side] for row in rows] for side in range(sides)))

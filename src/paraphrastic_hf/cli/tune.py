@@ -28,9 +28,9 @@ What is in the output folder:
   trials.png   every trial over each key's values
 
 Stop it whenever you like: the same command goes on, and the trial that was running resumes from its
-checkpoint. A larger grid, or more trials, may be given then; what has been tried is not run again.
-Scores are of one seed, and the best of many is a little lucky: compare it on other data than it was
-chosen by.
+last checkpoint, if it has one (run.checkpoint_every). A larger grid, or more trials, may be given
+then; what has been tried is not run again. Scores are of one seed, and the best of many is a little
+lucky: compare it on other data than it was chosen by.
 """
 
 
@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
         sampler=arguments.sampler,
         trials=arguments.trials,
         data_root=arguments.data_root,
+        after_trial=lambda done: write_search(done, recipe.run.development, arguments.output),
         progress=not arguments.quiet,
     )
     write_search(trials, recipe.run.development, arguments.output)

@@ -6,7 +6,9 @@ without running anything); what becomes of it in the modules beside this one.
 
 from __future__ import annotations
 
+import shutil
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 
 from paraphrastic_hf.conversion.kinds import KINDS
@@ -43,6 +45,7 @@ def convert(
     output: str | Path,
     choices: Choices | None = None,
     *,
+    overwrite: bool = False,
     progress: bool = False,
 ) -> Converted:
     """Make a model directory of a released model or a file of vectors.
@@ -53,12 +56,14 @@ def convert(
     Args:
         source: Vectors in GloVe's text format (also .gz, .xz, .zip), a Theano release (.pickle) or
             a PyTorch release (.pt). Nothing in it is run.
-        output: Directory to write.
+        output: Directory to write, complete or not at all.
         choices: What the file does not say.
+        overwrite: Replace an earlier conversion in `output`.
         progress: Show a bar while text is read.
 
     Raises:
-        DataError: The file is damaged, of no known kind, holds code, or leaves a choice open.
+        DataError: The file is damaged, of no known kind, holds code, or leaves a choice open; or
+            `output` holds something else.
 
     Example:
         >>> convert("paragram-phrase-XXL.txt", "runs/paragram")  # doctest: +SKIP
@@ -67,24 +72,45 @@ def convert(
     if choices.kind is not None and choices.kind not in KINDS:
         raise DataError(f"kind must be one of {', '.join(KINDS)}, got {choices.kind!r}")
     form = _form(path)
+    _refuse_occupied(Path(output), overwrite)
     if form == "torch":
         converted = convert_paired(read_torch(path), path, choices)
     elif form == "theano":
         converted = convert_theano(read_theano(path), str(path), choices)
     else:
         converted = convert_vectors(path, choices, progress=progress)
-    save_directory(converted.model, converted.tokenizer, Path(output))
-    write_json(
-        Path(output) / "source.json",
-        {
-            "file": path.name,
-            "sha256": _sha256(path),
-            "format": form,
-            "kind": converted.kind,
-            "differences": list(converted.differences),
-        },
-    )
+    partial = Path(output).with_name(Path(output).name + ".part")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        save_directory(converted.model, converted.tokenizer, partial)
+        write_json(
+            partial / "source.json",
+            {
+                "file": path.name,
+                "sha256": _sha256(path),
+                "format": form,
+                "kind": converted.kind,
+                "choices": {k: v for k, v in asdict(choices).items() if v not in (None, False)},
+                "differences": list(converted.differences),
+            },
+        )
+        shutil.rmtree(output, ignore_errors=True)
+        partial.rename(output)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise DataError(f"cannot write {output}: {error}") from error
     return converted
+
+
+def _refuse_occupied(output: Path, overwrite: bool) -> None:
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    if not (output / "source.json").exists():
+        raise DataError(f"{output} is there, and is no conversion: choose another --output")
+    if not overwrite:
+        raise DataError(
+            f"{output} holds a conversion: choose another --output, or give --overwrite"
+        )
 
 
 def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> Converted:

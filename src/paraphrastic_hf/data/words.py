@@ -27,7 +27,8 @@ logger = logging.getLogger(__name__)
 HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
 BAD_ROWS = ("refuse", "skip", "last")
 BLOCK = 65536  # rows
-WAY_OUT = "correct it, or give bad_rows skip or last (in a recipe, model.bad_vectors)"
+MOST_NAMED = 10  # of the rows skipped
+WAY_OUT = "correct it, or give bad_rows skip or last (--bad-rows; in a recipe, model.bad_vectors)"
 
 
 class _BadRow(Exception):
@@ -88,7 +89,7 @@ def read_vectors(
         except _BadRow as problem:
             if bad_rows == "refuse":
                 raise DataError(f"{path}:{number} {problem}; {WAY_OUT}") from None
-            if not skipped:
+            if skipped < MOST_NAMED:
                 logger.warning("skipped: %s:%d %s", path, number, problem)
             skipped += 1
             continue

@@ -28,7 +28,7 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import open_to_readers, write_json
 from paraphrastic_hf.text.mixed import FOLDER
 
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
@@ -96,6 +96,7 @@ def _save_model(model: PreTrainedModel, directory: Path, precision: str) -> None
         }
         model.save_pretrained(partial, state_dict=weights)
     for path in sorted(partial.iterdir(), key=lambda path: path.suffix == ".safetensors"):
+        open_to_readers(path)
         path.replace(directory / path.name)
     partial.rmdir()
 
@@ -115,6 +116,8 @@ def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
     Raises:
         ModelError: A file is missing or damaged, or it is no such model of this package.
     """
+    if not directory.exists():
+        raise ModelError(f"{directory} is not there; give the --output of `paraphrastic train`")
     if not (directory / "config.json").exists():
         raise ModelError(
             f"{directory} has no config.json; give the --output of `paraphrastic train`"

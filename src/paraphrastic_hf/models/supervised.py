@@ -16,10 +16,13 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
+from transformers.utils import logging
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.models.mixed import MODEL_OF_TYPE, MixedModel
+
+logger = logging.get_logger(__name__)
 
 ENCODER_OF_TYPE: dict[str, type[SentenceEncoderModel]] = {
     **MODEL_OF_TYPE,
@@ -144,6 +147,11 @@ def pair_features(
         raise ValueError(
             "a model of pairs needs token_type_ids to tell the two texts apart: call the tokenizer "
             "with two texts"
+        )
+    if len(token_type_ids) and not token_type_ids.any():
+        logger.warning_once(
+            "no row has a second text (token_type_ids are all 0): it is taken for the empty text; "
+            "call the tokenizer with two texts"
         )
     if attention_mask is None:
         attention_mask = torch.ones_like(input_ids)

@@ -19,6 +19,13 @@ def write_bytes(path: Path, content: bytes) -> None:
     os.replace(partial, path)
 
 
+def open_to_readers(path: Path) -> None:
+    """Give a file the mode of any new one; what safetensors writes, its owner alone may read."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented UTF-8 JSON, complete or not at all."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))

@@ -202,8 +202,8 @@ class TrainingLoop:
         if not math.isfinite(value):
             raise ParaphrasticError(
                 f"the loss is {value} at step {at.step}; lower training.learning_rate "
-                f"({self.training.learning_rate}) or set training.clip. "
-                "The last checkpoint is intact"
+                f"({self.training.learning_rate}) or set training.clip; checkpoints written before "
+                "are intact"
             )
         self.accelerator.backward(loss)
         if self.training.clip:

@@ -16,7 +16,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,7 @@ def tune(
     trials: int | None = None,
     data_root: str | Path | None = None,
     datasets: Iterable[Any] = (),
+    after_trial: Callable[[list[Trial]], object] | None = None,
     progress: bool = True,
 ) -> list[Trial]:
     """Train with settings of a grid and leave the best recipe and its model in `output`.
@@ -74,6 +75,7 @@ def tune(
         trials: Most trials, earlier ones included; all settings if absent.
         data_root: As of `train`.
         datasets: As of `train`; all trials see them.
+        after_trial: Called with all trials so far, best first, after each.
         progress: Show progress bars.
 
     Returns:
@@ -110,6 +112,8 @@ def tune(
         write_json(output / "trials.json", [dataclasses.asdict(each) for each in done])
         what = f"failed: {trial.error}" if trial.score is None else f"{trial.score:.2f}"
         logger.info("%s %s%s", recipe.run.development, what, ", the best so far" * is_best)
+        if after_trial is not None:
+            after_trial(ranked(done))
 
     wanted = list(every(grid))
     failed = [t.settings for t in done if t.score is None and t.settings in wanted]
