@@ -96,3 +96,8 @@ def test_tpe_without_optuna_names_the_way_out(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(RecipeError, match=r"paraphrastic-hf\[tune\]"):
         propose(GRID, "tpe", 1, [])
+
+
+def test_an_unknown_sampler_is_refused() -> None:
+    with pytest.raises(RecipeError, match="sampler must be one of grid, random, tpe, got 'luck'"):
+        propose({"training.margin": [0.3, 0.5]}, "luck", 1, [])

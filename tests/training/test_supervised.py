@@ -386,3 +386,10 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
         )
     assert main([*command, "2"]) == 2
     assert "another recipe (now different: epochs: 2)" in capsys.readouterr().err
+
+
+def test_word_vectors_may_be_those_of_a_packaged_model(data: Path, tmp_path: Path) -> None:
+    options = ["--vectors", "english", "--hidden_size", "512", "--epochs", "1"]
+    recipe = small(tmp_path, *options, model="averaging")
+    result = train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    assert result.best_score is not None

@@ -12,11 +12,9 @@ from paraphrastic_hf.analysis.report import Cell
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sources import all_sources
 
-CORPORA = {"ewt": "UD English EWT", "treebank": "the sample of the Penn Treebank"}
-
 
 @dataclass(frozen=True)
-class TaggedSentence:
+class ParsedSentence:
     """A sentence of a treebank.
 
     Attributes:
@@ -30,8 +28,8 @@ class TaggedSentence:
     relations: list[str]
 
 
-def read_tagged(corpus: str, data_dir: str | Path) -> list[TaggedSentence]:
-    """Every sentence of a corpus of `CORPORA`, all splits.
+def read_tagged(corpus: str, data_dir: str | Path) -> list[ParsedSentence]:
+    """Every sentence of a tagged corpus, such as `ewt` or `treebank`, all splits.
 
     Raises:
         DataError: Its files are not in the folder.
@@ -41,7 +39,7 @@ def read_tagged(corpus: str, data_dir: str | Path) -> list[TaggedSentence]:
     for split in splits:
         for row in load_dataset(corpus, split=split, data_dir=data_dir, streaming=True):
             tags = row.get("penn_tags", row["tags"])
-            found.append(TaggedSentence(row["tokens"], tags, row.get("relations", [])))
+            found.append(ParsedSentence(row["tokens"], tags, row.get("relations", [])))
     return found
 
 

@@ -81,8 +81,10 @@ def propose(
             failed.
 
     Raises:
-        RecipeError: TPE is asked for, and optuna is not installed.
+        RecipeError: There is no such sampler, or TPE is asked for and optuna is not installed.
     """
+    if sampler not in SAMPLERS:
+        raise RecipeError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
     known = [settings for settings, _ in tried]
     if sampler == "tpe":
         ask = _tpe(grid, seed, tried)

@@ -27,7 +27,6 @@ from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.build import check_encoder
 from paraphrastic_hf.training.build_supervised import build_supervised, load_start
 from paraphrastic_hf.training.corpus import train_tokenizer
@@ -42,6 +41,7 @@ from paraphrastic_hf.training.output import (
 )
 from paraphrastic_hf.training.problems import PROBLEMS, Examples, Problem
 from paraphrastic_hf.training.scramble import scramble
+from paraphrastic_hf.training.start import resolve_vectors
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 logger = logging.getLogger(__name__)
@@ -177,8 +177,8 @@ def train_supervised(
     check_supervised(recipe)
     problem = PROBLEMS[recipe.task.kind](recipe, data_root)
     start = None if recipe.start is None else load_start(recipe.start, data_root)
-    if recipe.model.vectors is not None:
-        resolve_path(recipe.model.vectors, data_root)  # found before --overwrite removes anything
+    if recipe.model.vectors is not None:  # found before --overwrite removes anything
+        resolve_vectors(recipe.model.vectors, data_root)
     accelerator = new_accelerator()
     is_main = accelerator.is_main_process
     if is_main:
