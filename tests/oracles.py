@@ -55,6 +55,25 @@ def allowed_negatives(
     return found
 
 
+def infonce(
+    rows: list[list[float]],
+    language: list[int],
+    group: list[int],
+    kind: str,
+    temperature: float,
+) -> float:
+    """InfoNCE over a pool of interleaved pairs: both terms of each, averaged over the pairs."""
+    total = 0.0
+    for anchor in range(len(rows)):
+        own = cosine(rows[anchor], rows[anchor ^ 1]) / temperature
+        others = [
+            cosine(rows[anchor], rows[other]) / temperature
+            for other in allowed_negatives(anchor, language, group, kind)
+        ]
+        total += math.log(sum(math.exp(value - own) for value in [own, *others]))
+    return total / (len(rows) // 2)
+
+
 def hardest_negative(
     anchor: int,
     embeddings: Sequence[Vector],

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.losses import negatives
-from paraphrastic_hf.losses.negatives import POOLS, STRATEGIES, Pool, select_negatives
+from paraphrastic_hf.losses.negatives import STRATEGIES, select_negatives
+from paraphrastic_hf.losses.pool import POOLS, Pool
 from tests import oracles
 
 

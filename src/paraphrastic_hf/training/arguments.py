@@ -126,7 +126,16 @@ class TrainingArguments:
         help="what the hinge and the choice of negatives compare by; dot products in 3.5.1",
         choices=("cosine", "dot"),
     )
+    objective: str = argument(
+        "margin",
+        help="hinge on one hardest negative; infonce, a softmax over the mini-batch; or their sum",
+        choices=("margin", "infonce", "both"),
+    )
     margin: float = argument(0.4, help="of the hinge, in units of the similarity")
+    temperature: float = argument(0.05, help="of infonce's softmax over cosines")
+    matryoshka: list[int] = argument(
+        [], help="leading dimensions that are trained as embeddings too, such as [64, 128, 256]"
+    )
     scramble: float = argument(
         0.0, help="probability that a pair's tokens are shuffled; nothing to an average"
     )
@@ -236,6 +245,30 @@ class Recipe:
                     "training.margin",
                     training.margin,
                     "from 0 to 2" if training.similarity == "cosine" else ZERO,
+                ),
+                (
+                    training.temperature > 0,
+                    "training.temperature",
+                    training.temperature,
+                    "positive",
+                ),
+                (
+                    training.objective == "margin" or training.mega_batch == 1,
+                    f"training.mega_batch with objective {training.objective}",
+                    training.mega_batch,
+                    "1: the softmax is over a mini-batch, and batch_size its width",
+                ),
+                (
+                    training.objective == "margin" or training.similarity == "cosine",
+                    f"training.similarity with objective {training.objective}",
+                    training.similarity,
+                    "cosine",
+                ),
+                (
+                    min(training.matryoshka, default=1) >= 1,
+                    "training.matryoshka",
+                    training.matryoshka,
+                    "numbers of dimensions, each at least 1",
                 ),
                 (
                     training.learning_rate > 0,

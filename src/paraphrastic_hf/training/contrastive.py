@@ -10,8 +10,11 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.encoding.batches import embed_rows
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.losses.infonce import infonce_loss
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.losses.pool import Pool
 from paraphrastic_hf.losses.regularization import Penalty
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.training.arguments import Recipe
@@ -27,7 +30,7 @@ from paraphrastic_hf.training.scramble import scramble
 
 
 class ContrastiveTask:
-    """Margin training on sentence pairs (thesis, 3.1.3, 4.4, 5.1.1).
+    """Training on sentence pairs: by the margin loss (thesis, 3.1.3, 4.4, 5.1.1) or InfoNCE.
 
     All randomness is a function of the seed and of the epoch or step, never of what ran before, so
     a resumed run repeats an unbroken one.
@@ -76,10 +79,11 @@ class ContrastiveTask:
         firsts = self._plan(epoch)[0][position : position + size * args.batch_size]
         sentences = interleave(firsts)
         alone = self.accelerator.num_processes == 1
-        if size == 1 and alone and self._embeds_alike_in_training:
-            # The step's own embeddings are those the choice would be made from: choose in `loss`.
-            return iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
-        batches = split(sentences, self._choose(sentences, step), args.batch_size)
+        if args.objective == "infonce" or (size == 1 and alone and self._embeds_alike_in_training):
+            # Nothing to choose, or from the step's own embeddings, in `loss`.
+            batches = iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
+        else:
+            batches = split(sentences, self._choose(sentences, step), args.batch_size)
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         return batches if alone else (batch.share(rank, world) for batch in batches)
 
@@ -97,21 +101,74 @@ class ContrastiveTask:
         ids, lengths = self._tokens(sentences, epoch, step)
         vectors = model(ids, lengths=lengths).sentence_embedding  # (sentences, dim)
         rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 or 4, pairs)
+        widths = self._widths(vectors.shape[1])
+        loss = vectors.new_zeros((), dtype=torch.float32)
+        if self.arguments.objective != "infonce":
+            loss = loss + self._margin(vectors, rows, widths, batch, step)
+        if self.arguments.objective != "margin":
+            loss = loss + self._infonce(vectors, rows, widths, batch)
+        loss = loss / len(widths)
+        if self.penalty.is_active:
+            whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
+            used = self.corpus.sentences.select(whole, self.max_length).ids
+            loss = loss + self.penalty(torch.from_numpy(used).to(vectors.device).long())
+        return loss
+
+    def _widths(self, whole: int) -> list[int]:
+        """Leading dimensions that the loss is taken of, all of them last."""
+        asked = self.arguments.matryoshka
+        if max(asked, default=0) >= whole:
+            raise RecipeError(
+                f"training.matryoshka must be below the encoder's {whole} dimensions, got {asked}"
+            )
+        return [*asked, whole]
+
+    def _margin(
+        self, vectors: Tensor, rows: Tensor, widths: list[int], batch: MiniBatch, step: int
+    ) -> Tensor:
+        """This process's part of the margin loss, summed over the widths."""
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
             within = self._choose_within(vectors.detach(), rows, batch.pairs, step)
             has_negative = within >= 0
             rows = torch.cat([rows, rows.T.reshape(-1)[within.clamp(min=0)]])
-        loss = margin_loss_of_rows(
-            vectors, rows, self.arguments.margin, has_negative, self.arguments.similarity
-        )
-        loss = loss * batch.weight
-        if self.penalty.is_active:
-            whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
-            used = self.corpus.sentences.select(whole, self.max_length).ids
-            loss = loss + self.penalty(torch.from_numpy(used).to(vectors.device).long())
-        return loss
+        args = self.arguments
+        losses = [
+            margin_loss_of_rows(
+                vectors[:, :width], rows, args.margin, has_negative, args.similarity
+            )
+            for width in widths
+        ]
+        return sum(losses[1:], losses[0]) * batch.weight
+
+    def _infonce(
+        self, vectors: Tensor, rows: Tensor, widths: list[int], batch: MiniBatch
+    ) -> Tensor:
+        """InfoNCE over the whole batch, summed over the widths.
+
+        Every process computes all of it, with a gradient for its own sentences alone.
+        """
+        args, world = self.arguments, self.accelerator.num_processes
+        vectors = vectors[rows[:2].T.reshape(-1)]
+        whole = batch if batch.whole is None else batch.whole
+        if world > 1:
+            shares = [2 * len(share) for share in np.array_split(whole.pairs[0], world)]
+            start = sum(shares[: self.accelerator.process_index])
+            own = shares[self.accelerator.process_index]
+            # Gradients are averaged over processes, and must be summed.
+            ours = vectors[:own] * world - vectors[:own].detach() * (world - 1)
+            everyone = self._gather_rows(vectors.detach(), [np.arange(share) for share in shares])
+            vectors = torch.cat([everyone[:start], ours, everyone[start + own :]])
+        losses = [
+            infonce_loss(
+                self._pool(vectors[:, :width], whole.pairs.T.reshape(-1)),
+                args.pool,
+                args.temperature,
+            )
+            for width in widths
+        ]
+        return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """The epoch's first sentences in order, and, for each pair, whether it is scrambled this
@@ -171,12 +228,15 @@ class ContrastiveTask:
         if self.arguments.negatives != "max":
             seed = np.random.SeedSequence([self.seed, step, 3]).generate_state(1, np.uint64)[0]
             generator = torch.Generator().manual_seed(int(seed >> np.uint64(1)))
-        corpus, args = self.corpus, self.arguments
-        pool = make_pool(embeddings, sentences, corpus.language, corpus.group, corpus.never)
+        args, pool = self.arguments, self._pool(embeddings, sentences)
         with self.accelerator.autocast():
             return select_negatives(
                 pool, args.negatives, args.pool, generator, rows=rows, similarity=args.similarity
             )
+
+    def _pool(self, embeddings: Tensor, sentences: np.ndarray) -> Pool:
+        corpus = self.corpus
+        return make_pool(embeddings, sentences, corpus.language, corpus.group, corpus.never)
 
     def _gather_rows(self, values: Tensor, shares: list[np.ndarray]) -> Tensor:
         most = max(map(len, shares))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from paraphrastic_hf.losses.negatives import Pool
+from paraphrastic_hf.losses.pool import Pool
 from paraphrastic_hf.text.ragged import Ragged
 
 
@@ -42,17 +42,17 @@ class MiniBatch:
         return np.concatenate([self.pairs, negatives])
 
     def share(self, rank: int, world: int) -> MiniBatch:
-        """One process's part of a batch with negatives.
+        """One process's part of a batch.
 
         Gradients are averaged over processes, so each counts by its share. A process without a pair
         (a last batch smaller than the number of processes) takes part with one that weighs nothing.
         """
-        assert self.negatives is not None
         total = self.pairs.shape[1]
         rows = np.array_split(np.arange(total), world)[rank]
         weight = len(rows) * world / total
         rows = rows if len(rows) else np.zeros(1, np.int64)
-        return MiniBatch(self.pairs[:, rows], self.negatives[:, rows], weight, self)
+        negatives = None if self.negatives is None else self.negatives[:, rows]
+        return MiniBatch(self.pairs[:, rows], negatives, weight, self)
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:

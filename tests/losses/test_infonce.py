@@ -1,0 +1,92 @@
+"""The softmax over the pool, against the worked example, the slow loop and sentence-transformers'
+own loss."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from paraphrastic_hf.losses.infonce import infonce_loss
+from paraphrastic_hf.losses.pool import POOLS, Pool
+from tests import oracles
+from tests.losses.test_negatives import one_language, random_pool
+
+
+def bitext(seed: int, pairs: int = 30, dim: int = 4, groups: int = 10**6) -> Pool:
+    pool = random_pool(seed, pairs=pairs, dim=dim, groups=groups)
+    return Pool(pool.embeddings, torch.tensor([0, 1] * pairs), pool.group)
+
+
+def test_by_hand() -> None:
+    """Two pairs of bitext: each sentence at cosine 1 to its partner and 0 to the other's."""
+    rows = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
+    pool = Pool(rows, torch.tensor([0, 1, 0, 1]), torch.arange(4))
+    # Four terms of log(1 + e^-2), two a pair.
+    expected = 2 * math.log1p(math.exp(-2))
+    assert infonce_loss(pool, "partner_language", 0.5).item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("groups", [3, 40, 10**6])
+@pytest.mark.parametrize("languages", [1, 3])
+def test_it_is_the_slow_loop(kind: str, groups: int, languages: int) -> None:
+    for seed in range(3):
+        pool = random_pool(seed, groups=groups, languages=languages)
+        args = pool.embeddings.double().tolist(), pool.language.tolist(), pool.group.tolist()
+        expected = oracles.infonce(*args, kind, 0.1)
+        assert infonce_loss(pool, kind, 0.1).item() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("groups", [8, 10**6])
+def test_of_bitext_it_is_the_slow_loop(groups: int) -> None:
+    pool = bitext(1, groups=groups)
+    args = pool.embeddings.double().tolist(), pool.language.tolist(), pool.group.tolist()
+    expected = oracles.infonce(*args, "partner_language", 0.05)
+    found = infonce_loss(pool, "partner_language", 0.05).item()
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_of_bitext_it_is_that_of_sentence_transformers_both_ways() -> None:
+    """`MultipleNegativesRankingLoss` has the terms of one side, averaged, scale 1 / T."""
+    pool = bitext(2)
+    first, second = (F.normalize(pool.embeddings[side::2], dim=1) for side in (0, 1))
+    target = torch.arange(30)
+    ways = [F.cross_entropy(a @ b.T * 20, target) for a, b in ((first, second), (second, first))]
+    found = infonce_loss(pool, "partner_language", 0.05)
+    torch.testing.assert_close(found, ways[0] + ways[1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("languages", [1, 3])
+def test_its_gradient_is_the_finite_difference(languages: int) -> None:
+    pool = random_pool(3, pairs=6, languages=languages, groups=20)
+
+    def of(embeddings: torch.Tensor) -> torch.Tensor:
+        moved = Pool(embeddings, pool.language, pool.group)
+        return infonce_loss(moved, "partner_language", 0.5)
+
+    rows = pool.embeddings.clone().requires_grad_()
+    of(rows).backward()
+    assert rows.grad is not None
+    for place in [(0, 0), (5, 3), (11, 1)]:
+        step = torch.zeros_like(pool.embeddings)
+        step[place] = 1e-2
+        slope = (of(pool.embeddings + step) - of(pool.embeddings - step)) / 2e-2
+        assert rows.grad[place].item() == pytest.approx(slope.item(), abs=2e-3)
+
+
+def test_a_pair_alone_or_among_its_copies_adds_nothing() -> None:
+    for pool in (
+        one_language(torch.randn(2, 3)),
+        one_language(torch.randn(8, 3), group=[7] * 8),
+    ):
+        assert infonce_loss(pool, "partner_language", 0.05).item() == 0
+
+
+def test_the_zero_vector_has_a_finite_loss_and_gradient() -> None:
+    rows = torch.zeros(4, 3, requires_grad=True)
+    infonce_loss(one_language(rows), "partner_language", 0.05).backward()
+    assert rows.grad is not None
+    assert torch.isfinite(rows.grad).all()
