@@ -115,6 +115,16 @@ def test_an_interrupted_run_goes_on_with_the_tasks_it_kept(
     assert again["rows"] == whole["rows"]
 
 
+def test_what_kept_tasks_took_is_counted(sts_folder: Path, tmp_path: Path) -> None:
+    evaluate(Letters(), "sts", sts_folder, keep=tmp_path)
+    path = tmp_path / "sts.2012.json"
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "seconds": 1e6, "peak_memory": 10**15}))
+    again = evaluate(Letters(), "sts", sts_folder, keep=tmp_path)
+    assert again["seconds"] >= 1e6
+    assert again["peak_memory"] == 10**15
+
+
 def test_tasks_of_another_model_or_damaged_ones_are_not_kept(
     sts_folder: Path, tmp_path: Path
 ) -> None:

@@ -276,6 +276,18 @@ def test_a_finished_run_is_left_alone_and_another_recipe_refused(tmp_path: Path)
     )
 
 
+def test_a_run_begun_before_a_key_was_new_goes_on(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path)
+    first = train(recipe, tmp_path / "out", progress=False)
+    record = tmp_path / "out" / "recipe.yaml"
+    lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+    older = [line for line in lines if "temperature" not in line and "objective" not in line]
+    assert len(older) == len(lines) - 2
+    record.write_text("".join(older), encoding="utf-8")
+    assert train(recipe, tmp_path / "out", progress=False) == first
+    assert record.read_text(encoding="utf-8") == "".join(lines)
+
+
 def test_a_folder_that_is_not_ours_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("mine")

@@ -49,7 +49,7 @@ def evaluate(
 
     Returns:
         Settings and scores, ready for JSON: `headline`, `papers`, `rows`; `skipped` says which
-        tasks had no data; `seconds` and `peak_memory` (bytes) what it took.
+        tasks had no data; `seconds` and `peak_memory` (bytes) what it took, kept tasks included.
 
     Raises:
         RecipeError: There is no such suite.
@@ -70,23 +70,25 @@ def evaluate(
     }
     rows: dict[tuple[str, str], Row] = {}
     skipped: dict[str, str] = {}
-    seconds = 0.0
-    _reset_peak()
+    seconds, peaks = 0.0, [0]
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
         path = None if keep is None else Path(keep) / f"{suite}.{_file_name(task)}.json"
         kept = _read_kept(path, settings)
         if kept is None:
+            _reset_peak()
             start = time.perf_counter()
             try:
                 found = [asdict(row) for row in chosen.tasks[task](encoder, data_dir)]
             except DataError as error:
                 skipped[task] = str(error)
                 continue
-            kept = {**settings, "seconds": time.perf_counter() - start, "rows": found}
+            took = {"seconds": time.perf_counter() - start, "peak_memory": _peak()}
+            kept = {**settings, **took, "rows": found}
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_json(path, kept)
         seconds += kept["seconds"]
+        peaks.append(kept.get("peak_memory") or 0)
         for row in (Row(**values) for values in kept["rows"]):
             known = rows.setdefault((row.group, row.name), row)
             known.scores.update(row.scores)
@@ -110,7 +112,7 @@ def evaluate(
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
         "seconds": seconds,
-        "peak_memory": _peak(),
+        "peak_memory": max(peaks) or None,
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "scipy", "torch", "transformers")},

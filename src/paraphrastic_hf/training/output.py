@@ -16,7 +16,7 @@ from accelerate.utils import InitProcessGroupKwargs
 
 import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
-from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.loop import Progress
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
@@ -52,7 +52,7 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
     if overwrite and record.exists():
         _remove_run(output)
     if record.exists():
-        old, new = record.read_text(encoding="utf-8"), to_yaml(recipe)
+        old, new = _record(record, type(recipe)), to_yaml(recipe)
         if old != new:
             changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
             raise RecipeError(
@@ -69,6 +69,14 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
         record.write_text(to_yaml(recipe), encoding="utf-8")
     except OSError as error:
         raise CheckpointError(f"cannot write to {output}: {error}") from error
+
+
+def _record(path: Path, kind: type[Recipe] | type[SupervisedRecipe]) -> str:
+    """The recipe a run was begun with, with the defaults of keys that are newer than it."""
+    try:
+        return to_yaml(load_recipe(kind, path, []))
+    except RecipeError:  # of another kind
+        return path.read_text(encoding="utf-8")
 
 
 def _remove_run(output: Path) -> None:
