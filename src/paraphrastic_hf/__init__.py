@@ -13,7 +13,8 @@ from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder, packaged_model
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoding.locate import packaged_model
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -25,7 +26,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
-    "packaged_model": "paraphrastic_hf.encoding.encoder",
+    "packaged_model": "paraphrastic_hf.encoding.locate",
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "Tagger": "paraphrastic_hf.encoding.tagger",

@@ -171,7 +171,7 @@ def _recipe(path: str, overrides: Sequence[str]) -> Recipe:
 
 def _training_text(model: str, root: str) -> Iterator[str]:
     """Both sides of the pairs that a model's recipe names."""
-    from paraphrastic_hf.encoding.encoder import packaged_model
+    from paraphrastic_hf.encoding.locate import packaged_model
     from paraphrastic_hf.recipe import load_recipe
     from paraphrastic_hf.training.arguments import Recipe
     from paraphrastic_hf.training.corpus import read_sources

@@ -18,15 +18,14 @@
 #define LANES 16
 
 typedef struct {
-    const void *table; /* float, or the upper halves of floats whose lower halves are 0 */
-    int is_half;
+    const void *table;
+    int item; /* bytes of a number: 4 of a float; 2, its upper half, the lower being 0; or 1, an int8
+                 of a row that ends with the float it is a multiple of */
     size_t rows, dimension;
     float *sum;    /* of IDS_AT_A_TIME rows at most */
     double *total; /* of a longer text */
     int normalize;
 } Averager;
-
-static inline float whole(float number) { return number; }
 
 static inline float widened(uint16_t half) {
     uint32_t bits = (uint32_t)half << 16;
@@ -35,11 +34,25 @@ static inline float widened(uint16_t half) {
     return number;
 }
 
+#define SCALE sizeof(float) /* bytes at the end of a row of int8 */
+
+static inline float scale_of(const int8_t *row, size_t dimension) {
+    float scale;
+    memcpy(&scale, row + dimension, sizeof scale);
+    return scale;
+}
+
 #define LINE 64 /* bytes that memory gives at once */
 
+#define NO_SCALE(row) 1.0f
+#define ROW_SCALE(row) scale_of(row, dimension)
+#define WHOLE(number, factor) (number)
+#define WIDENED(half, factor) widened(half)
+#define SCALED(byte, factor) ((factor) * (float)(byte))
+
 /* sum = the rows of ids; `held` ids lie in memory, and the rows of those that come some time after
-   are fetched meanwhile. */
-#define DEFINE_ADD_ROWS(name, type, value)                                                        \
+   are fetched meanwhile. A row is `stride` items long. */
+#define DEFINE_ADD_ROWS(name, type, value, factor, stride)                                        \
     VECTORIZED                                                                                    \
     static void name(const type *table, size_t dimension, const int32_t *ids, size_t count,       \
                      size_t held, float *sum) {                                                   \
@@ -47,29 +60,36 @@ static inline float widened(uint16_t half) {
         for (size_t i = 0; i < count; i += 4) {                                                   \
             const type *row[4];                                                                   \
             for (size_t j = 0; j < 4; j++) {                                                      \
-                row[j] = i + j < count ? table + (size_t)ids[i + j] * dimension : NULL;           \
+                row[j] = i + j < count ? table + (size_t)ids[i + j] * (stride) : NULL;            \
                 if (!row[j] || i + j + ROWS_AHEAD >= held) continue;                              \
-                const char *next =                                                                \
-                    (const char *)(table + (size_t)ids[i + j + ROWS_AHEAD] * dimension);          \
-                for (size_t at = 0; at < dimension * sizeof(type); at += LINE) PREFETCH(next + at); \
+                const char *next = (const char *)(table + (size_t)ids[i + j + ROWS_AHEAD] * (stride)); \
+                for (size_t at = 0; at < (stride) * sizeof(type); at += LINE) PREFETCH(next + at); \
             }                                                                                     \
             const type *a = row[0], *b = row[1], *c = row[2], *e = row[3];                        \
             if (e) {                                                                              \
+                const float at_a = factor(a), at_b = factor(b), at_c = factor(c), at_e = factor(e); \
+                (void)at_a, (void)at_b, (void)at_c, (void)at_e;                                   \
                 for (size_t d = 0; d < dimension; d++)                                            \
-                    sum[d] += (value(a[d]) + value(b[d])) + (value(c[d]) + value(e[d]));          \
+                    sum[d] += (value(a[d], at_a) + value(b[d], at_b)) +                           \
+                              (value(c[d], at_c) + value(e[d], at_e));                            \
                 continue;                                                                         \
             }                                                                                     \
-            for (size_t j = 0; j < 3 && row[j]; j++)                                              \
-                for (size_t d = 0; d < dimension; d++) sum[d] += value(row[j][d]);                \
+            for (size_t j = 0; j < 3 && row[j]; j++) {                                            \
+                const float at = factor(row[j]);                                                  \
+                (void)at;                                                                         \
+                for (size_t d = 0; d < dimension; d++) sum[d] += value(row[j][d], at);            \
+            }                                                                                     \
         }                                                                                         \
     }
 
-DEFINE_ADD_ROWS(add_floats, float, whole)
-DEFINE_ADD_ROWS(add_halves, uint16_t, widened)
+DEFINE_ADD_ROWS(add_floats, float, WHOLE, NO_SCALE, dimension)
+DEFINE_ADD_ROWS(add_halves, uint16_t, WIDENED, NO_SCALE, dimension)
+DEFINE_ADD_ROWS(add_bytes, int8_t, SCALED, ROW_SCALE, dimension + SCALE)
 
 static void add_rows(const Averager *the, const int32_t *ids, size_t count, size_t held) {
-    if (the->is_half) add_halves(the->table, the->dimension, ids, count, held, the->sum);
-    else add_floats(the->table, the->dimension, ids, count, held, the->sum);
+    if (the->item == 4) add_floats(the->table, the->dimension, ids, count, held, the->sum);
+    else if (the->item == 2) add_halves(the->table, the->dimension, ids, count, held, the->sum);
+    else add_bytes(the->table, the->dimension, ids, count, held, the->sum);
 }
 
 VECTORIZED

@@ -22,8 +22,8 @@
 
 /* ---- arguments ---- */
 
-/* A contiguous buffer of int32 (i), int64 (q), float32 (f), or of a table's rows (r): float32, or
-   uint16, the upper halves of float32. */
+/* A contiguous buffer of int32 (i), int64 (q), float32 (f), or of a table's rows (r), as `Averager`
+   has them: float32, uint16 or int8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
@@ -33,13 +33,13 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
     int fits = kind == 'i'   ? size == 4 && (format == 'i' || format == 'l')
                : kind == 'q' ? size == 8 && (format == 'q' || format == 'l')
                              : size == 4 && format == 'f';
-    if (kind == 'r') fits |= size == 2 && format == 'H';
+    if (kind == 'r') fits |= (size == 2 && format == 'H') || (size == 1 && format == 'b');
     if (fits) return 0;
     PyErr_Format(PyExc_TypeError, "%s must be %s", name,
                  kind == 'i'   ? "int32"
                  : kind == 'q' ? "int64"
                  : kind == 'f' ? "float32"
-                               : "float32 or uint16");
+                               : "float32, uint16 or int8");
     PyBuffer_Release(view);
     return -1;
 }
@@ -68,9 +68,10 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
         return -1;
     }
     size_t dimension = rows->table.ndim == 2 ? (size_t)rows->table.shape[1] : 0;
+    if (rows->table.itemsize == 1) dimension -= dimension < SCALE ? dimension : SCALE;
     Averager *the = &rows->averager;
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
-    the->is_half = rows->table.itemsize == 2;
+    the->item = (int)rows->table.itemsize;
     if (!dimension || rows->out.ndim != 2 || rows->out.shape[0] != texts ||
         (size_t)rows->out.shape[1] != dimension) {
         PyErr_SetString(PyExc_ValueError, "out must be a row a text, as wide as the table");

@@ -23,7 +23,7 @@ import torch
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from paraphrastic_hf.encoding.static import check_finite
+from paraphrastic_hf.encoding.table import check_finite
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel

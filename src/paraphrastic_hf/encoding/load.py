@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.encoding.encoder import DEFAULT_MODEL, SentenceEncoder
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.locate import DEFAULT_MODEL
 from paraphrastic_hf.errors import ModelError
 
 

@@ -17,20 +17,16 @@ space and stay there too.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.encoding.table import width
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -52,58 +48,6 @@ MOST_WORDS = 1_000_000
 def serves(tokenizer: object) -> bool:
     """Whether the fast path can use a tokenizer: compiled, and no token crosses white space."""
     return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
-
-
-def read_table(directory: Path) -> np.ndarray | None:
-    """The table of an averaging model's directory, (vocab, dim) float32, without torch.
-
-    Returns:
-        None where the directory holds another kind of model, or needs torch's loader to say more.
-    """
-    try:
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        if config.get("model_type") != "paraphrastic-averaging":
-            return None
-        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
-            table = tensors.get_tensor("embedding.weight")
-    except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
-        return None  # load_model says what is wrong
-    if table.shape != (config.get("vocab_size"), config.get("hidden_size")):
-        return None
-    return np.ascontiguousarray(table, np.float32)
-
-
-def shortened(table: np.ndarray) -> np.ndarray:
-    """The same numbers in half the memory, where they have eight binary digits at most (bfloat16).
-
-    Returns:
-        uint16: the upper halves of the numbers, whose lower halves are 0; or `table` itself.
-    """
-    parts = table.view(np.uint16).reshape(*table.shape, 2)
-    upper = int(sys.byteorder == "little")
-    return table if parts[..., 1 - upper].any() else np.ascontiguousarray(parts[..., upper])
-
-
-def lengthened(table: np.ndarray) -> np.ndarray:
-    """The float32 numbers of a `shortened` table; another is given back."""
-    return table if table.dtype != np.uint16 else (table.astype(np.uint32) << 16).view(np.float32)
-
-
-def check_finite(table: np.ndarray, name: object) -> None:
-    """Refuse a table with NaN or infinity.
-
-    Raises:
-        ModelError: It has; the first such row is named.
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = table.sum()
-    if not np.isfinite(total):
-        bad = np.flatnonzero(~np.isfinite(table).all(1))
-        if len(bad):
-            raise ModelError(
-                f"row {bad[0]} of the table of {name} holds what is no finite number "
-                f"({len(bad)} rows in all); the training has diverged, or the file is damaged"
-            )
 
 
 class WordTokenizer(Protocol):
@@ -186,7 +130,7 @@ class StaticEncoder:
 
         Args:
             texts: Texts; the empty text, and one without a known token, gives zeros.
-            table: Rows, (vocab, dim), contiguous: float32, or `shortened`.
+            table: Rows, (vocab, dim), contiguous: float32, or as `encoding/table.py` packs them.
             normalize: Scale to unit length (zeros stay zeros).
             progress: Show a progress bar.
             tokens: int32, (texts,): where to write how many tokens each text has.
@@ -198,7 +142,7 @@ class StaticEncoder:
             TypeError: If `texts` holds anything but strings.
         """
         texts = list(texts)  # ours: another thread may change the caller's
-        output = np.empty((len(texts), table.shape[1]), np.float32)
+        output = np.empty((len(texts), width(table)), np.float32)
         with self._lock:
             if len(texts) > FEW_TEXTS:
                 self._learn_pieces()

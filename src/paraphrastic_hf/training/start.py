@@ -11,7 +11,8 @@ import torch
 
 from paraphrastic_hf.data.words import read_vectors
 from paraphrastic_hf.encoding.directory import load_model
-from paraphrastic_hf.encoding.encoder import ASSETS, SentenceEncoder, packaged_model
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.locate import ASSETS, packaged_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer

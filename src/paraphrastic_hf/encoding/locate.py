@@ -1,0 +1,53 @@
+"""Where a model's directory is: a path, a packaged model, a Hub repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from paraphrastic_hf.errors import ModelError
+
+DEFAULT_MODEL = "english"
+ASSETS = Path(__file__).parents[1] / "assets"
+
+
+def packaged_model(name: str = DEFAULT_MODEL) -> Path:
+    """The folder of a model that comes with this package, for any loader.
+
+    Raises:
+        ModelError: There is none of that name.
+
+    Example:
+        >>> from transformers import AutoModel
+        >>> AutoModel.from_pretrained(packaged_model("english"))  # doctest: +SKIP
+    """
+    folder = ASSETS / name
+    if not (folder / "config.json").is_file():
+        known = sorted(path.name for path in ASSETS.iterdir() if (path / "config.json").is_file())
+        raise ModelError(f"no model {name!r} comes with the package; there is {', '.join(known)}")
+    return folder
+
+
+def local_directory(name: str | os.PathLike[str]) -> Path:
+    """The directory of a model, downloaded if it is a Hub repository.
+
+    Raises:
+        ModelError: It is nowhere.
+    """
+    if os.path.isdir(name):
+        return Path(name)
+    if isinstance(name, str) and (ASSETS / name / "config.json").is_file():
+        return ASSETS / name
+    if os.path.exists(name) or len(Path(name).parts) > 2 or os.path.isabs(name):
+        raise ModelError(f"{name} is no model directory; give the --output of `paraphrastic train`")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(
+            snapshot_download(str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"])
+        )
+    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise ModelError(
+            f"{name} is neither a model directory nor a Hub repository in reach: {error}"
+        ) from error

@@ -1,0 +1,134 @@
+"""Packed tables: what they are off by, and that the fast path reads exactly what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.encoding import static
+from paraphrastic_hf.encoding.encoder import pairwise_cosine
+from paraphrastic_hf.encoding.static import StaticEncoder
+from paraphrastic_hf.encoding.table import packed, rounding_error, shortened, unpacked, width
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import SENTENCES
+
+needs_c = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled here")
+numbers = st.floats(-1e6, 1e6, width=32)
+tables = st.integers(1, 9).flatmap(lambda n: arrays(np.float32, (4, n), elements=numbers))
+
+
+@given(tables)
+def test_int8_is_off_by_half_a_step_of_its_row_at_most(table: np.ndarray) -> None:
+    step = np.abs(table).max(1, keepdims=True) / 127
+    off = np.abs(unpacked(packed(table, "int8")).astype(np.float64) - table)
+    assert (off <= 0.5 * step * 1.001 + 1e-38).all()
+
+
+@given(tables)
+def test_bfloat16_is_what_torch_rounds_to(table: np.ndarray) -> None:
+    expected = torch.from_numpy(table).bfloat16().float().numpy()
+    np.testing.assert_array_equal(unpacked(packed(table, "bfloat16")), expected)
+
+
+@given(tables)
+def test_packing_again_changes_nothing(table: np.ndarray) -> None:
+    for precision in ("bfloat16", "int8"):
+        once = unpacked(packed(table, precision))
+        np.testing.assert_allclose(unpacked(packed(once, precision)), once, rtol=1e-6, atol=1e-38)
+
+
+def test_eight_digits_are_shortened_without_loss() -> None:
+    table = np.array([[0.5, -1.25], [3.0, 0.0]], np.float32)
+    assert shortened(table).dtype == np.uint16
+    np.testing.assert_array_equal(unpacked(shortened(table)), table)
+    table[0, 0] = 0.1
+    assert shortened(table) is table
+
+
+def test_the_error_by_hand() -> None:
+    """A row (1, 0) held as (1, 0.1) is off by a tenth of its length; a row of zeros by nothing."""
+    held = np.array([[1.0, 0.1], [0.0, 0.0]], np.float32)
+    exact = np.array([[1.0, 0.0], [0.0, 0.0]], np.float32)
+    assert rounding_error(held, exact) == pytest.approx(0.1)
+
+
+@needs_c
+@pytest.mark.parametrize("dimension", [1, 5, 16, 33, 300, 512])
+@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_the_fast_path_averages_what_a_packed_table_holds(
+    dimension: int, precision: str, normalize: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(50)]
+    tokenizer = WordTokenizer(words)
+    lengths = 10.0 ** rng.integers(-3, 4, (tokenizer.vocab_size, 1))
+    table = (rng.normal(size=(tokenizer.vocab_size, dimension)) * lengths).astype(np.float32)
+    texts = [" ".join(rng.choice(words, n)) for n in (0, 1, 2, 3, 4, 5, 7, 31, 32, 33, 64, 500)]
+    held = packed(table, precision)
+    assert width(held) == dimension
+    found = StaticEncoder(tokenizer).encode(texts, held, normalize=normalize)
+    exact = StaticEncoder(tokenizer).encode(texts, unpacked(held), normalize=normalize)
+    largest = np.abs(table).max() if not normalize else 1
+    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-7 * largest)
+
+
+@needs_c
+def test_the_packaged_model_in_fewer_bytes() -> None:
+    exact = SentenceEncoder.from_pretrained("english")
+    half, bytes_ = exact.with_precision("bfloat16"), exact.with_precision("int8")
+    assert (exact.rounding_error, half.rounding_error) == (0, 0)
+    assert 0 < bytes_.rounding_error < 0.05
+    assert bytes_.name == "english-int8"
+    vectors = exact.encode(SENTENCES)
+    np.testing.assert_array_equal(half.encode(SENTENCES), vectors)
+    known = np.abs(vectors).sum(1) > 0
+    assert pairwise_cosine(bytes_.encode(SENTENCES), vectors)[known].min() > 0.999
+    assert bytes_.dimension == exact.dimension
+    table = bytes_.table()
+    assert table is not None
+    assert bytes_._table is not None
+    assert bytes_._table.nbytes < table.nbytes / 3.9
+
+
+@needs_c
+def test_a_packed_encoder_is_saved_as_it_is(tmp_path: Path) -> None:
+    small = SentenceEncoder.from_pretrained("english").with_precision("int8")
+    before = small.encode(SENTENCES)
+    small.save_pretrained(tmp_path / "small")
+    again = SentenceEncoder.from_pretrained(tmp_path / "small")
+    np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    with pytest.raises(ValueError, match="one of float32, bfloat16, int8, got 'int4'"):
+        SentenceEncoder.from_pretrained("english").with_precision("int4")
+
+
+@needs_c
+@pytest.mark.parametrize("columns", [0, 3, 4])
+def test_a_row_without_room_for_its_scale_is_refused(columns: int) -> None:
+    tokenizer = WordTokenizer(["a"])
+    table = np.zeros((tokenizer.vocab_size, columns), np.int8)
+    words = static.WordTable(lowercase=True)
+    with pytest.raises(ValueError, match="as wide as the table"):
+        words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
+
+
+@needs_c
+def test_only_what_the_fast_path_serves_is_packed(tmp_path: Path) -> None:
+    from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+    from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+
+    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=100)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
+    with pytest.raises(ModelError, match="only the fast path reads packed tables"):
+        SentenceEncoder(model, tokenizer).with_precision("int8")
