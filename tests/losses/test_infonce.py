@@ -52,11 +52,15 @@ def test_of_bitext_it_is_the_slow_loop(groups: int) -> None:
 def test_of_bitext_it_is_that_of_sentence_transformers_both_ways() -> None:
     """`MultipleNegativesRankingLoss` has the terms of one side, averaged, scale 1 / T."""
     pool = bitext(2)
-    first, second = (F.normalize(pool.embeddings[side::2], dim=1) for side in (0, 1))
+    ours, theirs = (pool.embeddings.clone().requires_grad_() for _ in range(2))
+    first, second = (F.normalize(theirs[side::2], dim=1) for side in (0, 1))
     target = torch.arange(30)
     ways = [F.cross_entropy(a @ b.T * 20, target) for a, b in ((first, second), (second, first))]
-    found = infonce_loss(pool, "partner_language", 0.05)
+    found = infonce_loss(Pool(ours, pool.language, pool.group), "partner_language", 0.05)
     torch.testing.assert_close(found, ways[0] + ways[1], rtol=1e-5, atol=1e-5)
+    found.backward()
+    (ways[0] + ways[1]).backward()
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("languages", [1, 3])
@@ -75,6 +79,15 @@ def test_its_gradient_is_the_finite_difference(languages: int) -> None:
         step[place] = 1e-2
         slope = (of(pool.embeddings + step) - of(pool.embeddings - step)) / 2e-2
         assert rows.grad[place].item() == pytest.approx(slope.item(), abs=2e-3)
+
+
+def test_in_bfloat16_it_is_nearly_the_same() -> None:
+    pool = bitext(3, dim=32)
+    exact = infonce_loss(pool, "partner_language", 0.1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = infonce_loss(pool, "partner_language", 0.1)
+    assert found.dtype == torch.float32
+    assert found.item() == pytest.approx(exact.item(), rel=0.01)
 
 
 def test_a_pair_alone_or_among_its_copies_adds_nothing() -> None:

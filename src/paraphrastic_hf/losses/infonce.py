@@ -6,11 +6,14 @@ No paper here trains by it; it is what most sentence encoders of today do (sente
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import linear, product
 from paraphrastic_hf.losses.pool import Pool
 
 
@@ -33,32 +36,64 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
     """
     units = F.normalize(pool.embeddings.float(), dim=1)
     every = torch.arange(len(units), device=units.device)
-    if (sides := pool.two_sides(allowed)) is not None:
-        # One matrix, read by rows and by columns; no sentence is a candidate of itself.
-        left, right = sides
-        logits = linear(units[left], units[right]).float() / temperature
-        blocks = [(logits, left, right), (logits.T, right, left)]
-        must_bar = pool.bars_more
-    else:
-        blocks = [
-            (linear(units[rows], units[columns]).float() / temperature, rows, columns)
-            for rows, columns in pool.classes(allowed, every)
-        ]
-        must_bar = True
+    sides = pool.two_sides(allowed)
     total = units.new_zeros(())
-    for logits, anchors, candidates in blocks:
-        place = torch.full_like(every, -1)
-        place[candidates] = torch.arange(len(candidates), device=units.device)
-        partners = place[anchors ^ 1]
-        if must_bar:
-            logits = logits + _bars(pool, anchors, candidates, partners)
-        total = total + F.cross_entropy(logits, partners, reduction="sum")
+    for anchors, candidates in [sides] if sides is not None else pool.classes(allowed, every):
+        choices = [_choice(pool, anchors, candidates)]
+        if sides is not None:  # one matrix, read by rows and by columns
+            choices.append(_choice(pool, candidates, anchors))
+        total = total + _Surprise.apply(units[anchors], units[candidates], choices, temperature)
     return total / (len(units) // 2)
 
 
-def _bars(pool: Pool, anchors: Tensor, candidates: Tensor, partners: Tensor) -> Tensor:
-    """(anchors, candidates): minus infinity where a candidate is forbidden, but for the partner."""
-    bars = pool.embeddings.new_zeros(len(anchors), len(candidates), dtype=torch.float32)
-    bars[pool.forbidden(anchors, candidates)] = -torch.inf
-    bars[torch.arange(len(anchors), device=bars.device), partners] = 0
-    return bars
+Choice = tuple[Tensor, Tensor | tuple[Tensor, Tensor]]
+
+
+def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
+    """Each anchor's partner, as a place among the candidates, and an index of the forbidden."""
+    place = torch.full((len(pool.embeddings),), -1, device=anchors.device)
+    place[candidates] = torch.arange(len(candidates), device=anchors.device)
+    return place[anchors ^ 1], pool.forbidden(anchors, candidates)
+
+
+class _Surprise(torch.autograd.Function):
+    """The sum over the rows, and over the columns if there is a second choice, of minus the log of
+    the partner's share in the softmax. The gradient of the cosines is found on the way, so that
+    what is kept is one matrix."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, left: Tensor, right: Tensor, choices: list[Choice], temperature: float
+    ) -> Tensor:
+        logits = linear(left, right)
+        kept = logits.dtype  # bfloat16 where products are
+        logits = logits.float().mul_(1 / temperature)
+        total = logits.new_zeros(())
+        slopes: Tensor | None = None
+        for way, (partners, forbidden) in enumerate(choices):
+            is_last = way == len(choices) - 1
+            share = logits if is_last else logits.clone()
+            share = share.T.contiguous() if way else share
+            rows = torch.arange(len(share), device=share.device)
+            own = share[rows, partners]
+            share[forbidden] = -torch.inf
+            share[rows, partners] = own
+            top = share.amax(1)
+            whole = share.sub_(top[:, None]).exp_().sum(1)
+            total += (whole.log() + top - own).sum()
+            share /= whole[:, None]
+            share[rows, partners] -= 1
+            slopes = share if slopes is None else slopes.add_(share.T)
+        assert slopes is not None
+        ctx.save_for_backward(slopes.to(kept), left, right)
+        ctx.temperature = temperature
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        slopes, left, right = ctx.saved_tensors
+        scale = grad / ctx.temperature
+        of_left = product(slopes, right.to(slopes.dtype).T).float() * scale
+        of_right = product(slopes.T, left.to(slopes.dtype).T).float() * scale
+        return of_left, of_right, None, None

@@ -160,14 +160,12 @@ class ContrastiveTask:
             ours = vectors[:own] * world - vectors[:own].detach() * (world - 1)
             everyone = self._gather_rows(vectors.detach(), [np.arange(share) for share in shares])
             vectors = torch.cat([everyone[:start], ours, everyone[start + own :]])
-        losses = [
-            infonce_loss(
-                self._pool(vectors[:, :width], whole.pairs.T.reshape(-1)),
-                args.pool,
-                args.temperature,
-            )
-            for width in widths
-        ]
+        sentences = whole.pairs.T.reshape(-1)
+        with self.accelerator.autocast():
+            losses = [
+                infonce_loss(self._pool(vectors[:, :width], sentences), args.pool, args.temperature)
+                for width in widths
+            ]
         return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
