@@ -61,6 +61,7 @@ def infonce(
     group: list[int],
     kind: str,
     temperature: float,
+    never: Sequence[Sequence[int]] | None = None,
 ) -> float:
     """InfoNCE over a pool of interleaved pairs: both terms of each, averaged over the pairs."""
     total = 0.0
@@ -68,7 +69,9 @@ def infonce(
         own = cosine(rows[anchor], rows[anchor ^ 1]) / temperature
         others = [
             cosine(rows[anchor], rows[other]) / temperature
-            for other in allowed_negatives(anchor, language, group, kind)
+            for other in allowed_negatives(
+                anchor, language, group, kind, never[anchor] if never else ()
+            )
         ]
         total += math.log(sum(math.exp(value - own) for value in [own, *others]))
     return total / (len(rows) // 2)

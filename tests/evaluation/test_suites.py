@@ -123,6 +123,9 @@ def test_what_kept_tasks_took_is_counted(sts_folder: Path, tmp_path: Path) -> No
     again = evaluate(Letters(), "sts", sts_folder, keep=tmp_path)
     assert again["seconds"] >= 1e6
     assert again["peak_memory"] == 10**15
+    del kept["peak_memory"]  # as an older version kept it
+    path.write_text(json.dumps(kept))
+    assert evaluate(Letters(), "sts", sts_folder, keep=tmp_path)["peak_memory"] is None
 
 
 def test_tasks_of_another_model_or_damaged_ones_are_not_kept(

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from paraphrastic_hf.losses.infonce import infonce_loss
 from paraphrastic_hf.losses.pool import POOLS, Pool
 from tests import oracles
-from tests.losses.test_negatives import one_language, random_pool
+from tests.losses.test_negatives import one_language, random_pool, with_constraints
 
 
 def bitext(seed: int, pairs: int = 30, dim: int = 4, groups: int = 10**6) -> Pool:
@@ -84,10 +84,16 @@ def test_its_gradient_is_the_finite_difference(languages: int) -> None:
 def test_in_bfloat16_it_is_nearly_the_same() -> None:
     pool = bitext(3, dim=32)
     exact = infonce_loss(pool, "partner_language", 0.1)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = infonce_loss(pool, "partner_language", 0.1)
-    assert found.dtype == torch.float32
-    assert found.item() == pytest.approx(exact.item(), rel=0.01)
+    gradients = []
+    for is_half in (False, True):
+        rows = pool.embeddings.clone().requires_grad_()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_half):
+            found = infonce_loss(Pool(rows, pool.language, pool.group), "partner_language", 0.1)
+        assert found.dtype == torch.float32
+        assert found.item() == pytest.approx(exact.item(), rel=0.01)
+        found.backward()
+        gradients.append(rows.grad)
+    torch.testing.assert_close(*gradients, rtol=0.05, atol=0.02)
 
 
 def test_a_pair_alone_or_among_its_copies_adds_nothing() -> None:
@@ -98,8 +104,27 @@ def test_a_pair_alone_or_among_its_copies_adds_nothing() -> None:
         assert infonce_loss(pool, "partner_language", 0.05).item() == 0
 
 
-def test_the_zero_vector_has_a_finite_loss_and_gradient() -> None:
-    rows = torch.zeros(4, 3, requires_grad=True)
-    infonce_loss(one_language(rows), "partner_language", 0.05).backward()
+def test_the_zero_vector_has_cosine_0_and_no_gradient() -> None:
+    rows = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+    rows[2] = 0
+    rows.requires_grad_()
+    pool = one_language(rows)
+    loss = infonce_loss(pool, "partner_language", 0.05)
+    args = rows.tolist(), pool.language.tolist(), pool.group.tolist()
+    assert loss.item() == pytest.approx(oracles.infonce(*args, "partner_language", 0.05), rel=1e-4)
+    loss.backward()
     assert rows.grad is not None
-    assert torch.isfinite(rows.grad).all()
+    assert rows.grad[2].tolist() == [0, 0, 0]
+    assert rows.grad.abs().max() < 100
+
+
+def test_what_a_list_bars_is_no_negative() -> None:
+    pool, never = with_constraints(random_pool(4), 4)
+    args = pool.embeddings.double().tolist(), pool.language.tolist(), pool.group.tolist()
+    expected = oracles.infonce(*args, "partner_language", 0.1, never)
+    assert infonce_loss(pool, "partner_language", 0.1).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="'everything'"):
+        infonce_loss(random_pool(0), "everything", 0.05)

@@ -197,9 +197,13 @@ def test_two_processes_train_as_one_does(batch_size: str, more: list[str], tmp_p
     done = subprocess.run(command, env=ONE_THREAD, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads((tmp_path / "two" / "run.json").read_text())["processes"] == 2
-    # Sums in another order: single precision over a few dozen steps. Adam makes whole steps of a
-    # gradient that is nearly zero, so that a few numbers in a hundred may part.
     found, expected = weights(tmp_path / "two"), weights(tmp_path / "one")
+    if "--objective" not in more:
+        # Sums in another order: single precision over a few dozen steps.
+        torch.testing.assert_close(found, expected, atol=2e-4, rtol=1e-3)
+        return
+    # Adam makes whole steps of a gradient that is nearly zero, as a softmax has many: a few numbers
+    # in a hundred may part. That gradients are equal is tested in test_contrastive.py.
     torch.testing.assert_close(found, expected, atol=3e-3, rtol=0)
     assert float(((found - expected).abs() > 2e-4).float().mean()) < 0.02
 
@@ -243,7 +247,9 @@ def test_a_prefix_as_wide_as_the_encoder_is_refused(tmp_path: Path) -> None:
             "similarity with objective both must be cosine",
         ),
         (["--temperature", "0"], "temperature must be positive"),
-        (["--matryoshka", "0"], "matryoshka must be numbers"),
+        (["--matryoshka", "0"], "matryoshka must be ascending numbers"),
+        (["--matryoshka", "8", "8"], "matryoshka must be ascending numbers"),
+        (["--matryoshka", "8", "--whiten", "0.25"], "finish.dimension turn them"),
     ],
 )
 def test_objectives_without_a_meaning_are_refused(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.text.files import write_bytes
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.train import train
@@ -87,7 +87,7 @@ def run_variants(
 def _claim(folder: Path, base: Recipe) -> None:
     """Make a folder this recipe's: runs on given text would not notice another source."""
     path, text = folder / "recipe.yaml", to_yaml(base)
-    if path.exists() and path.read_text(encoding="utf-8") != text:
+    if path.exists() and load_recipe(Recipe, path) != base:
         raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))

@@ -19,8 +19,8 @@
 
 typedef struct {
     const void *table;
-    int item; /* bytes of a number: 4 of a float; 2, its upper half, the lower being 0; or 1, an int8
-                 of a row that ends with the float it is a multiple of */
+    int item_size; /* bytes of a number: 4, a float; 2, the upper half of one whose lower half is 0;
+                      1, an int8 of a row that ends with the float it is a multiple of */
     size_t rows, dimension;
     float *sum;    /* of IDS_AT_A_TIME rows at most */
     double *total; /* of a longer text */
@@ -34,7 +34,7 @@ static inline float widened(uint16_t half) {
     return number;
 }
 
-#define SCALE sizeof(float) /* bytes at the end of a row of int8 */
+#define SCALE_BYTES sizeof(float) /* bytes at the end of a row of int8 */
 
 static inline float scale_of(const int8_t *row, size_t dimension) {
     float scale;
@@ -62,12 +62,14 @@ static inline float scale_of(const int8_t *row, size_t dimension) {
             for (size_t j = 0; j < 4; j++) {                                                      \
                 row[j] = i + j < count ? table + (size_t)ids[i + j] * (stride) : NULL;            \
                 if (!row[j] || i + j + ROWS_AHEAD >= held) continue;                              \
-                const char *next = (const char *)(table + (size_t)ids[i + j + ROWS_AHEAD] * (stride)); \
+                size_t ahead = (size_t)ids[i + j + ROWS_AHEAD] * (stride);                        \
+                const char *next = (const char *)(table + ahead);                                 \
                 for (size_t at = 0; at < (stride) * sizeof(type); at += LINE) PREFETCH(next + at); \
             }                                                                                     \
             const type *a = row[0], *b = row[1], *c = row[2], *e = row[3];                        \
             if (e) {                                                                              \
-                const float at_a = factor(a), at_b = factor(b), at_c = factor(c), at_e = factor(e); \
+                const float at_a = factor(a), at_b = factor(b);                                   \
+                const float at_c = factor(c), at_e = factor(e);                                   \
                 (void)at_a, (void)at_b, (void)at_c, (void)at_e;                                   \
                 for (size_t d = 0; d < dimension; d++)                                            \
                     sum[d] += (value(a[d], at_a) + value(b[d], at_b)) +                           \
@@ -84,12 +86,13 @@ static inline float scale_of(const int8_t *row, size_t dimension) {
 
 DEFINE_ADD_ROWS(add_floats, float, WHOLE, NO_SCALE, dimension)
 DEFINE_ADD_ROWS(add_halves, uint16_t, WIDENED, NO_SCALE, dimension)
-DEFINE_ADD_ROWS(add_bytes, int8_t, SCALED, ROW_SCALE, dimension + SCALE)
+DEFINE_ADD_ROWS(add_bytes, int8_t, SCALED, ROW_SCALE, dimension + SCALE_BYTES)
 
 static void add_rows(const Averager *the, const int32_t *ids, size_t count, size_t held) {
-    if (the->item == 4) add_floats(the->table, the->dimension, ids, count, held, the->sum);
-    else if (the->item == 2) add_halves(the->table, the->dimension, ids, count, held, the->sum);
-    else add_bytes(the->table, the->dimension, ids, count, held, the->sum);
+    size_t dimension = the->dimension;
+    if (the->item_size == 4) add_floats(the->table, dimension, ids, count, held, the->sum);
+    else if (the->item_size == 2) add_halves(the->table, dimension, ids, count, held, the->sum);
+    else add_bytes(the->table, dimension, ids, count, held, the->sum);
 }
 
 VECTORIZED

@@ -68,11 +68,16 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
         return -1;
     }
     size_t dimension = rows->table.ndim == 2 ? (size_t)rows->table.shape[1] : 0;
-    if (rows->table.itemsize == 1) dimension -= dimension < SCALE ? dimension : SCALE;
+    if (rows->table.itemsize == 1) dimension -= dimension < SCALE_BYTES ? dimension : SCALE_BYTES;
     Averager *the = &rows->averager;
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
-    the->item = (int)rows->table.itemsize;
-    if (!dimension || rows->out.ndim != 2 || rows->out.shape[0] != texts ||
+    the->item_size = (int)rows->table.itemsize;
+    if (!dimension) {
+        PyErr_SetString(PyExc_ValueError, "the table has no column (of int8: beside the scale's 4)");
+        release_rows(rows);
+        return -1;
+    }
+    if (rows->out.ndim != 2 || rows->out.shape[0] != texts ||
         (size_t)rows->out.shape[1] != dimension) {
         PyErr_SetString(PyExc_ValueError, "out must be a row a text, as wide as the table");
         release_rows(rows);
@@ -501,7 +506,8 @@ static int mean_list(Block *self, PyObject *texts, const Range *range, const Row
 
 PyDoc_STRVAR(mean_doc,
              "mean(texts, start, stop, table, out, normalize, tokens=None): write the means of the table's "
-             "rows, float32 (vocab, dim), over the ids of each of texts[start:stop] to their rows "
+             "rows, (vocab, dim) float32 or packed (table.py), over the ids of each of "
+             "texts[start:stop] to their rows "
              "of out, float32 (texts, dim), zeros for a text without ids, and how many ids each has "
              "to tokens, int32 (texts,). Texts with words that are `asked` wait for the `answer`.");
 

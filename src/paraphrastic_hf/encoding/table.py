@@ -16,7 +16,8 @@ from safetensors import SafetensorError, safe_open
 from paraphrastic_hf.errors import ModelError
 
 PRECISIONS = ("float32", "bfloat16", "int8")
-SCALE = 4  # bytes at the end of a row of int8
+SCALE_BYTES = 4  # at the end of a row of int8
+LARGEST_HALF = np.array(0x7F7F0000, np.uint32).view(np.float32)  # that bfloat16 has
 
 
 def read_table(directory: Path) -> np.ndarray | None:
@@ -59,10 +60,11 @@ def packed(table: np.ndarray, precision: str) -> np.ndarray:
     if precision == "float32":
         return table
     if precision == "bfloat16":
-        bits = np.ascontiguousarray(table).view(np.uint32).astype(np.uint64)
+        bits = np.clip(table, -LARGEST_HALF, LARGEST_HALF).view(np.uint32)
         bits += 0x7FFF + ((bits >> 16) & 1)  # to the nearest, ties to even
         return (bits >> 16).astype(np.uint16)
-    scale = (np.abs(table).max(1, initial=0) / 127).astype(np.float32)[:, None]
+    most = np.nextafter(np.finfo(np.float32).max / np.float32(127), np.float32(0))
+    scale = np.minimum(np.abs(table).max(1, initial=0) / np.float32(127), most)[:, None]
     steps = np.rint(table / np.where(scale > 0, scale, 1)).clip(-127, 127).astype(np.int8)
     return np.concatenate([steps, scale.view(np.int8)], 1)
 
@@ -72,14 +74,14 @@ def unpacked(table: np.ndarray) -> np.ndarray:
     if table.dtype == np.uint16:
         return (table.astype(np.uint32) << 16).view(np.float32)
     if table.dtype == np.int8:
-        scale = np.ascontiguousarray(table[:, -SCALE:]).view(np.float32)
-        return table[:, :-SCALE] * scale
+        scale = np.ascontiguousarray(table[:, -SCALE_BYTES:]).view(np.float32)
+        return table[:, :-SCALE_BYTES] * scale
     return table
 
 
 def width(table: np.ndarray) -> int:
     """Dimensions of a table, packed or not."""
-    return int(table.shape[1]) - (SCALE if table.dtype == np.int8 else 0)
+    return int(table.shape[1]) - (SCALE_BYTES if table.dtype == np.int8 else 0)
 
 
 def shortened(table: np.ndarray) -> np.ndarray:
@@ -96,9 +98,14 @@ def shortened(table: np.ndarray) -> np.ndarray:
 def rounding_error(table: np.ndarray, exact: np.ndarray) -> float:
     """How far a packed table's rows are from the exact ones: the largest distance of a row, as a
     share of its length. A mean of rows is off by no more of the mean of their lengths."""
-    lengths = np.linalg.norm(exact, axis=1)
-    off = np.linalg.norm(unpacked(table) - exact, axis=1)
+    lengths = row_lengths(exact)
+    off = row_lengths(unpacked(table).astype(np.float64) - exact)
     return float((off / np.where(lengths > 0, lengths, 1)).max(initial=0))
+
+
+def row_lengths(table: np.ndarray) -> np.ndarray:
+    """Euclidean lengths of rows, (rows,) float64."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float64)))
 
 
 def check_finite(table: np.ndarray, name: object) -> None:

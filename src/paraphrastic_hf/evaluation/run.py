@@ -71,6 +71,7 @@ def evaluate(
     rows: dict[tuple[str, str], Row] = {}
     skipped: dict[str, str] = {}
     seconds, peaks = 0.0, [0]
+    knows_peaks = True
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
         path = None if keep is None else Path(keep) / f"{suite}.{_file_name(task)}.json"
         kept = _read_kept(path, settings)
@@ -89,6 +90,7 @@ def evaluate(
                 write_json(path, kept)
         seconds += kept["seconds"]
         peaks.append(kept.get("peak_memory") or 0)
+        knows_peaks &= peaks[-1] > 0
         for row in (Row(**values) for values in kept["rows"]):
             known = rows.setdefault((row.group, row.name), row)
             known.scores.update(row.scores)
@@ -112,7 +114,7 @@ def evaluate(
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
         "seconds": seconds,
-        "peak_memory": max(peaks) or None,
+        "peak_memory": max(peaks) if knows_peaks else None,
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "scipy", "torch", "transformers")},
@@ -143,7 +145,9 @@ def _read_kept(path: Path | None, settings: dict[str, str]) -> Results | None:
             return None
         kept: Results = json.loads(path.read_text(encoding="utf-8"))
         is_same = all(kept[name] == value for name, value in settings.items())
-        return kept if is_same and isinstance(kept["rows"], list) and kept["seconds"] >= 0 else None
+        is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0
+        is_whole &= isinstance(kept.get("peak_memory"), int | None)
+        return kept if is_same and is_whole else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

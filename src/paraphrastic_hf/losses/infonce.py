@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
 
 from paraphrastic_hf.layers.product import linear, product
-from paraphrastic_hf.losses.pool import Pool
+from paraphrastic_hf.losses.margin import SMALLEST_NORM
+from paraphrastic_hf.losses.pool import POOLS, Pool
 
 
 def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
@@ -32,9 +32,17 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
 
     Returns:
         Sum of the terms of both sides, averaged over the pairs, scalar. A pair without any negative
-        adds nothing.
+        adds nothing;
+        the zero vector has cosine 0 with everything.
+
+    Raises:
+        ValueError: `allowed` is neither.
     """
-    units = F.normalize(pool.embeddings.float(), dim=1)
+    if allowed not in POOLS:
+        raise ValueError(f"allowed must be one of {', '.join(POOLS)}, got {allowed!r}")
+    rows = pool.embeddings.float()
+    norms = rows.norm(dim=1, keepdim=True)
+    units = torch.where(norms > SMALLEST_NORM, rows / norms.clamp(min=SMALLEST_NORM), 0.0)
     every = torch.arange(len(units), device=units.device)
     sides = pool.two_sides(allowed)
     total = units.new_zeros(())

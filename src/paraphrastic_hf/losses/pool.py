@@ -1,6 +1,7 @@
-"""Which sentences of a mega-batch may be whose negatives (thesis, 3.1.3.1, 4.4 and 5.1.1).
+"""Which sentences may be whose negatives (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-The pool is a mega-batch: the sentences of both sides of its pairs. What an anchor may be given:
+The pool is a mega-batch, or a mini-batch: the sentences of both sides of its pairs. What an anchor
+may be given:
 
 * `partner_language`: sentences in the language of its partner. For bitext this is the opposite
   language (thesis, 5.1.1), for paraphrases both sides of every pair, and it holds for a mixture
@@ -24,7 +25,7 @@ POOLS = ("partner_language", "opposite_side")
 
 @dataclass(frozen=True)
 class Pool:
-    """The sentences of a mega-batch; pair i is sentences 2i and 2i + 1.
+    """The sentences negatives are chosen from; pair i is sentences 2i and 2i + 1.
 
     Attributes:
         embeddings: (sentences, dim), any scale.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,8 @@ class TrainingArguments:
     )
     objective: str = argument(
         "margin",
-        help="hinge on one hardest negative; infonce, a softmax over the mini-batch; or their sum",
+        help="margin, a hinge on a chosen negative; infonce, a softmax over all of the mini-batch, "
+        "which leaves negatives aside; both, their sum",
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(0.4, help="of the hinge, in units of the similarity")
@@ -169,7 +171,8 @@ class TrainingArguments:
     )
     precision: str = argument(
         "fp32",
-        help="of matrix products; bf16 speeds up the choice of negatives, near-ties may differ",
+        help="of matrix products; bf16 speeds up the choice of negatives, near-ties may differ, "
+        "and infonce, whose cosines then have 8 binary digits",
         choices=("fp32", "bf16"),
     )
 
@@ -265,10 +268,10 @@ class Recipe:
                     "cosine",
                 ),
                 (
-                    min(training.matryoshka, default=1) >= 1,
+                    all(a < b for a, b in pairwise([0, *training.matryoshka])),
                     "training.matryoshka",
                     training.matryoshka,
-                    "numbers of dimensions, each at least 1",
+                    "ascending numbers of dimensions, each at least 1",
                 ),
                 (
                     training.learning_rate > 0,
@@ -305,6 +308,16 @@ class Recipe:
                 *(check for source in self.data.sources for check in _checks_of(source)),
             ]
         )
+        if training.matryoshka and (finish.whiten or finish.dimension is not None):
+            raise RecipeError(
+                "training.matryoshka trains the leading dimensions, and finish.whiten and "
+                "finish.dimension turn them: leave one of them out"
+            )
+        if training.matryoshka and self.parts and self.combine == "concatenate":
+            raise RecipeError(
+                "the leading dimensions of parts side by side are the first part's alone: leave "
+                "training.matryoshka out, or add the parts"
+            )
         if training.lambda_w and training.freeze == "tables":
             raise RecipeError(
                 "training.lambda_w regularises what training.freeze tables keeps: leave one of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -40,6 +41,9 @@ class ContrastiveTask:
         corpus: Tokenized pairs.
         model: The encoder, unwrapped, on its device.
         accelerator: For the number of processes and for gathering.
+
+    Raises:
+        RecipeError: `training.matryoshka` is as wide as the encoder, or wider.
     """
 
     def __init__(
@@ -55,6 +59,16 @@ class ContrastiveTask:
         self.corpus = corpus
         self.model = model
         self.accelerator = accelerator
+        whole = int(model.config.hidden_size)
+        if max(self.arguments.matryoshka, default=0) >= whole:
+            raise RecipeError(
+                f"training.matryoshka must be below the encoder's {whole} dimensions, got "
+                f"{self.arguments.matryoshka}"
+            )
+        self._widths = [
+            *self.arguments.matryoshka,
+            whole,
+        ]  # of what the loss is taken: so many leading dimensions
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
         self.penalty = Penalty(model, *lambdas)
         models = [encoder.model for encoder in recipe.encoders]
@@ -101,31 +115,19 @@ class ContrastiveTask:
         ids, lengths = self._tokens(sentences, epoch, step)
         vectors = model(ids, lengths=lengths).sentence_embedding  # (sentences, dim)
         rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 or 4, pairs)
-        widths = self._widths(vectors.shape[1])
         loss = vectors.new_zeros((), dtype=torch.float32)
         if self.arguments.objective != "infonce":
-            loss = loss + self._margin(vectors, rows, widths, batch, step)
+            loss = loss + self._margin(vectors, rows, batch, step)
         if self.arguments.objective != "margin":
-            loss = loss + self._infonce(vectors, rows, widths, batch)
-        loss = loss / len(widths)
+            loss = loss + self._infonce(vectors, rows, batch)
+        loss = loss / len(self._widths)
         if self.penalty.is_active:
             whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
             used = self.corpus.sentences.select(whole, self.max_length).ids
             loss = loss + self.penalty(torch.from_numpy(used).to(vectors.device).long())
         return loss
 
-    def _widths(self, whole: int) -> list[int]:
-        """Leading dimensions that the loss is taken of, all of them last."""
-        asked = self.arguments.matryoshka
-        if max(asked, default=0) >= whole:
-            raise RecipeError(
-                f"training.matryoshka must be below the encoder's {whole} dimensions, got {asked}"
-            )
-        return [*asked, whole]
-
-    def _margin(
-        self, vectors: Tensor, rows: Tensor, widths: list[int], batch: MiniBatch, step: int
-    ) -> Tensor:
+    def _margin(self, vectors: Tensor, rows: Tensor, batch: MiniBatch, step: int) -> Tensor:
         """This process's part of the margin loss, summed over the widths."""
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
@@ -138,13 +140,11 @@ class ContrastiveTask:
             margin_loss_of_rows(
                 vectors[:, :width], rows, args.margin, has_negative, args.similarity
             )
-            for width in widths
+            for width in self._widths
         ]
         return sum(losses[1:], losses[0]) * batch.weight
 
-    def _infonce(
-        self, vectors: Tensor, rows: Tensor, widths: list[int], batch: MiniBatch
-    ) -> Tensor:
+    def _infonce(self, vectors: Tensor, rows: Tensor, batch: MiniBatch) -> Tensor:
         """InfoNCE over the whole batch, summed over the widths.
 
         Every process computes all of it, with a gradient for its own sentences alone.
@@ -156,15 +156,18 @@ class ContrastiveTask:
             shares = [2 * len(share) for share in np.array_split(whole.pairs[0], world)]
             start = sum(shares[: self.accelerator.process_index])
             own = shares[self.accelerator.process_index]
+            kept = vectors.detach()
             # Gradients are averaged over processes, and must be summed.
-            ours = vectors[:own] * world - vectors[:own].detach() * (world - 1)
-            everyone = self._gather_rows(vectors.detach(), [np.arange(share) for share in shares])
+            ours = kept[:own] + world * (vectors[:own] - kept[:own])
+            everyone = self._gather_rows(kept, [np.arange(share) for share in shares])
             vectors = torch.cat([everyone[:start], ours, everyone[start + own :]])
-        sentences = whole.pairs.T.reshape(-1)
+        pool = self._pool(vectors, whole.pairs.T.reshape(-1))
         with self.accelerator.autocast():
             losses = [
-                infonce_loss(self._pool(vectors[:, :width], sentences), args.pool, args.temperature)
-                for width in widths
+                infonce_loss(
+                    replace(pool, embeddings=vectors[:, :width]), args.pool, args.temperature
+                )
+                for width in self._widths
             ]
         return sum(losses[1:], losses[0])
 

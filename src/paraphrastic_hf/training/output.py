@@ -75,7 +75,7 @@ def _record(path: Path, kind: type[Recipe] | type[SupervisedRecipe]) -> str:
     """The recipe a run was begun with, with the defaults of keys that are newer than it."""
     try:
         return to_yaml(load_recipe(kind, path, []))
-    except RecipeError:  # of another kind
+    except RecipeError:  # of another kind, damaged, or by now refused
         return path.read_text(encoding="utf-8")
 
 
