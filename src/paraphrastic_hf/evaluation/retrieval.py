@@ -201,7 +201,7 @@ TATOEBA = Suite(
         "All languages: mean over those of the data folder, 112 in all.",
         "The packaged multilingual model was trained on other pairs of Tatoeba: no foreign "
         "sentence of the six languages checked is among them, but 0.3 % (Turkish) to 28 % "
-        "(Chinese) of the English ones are; the English model on those of French, German and Spanish.",
+        "(Chinese) of the English ones are; the English model on those of French, German, Spanish.",
     ),
 )
 
