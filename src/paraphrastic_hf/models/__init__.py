@@ -14,11 +14,12 @@ from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.mixed import MixedModel
+from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.mixed_auto import MixtureTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
 SENTENCE_TASKS: tuple[type[SupervisedModel], ...] = (RelatednessModel, ClassifierModel)
@@ -38,3 +39,4 @@ AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=Tru
 
 # The other tokenizers are stock classes. Any config will do: it is found by its own name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)
+AutoTokenizer.register(MixedConfig, slow_tokenizer_class=MixtureTokenizer, exist_ok=True)

@@ -75,7 +75,7 @@ class MixedTokenizer:
         return [token for part in self.parts for token in part.tokens()]
 
     def save(self, directory: str | Path) -> None:
-        """Write each part to a folder of its own, and their number."""
+        """Write each part to a folder of its own, their number, and what `AutoTokenizer` needs."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         for k, part in enumerate(self.parts):
@@ -83,3 +83,6 @@ class MixedTokenizer:
         write_json(
             directory / "paraphrastic_tokenizer.json", {"kind": "mixed", "parts": len(self.parts)}
         )
+        from paraphrastic_hf.text.mixed_auto import write_auto_config  # imports transformers
+
+        write_auto_config(directory, len(self.parts))

@@ -1,0 +1,174 @@
+"""A mixture of tokenizers as `AutoTokenizer` loads it: the parts' own files, in their folders.
+
+A token is named after its part, as in `0:the` and `1:the`, which may be a word and a trigram.
+`MixedTokenizer` (`mixed.py`) gives the same ids faster.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizer
+
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json
+from paraphrastic_hf.text.normalize import valid_unicode
+from paraphrastic_hf.text.remote_code import write_remote_code
+
+FOLDER = "tokenizers"
+MOST_PARTS = 6
+STOCK, NGRAMS, SETTINGS = FILES = ("tokenizer.json", "ngrams.json", "tokenizer_config.json")
+NGRAM_SETTINGS = ("orders", "padding_mode", "spans_spaces", "lowercase", "keep_unknown")
+
+
+class MixtureTokenizer(PreTrainedTokenizer):
+    """The ids of several tokenizers, one after the other (thesis, 4.5.6).
+
+    Args:
+        parts: How many there are.
+        files: Paths of their files, by the names of `vocab_files_names`; None for those that a part
+            does not have.
+
+    Raises:
+        ModelError: A part has no file.
+
+    Example:
+        >>> from transformers import AutoTokenizer
+        >>> AutoTokenizer.from_pretrained("runs/word-trigram")("a cat")  # doctest: +SKIP
+    """
+
+    vocab_files_names = {
+        f"part_{k}_{name.split('.')[0]}": f"{FOLDER}/{k}/{name}"
+        for k in range(MOST_PARTS)
+        for name in FILES
+    }
+    model_input_names = ["input_ids", "attention_mask"]
+
+    def __init__(self, parts: int, **files: Any) -> None:
+        paths = {key: files.pop(key, None) for key in self.vocab_files_names}
+        self._files = {key: Path(path) for key, path in paths.items() if path is not None}
+        self._parts: list[Tokenizer | CharNgramTokenizer] = []
+        for k in range(parts):
+            if (part := self._read(k)) is None:
+                raise ModelError(
+                    f"a mixture of {parts} tokenizers needs the files of each, and {FOLDER}/{k} "
+                    f"has neither {STOCK} nor {NGRAMS}"
+                )
+            self._parts.append(part)
+        sizes = [
+            part.get_vocab_size() if isinstance(part, Tokenizer) else part.vocab_size
+            for part in self._parts
+        ]
+        self._first_ids = [sum(sizes[:k]) for k in range(len(sizes))]
+        self._size = sum(sizes)
+        super().__init__(parts=parts, **{**SPECIAL_TOKENS, "split_special_tokens": True, **files})
+
+    def _read(self, k: int) -> Tokenizer | CharNgramTokenizer | None:
+        stock, ngrams, settings = (
+            self._files.get(f"part_{k}_{name.split('.')[0]}") for name in FILES
+        )
+        if ngrams is not None and settings is not None:
+            known = json.loads(settings.read_text(encoding="utf-8"))
+            chosen = {name: known[name] for name in NGRAM_SETTINGS}
+            return CharNgramTokenizer(str(ngrams), **chosen)
+        if stock is None:
+            return None
+        part = Tokenizer.from_file(str(stock))
+        part.encode_special_tokens = True  # a literal <pad> is text
+        return part
+
+    @property
+    def vocab_size(self) -> int:
+        return self._size
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        ids = {"<pad>": 0, "<unk>": 1}
+        for k, (first, part) in enumerate(zip(self._first_ids, self._parts, strict=True)):
+            for token, number in part.get_vocab().items():
+                if first + number > 1:
+                    ids[f"{k}:{token}"] = first + number
+        return ids
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return {number: token for token, number in self._ids.items()}
+
+    def get_vocab(self) -> dict[str, int]:
+        return dict(self._ids)
+
+    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        return self._tokenize(text)
+
+    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        text = valid_unicode(text)
+        found = []
+        for first, part in zip(self._first_ids, self._parts, strict=True):
+            own = part.encode(text).ids if isinstance(part, Tokenizer) else _ids_of(part, text)
+            found += [self._names[first + number] for number in own]
+        return found
+
+    def _convert_token_to_id(self, token: str) -> int:
+        return self._ids.get(token, 1)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self._names[index]
+
+    def convert_tokens_to_ids(self, tokens: str | list[str]) -> int | list[int]:
+        if isinstance(tokens, str):
+            return self._convert_token_to_id(tokens)
+        return [self._convert_token_to_id(token) for token in tokens]
+
+    def build_inputs_with_special_tokens(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        return token_ids_0 + (token_ids_1 or [])
+
+    def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
+        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
+        name = write_remote_code(type(self), save_directory)
+        self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]}
+        return super().save_pretrained(save_directory, **kwargs)
+
+    def save_vocabulary(
+        self, save_directory: str, filename_prefix: str | None = None
+    ) -> tuple[str, ...]:
+        written = []
+        for key, path in self._files.items():
+            target = Path(save_directory) / self.vocab_files_names[key]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path.resolve() != target.resolve():
+                shutil.copyfile(path, target)
+            written.append(str(target))
+        return tuple(written)
+
+
+def _ids_of(part: CharNgramTokenizer, text: str) -> list[int]:
+    return list(map(int, part.encode_batch([text]).ids))
+
+
+def write_auto_config(directory: Path, parts: int) -> None:
+    """What `AutoTokenizer` needs to load the parts in a directory: a config and the code.
+
+    Nothing is written for more parts than it can name files of.
+    """
+    if parts > MOST_PARTS:
+        return
+    name = write_remote_code(MixtureTokenizer, directory)
+    write_json(
+        directory / "tokenizer_config.json",
+        {
+            "tokenizer_class": MixtureTokenizer.__name__,
+            "auto_map": {"AutoTokenizer": [name, None]},
+            "parts": parts,
+            **SPECIAL_TOKENS,
+            "split_special_tokens": True,
+            "model_input_names": MixtureTokenizer.model_input_names,
+        },
+    )
