@@ -28,7 +28,8 @@ def mixture(
     char_ngram: CharNgramTokenizer,
     sentences: list[str],
 ) -> MixedTokenizer:
-    return MixedTokenizer([word, char_ngram, subword, CharTokenizer.train(sentences, vocab_size=100)])
+    characters = CharTokenizer.train(sentences, vocab_size=100)
+    return MixedTokenizer([word, char_ngram, subword, characters])
 
 
 @pytest.fixture(scope="module")
