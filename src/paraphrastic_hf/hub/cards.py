@@ -88,7 +88,8 @@ def model_card(
 
     Raises:
         DataError: A source is not in `SOURCES.tsv`, or its class does not allow a release.
-        ModelError: The folder holds no finished training run.
+        ModelError: The folder holds no finished training run, or of another kind of model than an
+            average of sentencepieces.
     """
     directory, root = Path(directory), Path(data_root)
     try:
@@ -99,6 +100,12 @@ def model_card(
         raise ModelError(f"{directory} holds no finished run of `paraphrastic train`") from error
     if "task" in run:
         raise ModelError(f"{directory} holds a model of a task; cards are those of encoders")
+    kind = config["model_type"], recipe["tokenizer"]["kind"]
+    if kind != ("paraphrastic-averaging", "sentencepiece"):
+        raise ModelError(
+            f"{directory} holds a {kind[0]} model over {kind[1]} tokens; what a card says of "
+            "a model is true of averages of sentencepieces alone so far"
+        )
     suites = read_results(evaluation)
     known = {
         f"train/{row[0]}/{row[1]}.tsv.xz": row

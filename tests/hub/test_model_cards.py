@@ -1,0 +1,109 @@
+"""The card of a model that was trained here: what it says is what the run's files say."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import yaml
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.report import write_report
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.hub.cards import model_card
+from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.train import train
+from tests.evaluation.sts_files import write_sts
+
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+SOURCE = "train/en-en/demo.tsv.xz"
+SMALL = ["--vocab_size", "250", "--hidden_size", "8", "--batch_size", "8", "--epochs", "1"]
+SMALL += ["--mega_batch", "1", "--development", "none"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data root with one open source and tiny STS files."""
+    root = tmp_path / "data"
+    (root / "train" / "en-en").mkdir(parents=True)
+    (root / SOURCE).write_bytes(lzma.compress(PAIRS.read_bytes()))
+    (root / "train" / "SOURCES.tsv").write_text(
+        "pair\tsource\tpairs\tcolumns\tbytes\trelease\tlicence\tdomain\n"
+        "en-en\tdemo\t60\t2\t1\topen\tCC0\teveryday\n"
+        "en-en\tsecret\t60\t2\t1\tresearch\tnone stated\teveryday\n",
+        encoding="utf-8",
+    )
+    write_sts(root / "eval")
+    return root
+
+
+def trained(root: Path, *overrides: str, source: str = SOURCE) -> Path:
+    """A small finished run beside the data."""
+    path, output = root / "recipe.yaml", root / "small"
+    path.write_text(f"data: {{sources: [{json.dumps(source)}]}}", encoding="utf-8")
+    recipe = load_recipe(Recipe, path, [*SMALL, *overrides])
+    train(recipe, output, data_root=root, progress=False)
+    return output
+
+
+def card_of(model: Path, root: Path) -> str:
+    return model_card(
+        model,
+        data_root=root,
+        evaluation=root / "evaluation",
+        command="paraphrastic train recipe.yaml",
+        summary="A small one.",
+        languages=["en"],
+    )
+
+
+def test_the_card_says_what_the_run_says(root: Path) -> None:
+    model = trained(root)
+    encoder = SentenceEncoder.from_pretrained(model)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    text = card_of(model, root)
+    front = yaml.safe_load(text.split("---")[1])
+    assert front["license"] == "cc-by-sa-4.0"
+    digest = sha256((root / SOURCE).read_bytes()).hexdigest()
+    assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
+    assert "Seed 1; 60 pairs seen" in text
+    assert "| **small** |" in text
+
+
+def test_the_command_writes_it_beside_the_model(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = trained(root)
+    encoder = SentenceEncoder.from_pretrained(model)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    options = ["--evaluation", str(root / "evaluation"), "--data-root", str(root)]
+    options += ["--command-line", "paraphrastic train recipe.yaml", "--summary", "A small one."]
+    main(["card", str(model), *options])
+    assert capsys.readouterr().out.strip() == str(model / "README.md")
+    assert (model / "README.md").read_text(encoding="utf-8") == card_of(model, root)
+
+
+def test_a_source_that_may_not_be_released_is_refused(root: Path) -> None:
+    (root / "train/en-en/secret.tsv.xz").write_bytes(lzma.compress(PAIRS.read_bytes()))
+    model = trained(root, source="train/en-en/secret.tsv.xz")
+    encoder = SentenceEncoder.from_pretrained(model)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    with pytest.raises(DataError, match=r"secret.tsv.xz is no source that a released model may"):
+        card_of(model, root)
+
+
+def test_other_encoders_have_no_card_yet(root: Path) -> None:
+    model = trained(root, "--tokenizer.kind", "word")
+    with pytest.raises(ModelError, match=r"paraphrastic-averaging model over word tokens.*alone"):
+        card_of(model, root)
+
+
+def test_an_unfinished_run_has_no_card(root: Path) -> None:
+    with pytest.raises(ModelError, match="no finished run"):
+        card_of(root, root)
