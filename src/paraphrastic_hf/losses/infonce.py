@@ -32,8 +32,7 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
 
     Returns:
         Sum of the terms of both sides, averaged over the pairs, scalar. A pair without any negative
-        adds nothing;
-        the zero vector has cosine 0 with everything.
+        adds nothing; the zero vector has cosine 0 with everything.
 
     Raises:
         ValueError: `allowed` is neither.

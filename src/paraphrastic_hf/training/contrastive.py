@@ -65,10 +65,8 @@ class ContrastiveTask:
                 f"training.matryoshka must be below the encoder's {whole} dimensions, got "
                 f"{self.arguments.matryoshka}"
             )
-        self._widths = [
-            *self.arguments.matryoshka,
-            whole,
-        ]  # of what the loss is taken: so many leading dimensions
+        # So many leading dimensions are embeddings of their own to the loss.
+        self._widths = [*self.arguments.matryoshka, whole]
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
         self.penalty = Penalty(model, *lambdas)
         models = [encoder.model for encoder in recipe.encoders]
