@@ -84,3 +84,13 @@ def test_its_development_score_is_that_of_its_card() -> None:
     assert f"| STS-B dev | {score.pearson:.1f} | {score.spearman:.1f} |" in (
         packaged_model() / "README.md"
     ).read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
+@pytest.mark.parametrize("name", ["english", "multilingual"])
+def test_a_prefix_of_the_dimensions_is_a_good_model(name: str) -> None:
+    pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
+    whole = SentenceTransformer(str(packaged_model(name)), device="cpu")
+    prefix = SentenceTransformer(str(packaged_model(name)), device="cpu", truncate_dim=64)
+    scores = [score_suite(model.encode, [pairs]).datasets[0].pearson for model in (whole, prefix)]
+    assert scores[1] > scores[0] - 5

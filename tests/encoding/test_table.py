@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoding import static
-from paraphrastic_hf.encoding.encoder import pairwise_cosine
 from paraphrastic_hf.encoding.static import StaticEncoder
 from paraphrastic_hf.encoding.table import packed, rounding_error, shortened, unpacked, width
+from paraphrastic_hf.encoding.vectors import pairwise_cosine
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
@@ -97,6 +97,18 @@ def test_the_packaged_model_in_fewer_bytes() -> None:
     assert held is not None
     assert before is not None
     assert held.nbytes < 0.51 * before.nbytes  # which has two bytes a number
+
+
+def test_a_prefix_is_a_slice() -> None:
+    whole = SentenceEncoder.from_pretrained("english")
+    small = whole.with_dimension(64)
+    assert (small.dimension, small.name) == (64, "english-64")
+    np.testing.assert_allclose(
+        small.encode(SENTENCES), whole.encode(SENTENCES)[:, :64], rtol=1e-6, atol=1e-6
+    )
+    for wrong in (0, 513):
+        with pytest.raises(ValueError, match=f"from 1 to 512, got {wrong}"):
+            whole.with_dimension(wrong)
 
 
 @needs_c

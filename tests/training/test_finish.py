@@ -16,7 +16,7 @@ from paraphrastic_hf.recipe import build
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.training.arguments import Recipe
-from paraphrastic_hf.training.finish import rounded, whitened
+from paraphrastic_hf.training.finish import rounded, spread, whitened
 from paraphrastic_hf.training.train import train
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
@@ -67,6 +67,16 @@ def test_leading_axes_are_those_of_all_axes() -> None:
     torch.testing.assert_close(few, many)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 100, 300, 512])
+def test_a_spread_order_takes_every_axis_once_and_evenly(size: int) -> None:
+    order = spread(size)
+    assert sorted(order) == list(range(size))
+    for width in (16, 64, 128):
+        if width <= size:
+            halves = np.histogram(order[:width], bins=4, range=(0, size))[0]
+            assert halves.max() - halves.min() <= width // 8
+
+
 def test_rounding_keeps_that_many_digits() -> None:
     values = torch.tensor([1.0, -1.2345, 3e-5, 0.0, 255.0, 257.0])
     torch.testing.assert_close(rounded(values, 8), values, rtol=2**-8, atol=0)
@@ -93,7 +103,7 @@ def test_pieces_of_a_language_kept_apart_go_and_the_rest_stays(tmp_path: Path) -
 
 
 def test_a_finished_model_loads_everywhere(tmp_path: Path) -> None:
-    asked = {"whiten": 0.25, "dimension": 8, "drop_apart": True}
+    asked = {"whiten": 0.25, "dimension": 8, "spread": True, "drop_apart": True}
     train(
         recipe(PAIRS, **asked, significant_bits=8, precision="float16"),
         tmp_path / "out",

@@ -249,7 +249,7 @@ def test_a_prefix_as_wide_as_the_encoder_is_refused(tmp_path: Path) -> None:
         (["--temperature", "0"], "temperature must be positive"),
         (["--matryoshka", "0"], "matryoshka must be ascending numbers"),
         (["--matryoshka", "8", "8"], "matryoshka must be ascending numbers"),
-        (["--matryoshka", "8", "--whiten", "0.25"], "finish.dimension turn them"),
+        (["--matryoshka", "8", "--whiten", "0.25"], "dimension and spread make others lead"),
     ],
 )
 def test_objectives_without_a_meaning_are_refused(

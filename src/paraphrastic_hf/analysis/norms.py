@@ -21,7 +21,7 @@ from paraphrastic_hf.analysis.report import (
     plain_axes,
 )
 from paraphrastic_hf.analysis.tagged import ParsedSentence, as_rows, mean_by
-from paraphrastic_hf.encoding.encoder import checked_vectors
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 
 if TYPE_CHECKING:

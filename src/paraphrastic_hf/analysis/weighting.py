@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paraphrastic_hf.analysis.report import Analysis, Cell, Table, bars, new_figure
-from paraphrastic_hf.encoding.encoder import SentenceEncoder, unit_length
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.sts import AVERAGE

@@ -46,9 +46,10 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.cli.lines import read_blocks
     from paraphrastic_hf.encoding.arrays import ArrayWriter
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder, unit_length
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.shards import ShardWriter
+    from paraphrastic_hf.encoding.vectors import unit_length
 
     encoder = load_encoder(arguments.model, num_threads=arguments.threads)
     output = arguments.output

@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the cosine of each pair before its line."""
     from paraphrastic_hf.cli.lines import open_output, read_blocks
-    from paraphrastic_hf.encoding.encoder import pairwise_cosine
     from paraphrastic_hf.encoding.load import load_encoder
+    from paraphrastic_hf.encoding.vectors import pairwise_cosine
     from paraphrastic_hf.errors import DataError
 
     encoder = load_encoder(arguments.model)

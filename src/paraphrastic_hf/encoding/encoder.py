@@ -21,6 +21,7 @@ from paraphrastic_hf.encoding.table import (
     unpacked,
     width,
 )
+from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -210,6 +211,28 @@ class SentenceEncoder:
             changed.rounding_error = rounding_error(changed._table, table)
         return changed
 
+    def with_dimension(self, dimension: int) -> SentenceEncoder:
+        """This averaging encoder with its leading dimensions alone, so much smaller and faster.
+
+        The packaged models are made for it: any prefix is a good model (recipes/default).
+
+        Args:
+            dimension: How many, from 1 to those it has.
+
+        Raises:
+            ModelError: The encoder is no averaging model, or it is rounded.
+            ValueError: `dimension` is out of range.
+
+        Example:
+            >>> SentenceEncoder.from_pretrained("english").with_dimension(128).dimension
+            128
+        """
+        if not 1 <= dimension <= self.dimension:
+            raise ValueError(f"dimension must be from 1 to {self.dimension}, got {dimension}")
+        rows = self._rows_to_change()[:, :dimension]
+        name = None if self.name is None else f"{self.name}-{dimension}"
+        return self.from_table(rows, self.tokenizer, name, num_threads=self._num_threads)
+
     def _rows_to_change(self) -> np.ndarray:
         """The rows of an averaging model on any device, (vocab, dim) float32."""
         if self.rounding_error:
@@ -351,33 +374,3 @@ def _check_rows(rows: int, tokenizer: TextTokenizer) -> None:
             f"the model has {rows} rows but its tokenizer {tokenizer.vocab_size} entries; "
             "they belong to different models"
         )
-
-
-def unit_length(vectors: np.ndarray) -> np.ndarray:
-    """Rows scaled to length 1; zero rows stay zero."""
-    norms = np.linalg.norm(vectors.astype(np.float64), axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(norms > 0, norms, 1), vectors.dtype)
-
-
-def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosine of row i with row i; 0 where either is zero."""
-    return np.asarray((unit_length(first) * unit_length(second)).sum(-1))
-
-
-def checked_vectors(vectors: object, count: int) -> np.ndarray:
-    """Whatever `encode` returned as a float array of `count` rows.
-
-    Raises:
-        ModelError: It is no such array, or holds NaN or infinity.
-    """
-    if hasattr(vectors, "detach"):
-        vectors = vectors.detach().cpu().float().numpy()
-    array = np.asarray(vectors)
-    if array.ndim != 2 or len(array) != count:
-        raise ModelError(
-            f"encode must return one vector a text, ({count}, dim), got shape {array.shape}"
-        )
-    if not np.isfinite(array).all():
-        bad = int((~np.isfinite(array).all(1)).sum())
-        raise ModelError(f"encode returned NaN or infinity for {bad} of {count} texts")
-    return array

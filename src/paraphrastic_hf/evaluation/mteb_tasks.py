@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.encoding.encoder import checked_vectors, pairwise_cosine, unit_length
+from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine, unit_length
 from paraphrastic_hf.errors import DataError, MissingFileError
 
 YEARS = ("12", "13", "14", "15", "16")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.encoder import checked_vectors
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.classifiers import Classifiers, Problem, fit
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.data.load import find_source, load_dataset
-from paraphrastic_hf.encoding.encoder import checked_vectors
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import MissingFileError
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
 from paraphrastic_hf.mining.bitext import Pairs, mine

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from paraphrastic_hf.data.sts_files import ScoredPairs
-from paraphrastic_hf.encoding.encoder import checked_vectors, pairwise_cosine
+from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine
 
 Encode = Callable[[list[str]], np.ndarray]
 

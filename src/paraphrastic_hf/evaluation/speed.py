@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.sts_files import read_sts
-from paraphrastic_hf.encoding.encoder import SentenceEncoder, checked_vectors
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 import paraphrastic_hf
-from paraphrastic_hf.encoding.encoder import SentenceEncoder, checked_vectors
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.lengths import UNITS, length_counter
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES, length_penalty, sim, simile

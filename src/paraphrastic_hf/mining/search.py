@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paraphrastic_hf.encoding.encoder import unit_length
+from paraphrastic_hf.encoding.vectors import unit_length
 
 
 class Match(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import paraphrastic_hf
-from paraphrastic_hf.encoding.encoder import checked_vectors
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import write_json
 

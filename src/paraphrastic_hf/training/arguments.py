@@ -186,6 +186,9 @@ class FinishArguments:
     )
     sample: int = argument(60_000, help="training sentences the axes are taken from")
     dimension: int | None = argument(None, help="leading axes kept")
+    spread: bool = argument(
+        False, help="order the axes so that any prefix of the dimensions is a good model"
+    )
     drop_apart: bool = argument(False, help="drop the pieces of the languages kept apart")
     significant_bits: int | None = argument(
         None, help="binary digits kept of every number, so that files compress; 8 is nearly free"
@@ -308,10 +311,10 @@ class Recipe:
                 *(check for source in self.data.sources for check in _checks_of(source)),
             ]
         )
-        if training.matryoshka and (finish.whiten or finish.dimension is not None):
+        if training.matryoshka and (finish.whiten or finish.dimension or finish.spread):
             raise RecipeError(
-                "training.matryoshka trains the leading dimensions, and finish.whiten and "
-                "finish.dimension turn them: leave one of them out"
+                "training.matryoshka trains the leading dimensions, and finish.whiten, dimension "
+                "and spread make others lead: leave one of them out"
             )
         if training.matryoshka and self.parts and self.combine == "concatenate":
             raise RecipeError(
