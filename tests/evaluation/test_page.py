@@ -74,7 +74,20 @@ def test_models_and_papers_share_the_columns_that_any_of_them_has(tmp_path: Path
     assert ["g n", "1,234", "1.3"] in page.rows
     markdown = page_markdown([section], "Page")
     assert "| peer |  | **10.3** | **3.0** |" in markdown
-    assert "ours, skipped late: no | data" in markdown
+    assert "* Skipped, late: no | data" in markdown
+
+
+def test_a_task_that_was_skipped_is_named_once_and_without_folders(tmp_path: Path) -> None:
+    for name, skipped in (
+        ("1", {"x": "no x in /home/me/data/eval/xs; https://a.b/c says", "y": "no y"}),
+        ("2", {"x": "no x in /root/.cache/xs or a/b"}),
+    ):
+        path = write(tmp_path / name, f"model {name}", a=1.0) / "sts.json"
+        results = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**results, "skipped": skipped}), encoding="utf-8")
+    markdown = page_markdown(merge([tmp_path / "1", tmp_path / "2"]), "Page")
+    assert "* Skipped, x: no x in xs; https://a.b/c says\n" in markdown
+    assert "* Skipped, y (model 1): no y\n" in markdown
 
 
 def test_nothing_is_best_of_one_model(tmp_path: Path) -> None:

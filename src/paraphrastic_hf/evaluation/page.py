@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from paraphrastic_hf.evaluation.report import figure_text, plot_systems, read_re
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import write_bytes
 
+DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # of an absolute path
 STYLE = """
 :root { color-scheme: light dark; --line: #d5dae1; --faint: #69727f; --best: #1b6ca8; }
 @media (prefers-color-scheme: dark) {
@@ -160,10 +162,23 @@ def _remarks(section: Section) -> list[str]:
         took = f"{results['model']}: {results['seconds']:.1f} s"
         took += f", {memory / 1e6:,.0f} MB of memory at the peak" if memory else ""
         remarks.append(f"{took}; weights {results['settings']['weights']}.")
-        remarks += [
-            f"{results['model']}, skipped {task}: {why}" for task, why in results["skipped"].items()
-        ]
-    return remarks
+    return remarks + _skipped(section.results)
+
+
+def _skipped(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Each task that was skipped, once, with the reason; of a path its name alone, since a page is
+    read on other machines."""
+    reasons: dict[str, str] = {}
+    models: dict[str, list[str]] = {}
+    for each in results:
+        for task, reason in each["skipped"].items():
+            reasons.setdefault(task, DIRECTORIES.sub("", reason))
+            models.setdefault(task, []).append(each["model"])
+    lines = []
+    for task, who in models.items():
+        of = "" if len(who) == len(results) else f" ({', '.join(who)})"
+        lines.append(f"Skipped, {task}{of}: {reasons[task]}")
+    return lines
 
 
 def _html_table(section: Section) -> str:
