@@ -21,7 +21,7 @@ from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.train import train
 from tests.evaluation.sts_files import write_sts
 
-PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+PAIRS = Path(__file__).parents[1] / "recipes" / "demo" / "pairs.tsv"
 SOURCE = "train/en-en/demo.tsv.xz"
 SMALL = ["--vocab_size", "250", "--hidden_size", "8", "--batch_size", "8", "--epochs", "1"]
 SMALL += ["--mega_batch", "1", "--development", "none"]
