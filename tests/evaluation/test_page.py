@@ -79,8 +79,8 @@ def test_models_and_papers_share_the_columns_that_any_of_them_has(tmp_path: Path
 
 def test_a_task_that_was_skipped_is_named_once_and_without_folders(tmp_path: Path) -> None:
     for name, skipped in (
-        ("1", {"x": "no x in /home/me/data/eval/xs; https://a.b/c says", "y": "no y"}),
-        ("2", {"x": "no x in /root/.cache/xs or a/b"}),
+        ("1", {"x": "no x in /srv/data/eval/xs; https://a.b/c says", "y": "no y"}),
+        ("2", {"x": "no x in /var/cache/xs or a/b"}),
     ):
         path = write(tmp_path / name, f"model {name}", a=1.0) / "sts.json"
         results = json.loads(path.read_text(encoding="utf-8"))

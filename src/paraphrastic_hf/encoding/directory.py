@@ -28,8 +28,7 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import open_to_readers, write_json
-from paraphrastic_hf.text.mixed import FOLDER
+from paraphrastic_hf.text.files import PARTS_FOLDER, open_to_readers, write_json
 
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "ngrams.json", "paraphrastic_tokenizer.json")
@@ -83,7 +82,7 @@ def _save_tokenizer(tokenizer: TextTokenizer, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name in TOKENIZER_FILES:  # another model's would be taken for this one's
         (directory / name).unlink(missing_ok=True)
-    shutil.rmtree(directory / FOLDER, ignore_errors=True)
+    shutil.rmtree(directory / PARTS_FOLDER, ignore_errors=True)
     tokenizer.save(directory)
 
 

@@ -160,7 +160,7 @@ class SentenceEncoder:
             power: 0 makes all rows equally long; 1 changes nothing.
 
         Raises:
-            ModelError: The encoder is no averaging model.
+            ModelError: The encoder is no averaging model, or it is rounded.
             ValueError: `power` is no number.
 
         Example:

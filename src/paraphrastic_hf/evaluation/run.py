@@ -70,8 +70,8 @@ def evaluate(
     }
     rows: dict[tuple[str, str], Row] = {}
     skipped: dict[str, str] = {}
-    seconds, peaks = 0.0, [0]
-    knows_peaks = True
+    seconds = 0.0
+    peaks: list[int | None] = []
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
         path = None if keep is None else Path(keep) / f"{suite}.{_file_name(task)}.json"
         kept = _read_kept(path, settings)
@@ -89,13 +89,13 @@ def evaluate(
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_json(path, kept)
         seconds += kept["seconds"]
-        peaks.append(kept.get("peak_memory") or 0)
-        knows_peaks &= peaks[-1] > 0
+        peaks.append(kept.get("peak_memory"))
         for row in (Row(**values) for values in kept["rows"]):
             known = rows.setdefault((row.group, row.name), row)
             known.scores.update(row.scores)
     if not rows:
         raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
+    known_peaks = [peak for peak in peaks if peak is not None]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
     return {
@@ -114,7 +114,7 @@ def evaluate(
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
         "seconds": seconds,
-        "peak_memory": max(peaks) if knows_peaks else None,
+        "peak_memory": max(known_peaks) if len(known_peaks) == len(peaks) else None,
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "scipy", "torch", "transformers")},

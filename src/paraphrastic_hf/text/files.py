@@ -9,6 +9,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.files import PARTS_FOLDER
 from paraphrastic_hf.text.marks import MarkedTokenizer
-from paraphrastic_hf.text.mixed import FOLDER, MixedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
@@ -38,7 +39,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         settings = json.loads(path.read_text(encoding="utf-8"))
         kind, marks = settings.pop("kind"), settings.pop("marks", None)
         if kind == "mixed":
-            folders = [directory / FOLDER / str(k) for k in range(settings["parts"])]
+            folders = [directory / PARTS_FOLDER / str(k) for k in range(settings["parts"])]
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
         loaded = TOKENIZERS[kind].load(directory, **settings)
         return loaded if marks is None else MarkedTokenizer(loaded, marks)

@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, write_json
 from paraphrastic_hf.text.ragged import Ragged
-
-FOLDER = "tokenizers"
 
 
 class MixedTokenizer:
@@ -79,7 +77,7 @@ class MixedTokenizer:
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         for k, part in enumerate(self.parts):
-            part.save(directory / FOLDER / str(k))
+            part.save(directory / PARTS_FOLDER / str(k))
         write_json(
             directory / "paraphrastic_tokenizer.json", {"kind": "mixed", "parts": len(self.parts)}
         )

@@ -17,11 +17,10 @@ from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, SPECIAL_TOKENS, write_json
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.remote_code import write_remote_code
 
-FOLDER = "tokenizers"
 MOST_PARTS = 6
 STOCK, NGRAMS, SETTINGS = FILES = ("tokenizer.json", "ngrams.json", "tokenizer_config.json")
 NGRAM_SETTINGS = ("orders", "padding_mode", "spans_spaces", "lowercase", "keep_unknown")
@@ -44,7 +43,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
     """
 
     vocab_files_names = {
-        f"part_{k}_{name.split('.')[0]}": f"{FOLDER}/{k}/{name}"
+        f"part_{k}_{name.split('.')[0]}": f"{PARTS_FOLDER}/{k}/{name}"
         for k in range(MOST_PARTS)
         for name in FILES
     }
@@ -57,7 +56,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
         for k in range(parts):
             if (part := self._read(k)) is None:
                 raise ModelError(
-                    f"a mixture of {parts} tokenizers needs the files of each, and {FOLDER}/{k} "
+                    f"a mixture of {parts} tokenizers needs each one's files, and {PARTS_FOLDER}/{k} "
                     f"has neither {STOCK} nor {NGRAMS}"
                 )
             self._parts.append(part)
