@@ -56,8 +56,8 @@ class MixtureTokenizer(PreTrainedTokenizer):
         for k in range(parts):
             if (part := self._read(k)) is None:
                 raise ModelError(
-                    f"a mixture of {parts} tokenizers needs each one's files, and {PARTS_FOLDER}/{k} "
-                    f"has neither {STOCK} nor {NGRAMS}"
+                    f"a mixture of {parts} tokenizers needs the files of each, and "
+                    f"{PARTS_FOLDER}/{k} has neither {STOCK} nor {NGRAMS}"
                 )
             self._parts.append(part)
         sizes = [
