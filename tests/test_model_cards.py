@@ -74,6 +74,9 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
     assert "Seed 1; 60 pairs seen" in text
     assert "| **small** |" in text
+    assert 'model = "small"  # this directory' in text
+    assert "The last state was kept." in text
+    assert "share-alike" not in text
 
 
 def test_the_command_writes_it_beside_the_model(
@@ -107,3 +110,11 @@ def test_other_encoders_have_no_card_yet(root: Path) -> None:
 def test_an_unfinished_run_has_no_card(root: Path) -> None:
     with pytest.raises(ModelError, match="no finished run"):
         card_of(root, root)
+
+
+def test_scores_of_other_weights_are_refused(root: Path) -> None:
+    model = trained(root)
+    encoder = SentenceEncoder.from_pretrained(model).with_norm_power(0.5)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    with pytest.raises(DataError, match="scores on sts of other weights than those in"):
+        card_of(model, root)

@@ -17,6 +17,10 @@ class DataError(ParaphrasticError, ValueError):
     """A data file is missing, empty or malformed."""
 
 
+class NotApplicableError(DataError):
+    """What is asked has no meaning for this model; no data would help."""
+
+
 class MissingFileError(DataError):
     """A file that a corpus needs is not in the folder."""
 

@@ -17,7 +17,11 @@ import torch
 from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor
 
+from paraphrastic_hf.encoding.directory import save_directory
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.errors import ModelError
+
+HUB_OPTIONS = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
 
 
 class EncoderModule(InputModule):
@@ -39,12 +43,21 @@ class EncoderModule(InputModule):
 
     @classmethod
     def load(cls, model_name_or_path: str, **kwargs: Any) -> Self:
-        """Load a directory or Hub repository written by this package."""
-        return cls(SentenceEncoder.from_pretrained(model_name_or_path))
+        """Load a directory or Hub repository written by this package.
+
+        `revision`, `token`, `cache_folder`, `local_files_only` and `subfolder` are those of
+        sentence-transformers.
+        """
+        known = {name: kwargs[name] for name in HUB_OPTIONS if name in kwargs}
+        directory = cls.load_dir_path(model_name_or_path, **known)
+        if directory is None:
+            raise ModelError(f"{model_name_or_path} is neither a directory nor in reach on the Hub")
+        return cls(SentenceEncoder.from_pretrained(directory))
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write model and tokenizer; sentence-transformers writes `modules.json`."""
-        self._sentence_encoder.save_pretrained(Path(output_path))
+        """Write model and tokenizer; the modules and settings sentence-transformers writes."""
+        encoder = self._sentence_encoder
+        save_directory(encoder.model, encoder.tokenizer, Path(output_path), modules=False)
 
     def preprocess(
         self, inputs: list[str], prompt: str | None = None, **kwargs: Any

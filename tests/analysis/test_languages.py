@@ -13,7 +13,7 @@ from paraphrastic_hf.analysis import distances as d
 from paraphrastic_hf.analysis.language_scores import bitext_folders, of_one_model, of_runs
 from paraphrastic_hf.analysis.languages import Language, languages, piece_overlap
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.arguments import Recipe
@@ -188,3 +188,17 @@ def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) ->
     assert found[0].score == found[1].score  # the same text
     assert 0 < found[0].overlap < 1
     assert {path.name for path in (tmp_path / "out" / "runs").iterdir()} == {"de-40", "nl-40"}
+    put(tmp_path / "train", {"en-de/a.tsv": text.replace("cat", "dog")})
+    with pytest.raises(RecipeError, match="holds a run de-40 on other text"):
+        of_runs(
+            recipe, tmp_path / "out", tmp_path / "train", distances, pairs=40, data_root=tmp_path
+        )
+
+
+def test_sts_that_is_not_there_is_missed_before_training(tmp_path: Path) -> None:
+    put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
+    (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
+    recipe = load_recipe(Recipe, tmp_path / "given.yaml", ["--development", "stsb-dev"])
+    with pytest.raises(DataError, match="STS"):
+        of_runs(recipe, tmp_path / "out", tmp_path / "train", {"de": {}}, data_root=tmp_path)
+    assert not (tmp_path / "out").exists()

@@ -65,6 +65,8 @@ def test_a_curve_is_over_the_pairs_seen(tmp_path: Path) -> None:
 def test_the_best_is_nearly_reached_before(tmp_path: Path) -> None:
     curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]))
     assert (curve.best, curve.pairs_until(0.99 * curve.best)) == (70.0, 200)
+    below = convergence([run(tmp_path / "below", [-20.0, -10.0])]).tables[0]
+    assert column(below, "99 % of it at") == [200]
 
 
 def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
@@ -75,6 +77,8 @@ def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none has no development score.*--development stsb-dev"):
         convergence([run(tmp_path / "none", [])])
     other = run(tmp_path / "other", [1.0], development="sts17-en-en")
+    with pytest.raises(DataError, match="two runs have one name"):
+        convergence([other, run(tmp_path / "more" / "other", [1.0])])
     with pytest.raises(DataError, match="do not compare: a on stsb-dev, other on sts17-en-en"):
         convergence([run(tmp_path / "a", [1.0]), other])
 

@@ -28,6 +28,10 @@ def found(analysis, model: str = "made") -> list[str]:
 def test_words_come_by_cosine_without_the_query() -> None:
     analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big", "Red"], among=WORDS, count=2)
     assert found(analysis) == ["large, red", "large, small"]
+    spelled = neighbours(
+        {"made": word_encoder(CIRCLE)}, ["big"], among=["big", "Big", "BIG", *WORDS], count=2
+    )
+    assert found(spelled) == ["large, red"]
     cosine = column(analysis.tables[1], "cosine")[0]
     assert cosine == pytest.approx(0.9 / np.hypot(0.9, 0.1), abs=1e-4)
 
@@ -110,3 +114,14 @@ def test_blocks_do_not_matter_and_of_equal_texts_the_first_comes_first() -> None
         [m.place for m in matches] for matches in nearest_texts(vectors[:9], blocks, 5)
     ] == places
     assert places[7][:2] == [7, 40]
+
+
+def test_of_many_equal_texts_the_first_come_first() -> None:
+    vectors = np.zeros((20_000, 2), np.float32)
+    vectors[:, 1] = 1
+    same = [5, 100, 5000, 9000, 16_000]
+    vectors[same] = [1, 0]
+    (found,) = nearest_texts(np.eye(2)[:1], [(list(map(str, range(20_000))), vectors)], 3)
+    assert [match.place for match in found] == same[:3]
+    (none,) = nearest_texts(np.zeros((1, 2)), [(list(map(str, range(20_000))), vectors)], 3)
+    assert [match.place for match in none] == [0, 1, 2]

@@ -87,6 +87,7 @@ def test_a_recipe_takes_overrides(root: Path, capsys: pytest.CaptureFixture[str]
         (["gates", "MODEL"], "has no gates; train one with"),
         (["convergence", "MODEL"], "give the --output of `paraphrastic train`"),
         (["languages", "MODEL", "--epochs", "3"], "unknown option --epochs: "),
+        (["languages", "MODEL", "--pairs", "0"], "--pairs must be 1 or more, got 0"),
         (["languages", "MODEL", "--distances", "absent.tsv"], "cannot open absent.tsv"),
         (["ngram-vocabulary", "RECIPE"], "use one with tokenizer.kind char_ngram"),
         (["data-amount", "RECIPE", "--sizes", "5"], "--development stsb-dev"),
@@ -111,6 +112,7 @@ def test_without_the_training_text_counts_need_text(
     (root / "model" / "recipe.yaml").unlink()
     assert analyse(root, "weighting", str(root / "model")) == 2
     assert "is not at hand" in capsys.readouterr().err
+    assert analyse(root, "weighting", str(root / "model"), "--text", str(DEMO)) == 0
 
 
 def test_without_a_data_root_the_way_out_is_said(

@@ -48,7 +48,11 @@ def test_missing_data_gives_exit_status_3(
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [(["--samples", "0"], "--samples must be 1 or more"), (["--suite", "x"], "no suite 'x'")],
+    [
+        (["--samples", "0"], "--samples must be 1 or more"),
+        (["--seed", "-1"], "--seed must be 0 or more"),
+        (["--suite", "x"], "no suite 'x'"),
+    ],
 )
 def test_wrong_options_are_one_line(
     option: list[str],

@@ -288,6 +288,7 @@ def test_any_iterable_of_mappings_is_a_dataset() -> None:
         ("dataset:0", ["one", "eins"]),
         ("dataset:1", ["two", "zwei"]),
     ]
+    assert list(rows_of_dataset(iter(rows))) == list(rows_of_dataset(rows))
 
 
 def test_a_report_shows_the_first_places_and_counts_all() -> None:

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import save_file
+from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -160,3 +164,74 @@ def test_damaged_directories_are_named(saved: tuple[str, Path], tmp_path: Path) 
     (tmp_path / "cut" / "config.json").unlink()
     with pytest.raises(ModelError, match=r"has no config\.json"):
         SentenceEncoder.from_pretrained(tmp_path / "cut")
+
+
+def test_a_damaged_model_of_ours_has_no_other_loader(
+    saved: tuple[str, Path], tmp_path: Path
+) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    encoder.save_pretrained(tmp_path / "nan")
+    table = encoder.model.embedding.weight.detach().clone()
+    table[5] = float("nan")
+    save_file({"embedding.weight": table}, tmp_path / "nan" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match="finite"):
+        load_encoder(tmp_path / "nan")
+
+
+def test_another_model_in_its_place_is_whole_or_not_there(
+    saved: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (SentenceEncoder.from_pretrained(saved[1]) for _ in range(2))
+    first.save_pretrained(tmp_path / "model")
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(second.model), "save_pretrained", full)
+        with pytest.raises(OSError, match="no space"):
+            second.save_pretrained(tmp_path / "model")
+    assert SentenceEncoder.from_pretrained(tmp_path / "model").dimension == 16  # the first, whole
+    with monkeypatch.context() as patch:
+        patch.setattr(type(second.tokenizer), "save", full)
+        with pytest.raises(OSError, match="no space"):
+            second.save_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model" / "model.safetensors").exists()  # not with another's tokenizer
+    second.save_pretrained(tmp_path / "model")
+    again = SentenceEncoder.from_pretrained(tmp_path / "model")
+    np.testing.assert_array_equal(again.encode(TEXTS), second.encode(TEXTS))
+
+
+def test_a_folder_named_like_a_packaged_model_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("english", "simile"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in (None, "english", "simile"):
+        assert SentenceEncoder.from_pretrained(name).name == (name or "english")
+    model = AveragingModel(AveragingConfig(vocab_size=3, hidden_size=4))
+    SentenceEncoder(model, WordTokenizer(["cat"])).save_pretrained("english")
+    assert SentenceEncoder.from_pretrained("english").dimension == 4
+    assert SentenceEncoder.from_pretrained().dimension == 512
+    assert SentenceEncoder.from_pretrained("simile").dimension == 512
+
+
+def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path: Path) -> None:
+    tokenizer = CharNgramTokenizer(ngrams=["cat"])
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
+    SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "model")
+    options = {"trust_remote_code": True, "device": "cpu", "local_files_only": True}
+    theirs = SentenceTransformer(str(tmp_path / "model"), **options)
+    theirs.prompts["query"] = "a cat: "
+    theirs.similarity_fn_name = "dot"
+    theirs.save_pretrained(str(tmp_path / "again"))
+    again = SentenceTransformer(str(tmp_path / "again"), **options)
+    assert again.prompts["query"] == "a cat: "
+    assert again.similarity_fn_name == "dot"
+    np.testing.assert_array_equal(again.encode(["cat"]), theirs.encode(["cat"]))
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        next(length_batches(np.ones(3, np.int64), 0))

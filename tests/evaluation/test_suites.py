@@ -108,24 +108,26 @@ def test_an_interrupted_run_goes_on_with_the_tasks_it_kept(
     whole = evaluate(Letters(), "sts", sts_folder)
     encoder = Interrupted()
     with pytest.raises(KeyboardInterrupt):
-        evaluate(encoder, "sts", sts_folder, keep=tmp_path / "kept")
+        evaluate(encoder, "sts", sts_folder, name="letters", keep=tmp_path / "kept")
     assert len(list((tmp_path / "kept").iterdir())) == 3
-    again = evaluate(encoder, "sts", sts_folder, keep=tmp_path / "kept")
+    again = evaluate(encoder, "sts", sts_folder, name="letters", keep=tmp_path / "kept")
     assert encoder.calls == 4 + 4  # three tasks of seven were kept
     assert again["rows"] == whole["rows"]
 
 
 def test_what_kept_tasks_took_is_counted(sts_folder: Path, tmp_path: Path) -> None:
-    evaluate(Letters(), "sts", sts_folder, keep=tmp_path)
+    evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)
     path = tmp_path / "sts.2012.json"
     kept = json.loads(path.read_text())
     path.write_text(json.dumps({**kept, "seconds": 1e6, "peak_memory": 10**15}))
-    again = evaluate(Letters(), "sts", sts_folder, keep=tmp_path)
+    again = evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)
     assert again["seconds"] >= 1e6
     assert again["peak_memory"] == 10**15
     del kept["peak_memory"]  # as an older version kept it
     path.write_text(json.dumps(kept))
-    assert evaluate(Letters(), "sts", sts_folder, keep=tmp_path)["peak_memory"] is None
+    assert (
+        evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)["peak_memory"] is None
+    )
 
 
 def test_tasks_of_another_model_or_damaged_ones_are_not_kept(
@@ -135,12 +137,27 @@ def test_tasks_of_another_model_or_damaged_ones_are_not_kept(
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.array([[len(text), 1.0] for text in texts])
 
-    evaluate(Letters(), "sts", sts_folder, keep=tmp_path / "kept")
+    evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path / "kept")
     (tmp_path / "kept" / "sts.2012.json").write_text("{")
     assert (
-        evaluate(Lengths(), "sts", sts_folder, keep=tmp_path / "kept")["rows"]
+        evaluate(Lengths(), "sts", sts_folder, name="letters", keep=tmp_path / "kept")["rows"]
         == evaluate(Lengths(), "sts", sts_folder)["rows"]
     )
+
+
+def test_kept_tasks_of_other_files_do_not_count(sts_folder: Path, tmp_path: Path) -> None:
+    whole = evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path / "kept")
+    file = sts_folder / "sts12" / "STS.gs.MSRpar.txt"
+    scores = file.read_text().split("\n")
+    file.write_text("\n".join(["5.0" if scores[0] != "5.0" else "0.0", *scores[1:]]))
+    again = evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path / "kept")
+    assert again["rows"] != whole["rows"]
+    assert again["rows"] == evaluate(Letters(), "sts", sts_folder)["rows"]
+
+
+def test_nothing_is_kept_of_an_encoder_without_a_name(sts_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="nothing tells this Letters from another"):
+        evaluate(Letters(), "sts", sts_folder, keep=tmp_path)
 
 
 @pytest.mark.parametrize("bad", ["nan", "shape", "rows"])

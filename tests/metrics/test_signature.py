@@ -14,6 +14,8 @@ import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.metrics.conftest import averaging
@@ -133,6 +135,13 @@ def test_tokenizers_that_differ_have_different_hashes(
         SubwordTokenizer(subword._model, keep_unknown=True),
         WordTokenizer.train(sentences, vocab_size=150, lowercase=False),
         WordTokenizer.train(sentences, vocab_size=149),
+        WordTokenizer(word.tokens()[2:], spaced=True),
+        MarkedTokenizer(word, "start"),
+        MarkedTokenizer(word, "end"),
+        MarkedTokenizer(WordTokenizer(word.tokens()[2:], spaced=True), "end"),
+        MixedTokenizer([word, subword]),
+        MixedTokenizer([WordTokenizer(word.tokens()[2:], spaced=True), subword]),
+        MixedTokenizer([word, SubwordTokenizer(subword._model, keep_unknown=True)]),
     ]
     tokenizers = [subword, word, char_ngram, *others, None]
     assert len({tokenizer_hash(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)

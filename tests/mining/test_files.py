@@ -13,7 +13,7 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.mining import files as module
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.store import TextStore
@@ -228,3 +228,21 @@ def test_wrong_arguments_are_one_line(
     assert main(["mine", "no.txt", str(two_files[0]), "--model", str(model)]) == 2
     assert "no.txt is not there" in capsys.readouterr().err
     assert main(["mine", "-", "-", "--model", str(model)]) == 2
+
+
+@pytest.mark.parametrize("options", [{"k": 0}, {"probes": 0}, {"score": "x"}, {"precision": "x"}])
+def test_wrong_options_are_refused_before_anything_is_encoded(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    encoder = Words()
+    with pytest.raises(DataError, match=r"must be at least 1|there is no"):
+        mine_lines(side(*LINES), side(*LINES), encoder, tmp_path / "work", **options)
+    assert not encoder.asked
+
+
+def test_what_shows_no_weights_is_known_by_its_name(tmp_path: Path) -> None:
+    first, second = Words(), Words()
+    first.name, second.name = "one", "other"  # type: ignore[attr-defined]
+    mine_lines(side(*LINES), side(*LINES), first, tmp_path)
+    mine_lines(side(*LINES), side(*LINES), second, tmp_path)
+    assert len(second.asked) == len(LINES)

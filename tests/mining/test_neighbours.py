@@ -125,6 +125,15 @@ def test_a_mapped_file_gives_the_same(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found.scores, wanted.scores)
 
 
+def test_changes_of_a_copy_on_write_map_stay(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.ones((50, 4), np.float32))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="c")
+    mapped[:, 1:] = 0
+    side = UnitRows(mapped)
+    np.testing.assert_array_equal(side.take(slice(0, 2)), [[1, 0, 0, 0]] * 2)
+    assert not mapped[:, 1:].any()
+
+
 @pytest.mark.parametrize("is_mapped", [False, True])
 def test_rows_are_taken_in_any_order(is_mapped: bool, tmp_path: Path) -> None:
     """Also when last minus first looks like a run."""

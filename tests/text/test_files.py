@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, models
 
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import write_json, write_tokenizer
 
 
 def test_json_comes_back_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -23,3 +24,16 @@ def test_a_failed_write_leaves_the_earlier_file(value: object, tmp_path: Path) -
     with pytest.raises((TypeError, UnicodeEncodeError)):
         write_json(tmp_path / "a.json", value)
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == "1\n"
+
+
+def test_a_tokenizer_that_finds_no_room_is_an_os_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> int:
+        path.touch()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="no space"):
+        write_tokenizer(tmp_path, Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
+    assert not os.listdir(tmp_path)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -19,6 +20,7 @@ from paraphrastic_hf.training.arguments import TrainingArguments
 from paraphrastic_hf.training.checkpoint import (
     list_checkpoints,
     load_latest,
+    load_weights,
     optimizer_tensors,
     save_checkpoint,
     save_weights,
@@ -265,3 +267,13 @@ def test_a_full_disk_leaves_the_earlier_weights(
             save_weights(Run(seed=1).model, path)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["model.safetensors"]
+
+
+def test_best_weights_that_are_gone_leave_the_last_ones(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = nn.Linear(2, 2)
+    before = model.weight.detach().clone()
+    load_weights(model, tmp_path / "best.safetensors")
+    assert "best.safetensors is gone; the last weights stay" in caplog.text
+    assert torch.equal(model.weight, before)

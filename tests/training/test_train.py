@@ -269,6 +269,22 @@ def test_the_best_checkpoint_is_the_finished_model(tmp_path: Path, sts_folder: P
     assert result.best_score == max(scores.values()) == scores[result.best_step]
 
 
+def test_what_could_not_be_done_at_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
+    for kind, name, value in (
+        ("projection", "whiten", "0.2"),
+        ("gated", "spread", "true"),
+        ("weighted", "significant_bits", "5"),
+    ):
+        recipe = small_recipe(tmp_path, "--model.kind", kind, f"--{name}", value)
+        with pytest.raises(
+            RecipeError, match=f"finish.{name} .* averaging model, which model.kind"
+        ):
+            train(recipe, tmp_path / "out", progress=False)
+    with pytest.raises(RecipeError, match=r"training.clip.*-1"):
+        small_recipe(tmp_path, "--clip", "-1")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_finished_run_is_left_alone_and_another_recipe_refused(tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path)
     first = train(recipe, tmp_path / "out", progress=False)

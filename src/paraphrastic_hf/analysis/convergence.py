@@ -87,19 +87,22 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
         runs: Output directories of `paraphrastic train`, by name, or named as they are.
 
     Raises:
-        DataError: A run has no log or no development score, or the runs were scored on different
-            sets.
+        DataError: A run has no log or no development score, the runs were scored on different
+            sets, or two of them have one name.
     """
     if not isinstance(runs, Mapping):
-        runs = {Path(run).name: run for run in runs}
+        named = {Path(run).name: run for run in runs}
+        if len(named) < len(runs):
+            raise DataError("two runs have one name; rename a directory, or give names to runs")
+        runs = named
     curves = [read_curve(run, name) for name, run in runs.items()]
     sets = {curve.development: curve.name for curve in curves}
     if len(sets) > 1:
-        named = ", ".join(f"{name} on {development}" for development, name in sets.items())
-        raise DataError(f"the runs are scored on different sets, which do not compare: {named}")
+        scored = ", ".join(f"{name} on {development}" for development, name in sets.items())
+        raise DataError(f"the runs are scored on different sets, which do not compare: {scored}")
     rows: list[list[Cell]] = []
     for curve in curves:
-        near = curve.pairs_until(NEARLY * curve.best)
+        near = curve.pairs_until(curve.best - (1 - NEARLY) * abs(curve.best))
         best = curve.pairs_until(curve.best)
         rows.append([curve.name, curve.pairs[0], curve.scores[0], curve.best, best, near])
     columns = ["run", "first at", "first score", "best score", "best at", "99 % of it at"]

@@ -17,6 +17,7 @@ from paraphrastic_hf.analysis.languages import Language, piece_overlap
 from paraphrastic_hf.analysis.runs import Variant, run_variants
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.pairs import read_pairs
+from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
@@ -66,7 +67,7 @@ def of_one_model(
         data_dir: Folder of the official files, with Tatoeba's.
         distances: To English, by language; languages that have none are left out.
         bitext: Folder of `en-XX` folders to measure overlap on; None for Tatoeba's own sentences.
-        pairs: The first so many pairs of a language's files; languages with fewer are left out.
+        pairs: A random sample of so many of a language's bitext; languages with fewer are left out.
 
     Raises:
         ModelError: The model has no tokenizer of this package.
@@ -128,9 +129,10 @@ def of_runs(
         progress: Show progress bars.
 
     Raises:
-        DataError: A file is not there or damaged.
+        DataError: A file is not there or damaged, or a year of STS is missing.
         RecipeError: The recipe has no development set, or `folder` holds runs of another.
     """
+    read_sts(Path(data_root) / "eval")  # a missing year is found before hours of training
     variants, texts = {}, {}
     for name, files in bitext_folders(bitext).items():
         if name not in distances:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,7 +128,9 @@ def _of_rows(
         return {}, hint
     vectors = table[list(known.values())]
     own = [tokens[row] for row in known.values()]
-    return _without_own(known, own, vectors, [(tokens[:most], table[:most])], count), hint
+    spare = _most_variants(own, tokens[:most])
+    blocks = [(tokens[:most], table[:most])]
+    return _without_own(known, own, vectors, blocks, count, spare), hint
 
 
 def _of_texts(
@@ -144,7 +147,8 @@ def _of_texts(
 
     if not known:
         return {}, hint
-    return _without_own(known, list(known), vectors[list(known.values())], blocks(), count), hint
+    own, spare = list(known), _most_variants(known, among)
+    return _without_own(known, own, vectors[list(known.values())], blocks(), count, spare), hint
 
 
 def _encode(encoder: Any, texts: Sequence[str]) -> np.ndarray:
@@ -152,14 +156,26 @@ def _encode(encoder: Any, texts: Sequence[str]) -> np.ndarray:
 
 
 def _without_own(
-    known: Mapping[str, int], own: Sequence[str], vectors: np.ndarray, blocks: Any, count: int
+    known: Mapping[str, int],
+    own: Sequence[str],
+    vectors: np.ndarray,
+    blocks: Any,
+    count: int,
+    spare: int,
 ) -> dict[str, list[Match]]:
-    """Matches by query, without the query itself."""
-    found = nearest_texts(vectors, blocks, count + 1)
+    """Matches by query, without the query itself, however it is spelled."""
+    found = nearest_texts(vectors, blocks, count + spare)
     return {
         query: [match for match in matches if match.text.lower() != text.lower()][:count]
         for query, text, matches in zip(known, own, found, strict=True)
     }
+
+
+def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
+    """How often one of the texts stands among others at most, in capitals or not."""
+    wanted = {text.lower() for text in own}
+    times = Counter(text.lower() for text in among)
+    return max((times[text] for text in wanted), default=0)
 
 
 def _side_by_side(found: Found, queries: Sequence[str]) -> Table:

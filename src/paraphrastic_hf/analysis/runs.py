@@ -5,6 +5,8 @@ Choosing the best of many settings is not done here; these runs show what a sett
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.text.files import write_bytes, write_json
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.train import train
 
@@ -56,7 +58,8 @@ def run_variants(
         Best development score, Pearson r x 100, by name.
 
     Raises:
-        RecipeError: The recipe has no development set, or `folder` holds runs of another.
+        RecipeError: The recipe has no development set, or `folder` holds runs of another, or of
+            other text.
     """
     if base.run.development == "none":
         raise RecipeError(
@@ -71,11 +74,13 @@ def run_variants(
         logger.info("run %s of %s: %s", number, len(variants), name)
         output = Path(folder) / "runs" / name
         output.parent.mkdir(parents=True, exist_ok=True)
+        datasets = variant.datasets()
+        _claim_text(Path(folder), name, datasets)
         result = train(
             variant.recipe,
             output,
             data_root=data_root,
-            datasets=variant.datasets(),
+            datasets=datasets,
             progress=progress,
         )
         assert result.best_score is not None  # every epoch ends with an evaluation
@@ -85,9 +90,24 @@ def run_variants(
 
 
 def _claim(folder: Path, base: Recipe) -> None:
-    """Make a folder this recipe's: runs on given text would not notice another source."""
+    """Make a folder this recipe's, whose runs have recipes of their own."""
     path, text = folder / "recipe.yaml", to_yaml(base)
     if path.exists() and load_recipe(Recipe, path) != base:
         raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))
+
+
+def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
+    """Make a run that of its given text: its recipe would not notice another."""
+    digest = hashlib.sha256()
+    for rows, source in datasets:
+        digest.update(json.dumps([rows, str(source)]).encode())
+    path = folder / "texts.json"
+    texts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():
+        raise RecipeError(
+            f"{folder} holds a run {name} on other text than is in the sources now; use another "
+            "--output"
+        )
+    write_json(path, texts)

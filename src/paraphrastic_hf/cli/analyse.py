@@ -144,7 +144,8 @@ def _languages_arguments(kind: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     kind.add_argument(
         "--pairs", type=int, default=10_000,
-        help="sentence pairs of each language's bitext (default: 10000)",
+        help="sentence pairs of each language's bitext (default: 10000; without a bitext, for a "
+        "model, all of Tatoeba's)",
     )  # fmt: skip
     kind.add_argument(
         "--without", nargs="+", default=[], metavar="CODE",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,9 +59,11 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     if arguments.start:
         earlier = load_encoder(arguments.start)
         start = analysis.given_start(table, encoder.tokenizer.tokens(), earlier)
-    texts = _training_text(arguments.model, root)
+    texts: Iterable[str]
     if arguments.text:
         texts = chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
+    else:
+        texts = _training_text(arguments.model, root)
     counts = analysis.token_counts(encoder.tokenizer, texts)
     return analysis.weighting(encoder, start, counts, Path(root) / "eval", name=name)
 
@@ -121,6 +123,8 @@ def languages(arguments: argparse.Namespace) -> Analysis:
             f"unknown option {arguments.overrides[0]}: {arguments.model} is no recipe (.yaml), "
             "whose keys are options"
         )
+    if arguments.pairs < 1:
+        raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
     root = Path(data_root(arguments, "the text"))
     if arguments.distances:
         distances, source = (

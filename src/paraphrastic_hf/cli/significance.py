@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.samples < 1:
         raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
+    if arguments.seed < 0:
+        raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     data_dir = data_folder(arguments.data_dir)
     models = (arguments.first, arguments.second)
     differences, skipped = compare_encoders(

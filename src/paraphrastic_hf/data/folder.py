@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -78,15 +79,21 @@ class Folder:
         )
 
     def fingerprint(self) -> str:
-        """Changes when a file does: names, sizes and times of the first 10,000 files."""
-        digest = hashlib.sha256()
-        for root in self.roots:
-            inside = [root] if root.is_file() else sorted(islice(root.rglob("*"), MOST_FILES))
-            for path in inside:
-                if path.is_file():
-                    status = path.stat()
-                    digest.update(f"{path}\t{status.st_size}\t{status.st_mtime_ns}\n".encode())
-        return digest.hexdigest()[:16]
+        """Changes when a file does."""
+        return fingerprint(self.roots)
+
+
+def fingerprint(roots: Iterable[Path]) -> str:
+    """Names, sizes and times of the files in folders, of the first 10,000 of each, in a hash."""
+    digest = hashlib.sha256()
+    for root in roots:
+        inside = [root] if root.is_file() else sorted(islice(root.rglob("*"), MOST_FILES))
+        for path in inside:
+            if path.is_file():
+                status = path.stat()
+                line = f"{path}\t{status.st_size}\t{status.st_mtime_ns}\n"
+                digest.update(line.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:16]
 
 
 def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Folder:

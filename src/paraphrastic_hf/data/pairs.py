@@ -10,9 +10,10 @@ import logging
 import math
 import random
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +146,19 @@ def rows_of_dataset(
     Raises:
         DataError: If there are no two text columns, or not the ones named, or one holds no text.
     """
-    names = tuple(columns) if columns else _text_columns(dataset)
-    for number, row in enumerate(dataset):
+    features = getattr(dataset, "features", None)
+    rows = iter(dataset)
+    if columns:
+        names = tuple(columns)
+    elif features is not None:
+        names = _text_columns(
+            {n: "string" in str(getattr(f, "dtype", "")) for n, f in features.items()}
+        )
+    else:
+        first = list(islice(rows, 1))
+        names = _text_columns({n: isinstance(v, str) for row in first for n, v in row.items()})
+        rows = chain(first, rows)
+    for number, row in enumerate(rows):
         if names[0] not in row or names[1] not in row:
             raise DataError(
                 f"the dataset has no columns {names[0]!r} and {names[1]!r}; it has {', '.join(row)}"
@@ -159,19 +171,12 @@ def rows_of_dataset(
         yield f"{name}:{number}", sides
 
 
-def _text_columns(dataset: Any) -> tuple[str, str]:
-    """The first two text columns: by a dataset's features, else by its first row."""
-    features = getattr(dataset, "features", None)
-    if features is not None:
-        known = list(features)
-        text = [name for name in known if "string" in str(getattr(features[name], "dtype", ""))]
-    else:
-        first: dict[str, Any] = next(iter(dataset), {})
-        known = list(first)
-        text = [name for name in known if isinstance(first[name], str)]
+def _text_columns(holds_text: Mapping[str, bool]) -> tuple[str, str]:
+    """The first two columns that hold text."""
+    text = [name for name, is_text in holds_text.items() if is_text]
     if len(text) < 2:
         raise DataError(
-            f"the dataset needs two text columns, it has {', '.join(known) or 'no rows'}"
+            f"the dataset needs two text columns, it has {', '.join(holds_text) or 'no rows'}"
         )
     return text[0], text[1]
 

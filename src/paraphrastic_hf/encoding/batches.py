@@ -16,7 +16,13 @@ MAX_PADDED_TOKENS = 2**18
 
 
 def length_batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
-    """Rows sorted by length, `batch_size` at a time, fewer where the rows are very long."""
+    """Rows sorted by length, `batch_size` at a time, fewer where the rows are very long.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):

@@ -32,6 +32,7 @@ from paraphrastic_hf.text.files import PARTS_FOLDER, open_to_readers, write_json
 
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "ngrams.json", "paraphrastic_tokenizer.json")
+WEIGHTS = "model.safetensors"
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 
@@ -41,16 +42,27 @@ def save_directory(
     directory: Path,
     *,
     precision: str = "float32",
+    modules: bool = True,
 ) -> None:
-    """Write a finished model directory; weights last, so that a directory with weights is whole.
+    """Write a finished model directory; weights last, so that a directory with weights is whole,
+    another model's that lay there first gone.
 
     Weights of another precision take less room; every loader of this package and transformers
-    reads them as float32, stock sentence-transformers keeps them as they are.
+    reads them as float32, stock sentence-transformers keeps them as they are. `modules` false
+    leaves out its own two files, for a caller that writes them.
 
     Raises:
         OSError: The disk is full or the directory cannot be written.
     """
+    staged = _stage_model(model, directory, precision)
     _save_tokenizer(tokenizer, directory)
+    if modules:
+        _save_modules(model, directory)
+    _move(staged, directory)
+
+
+def _save_modules(model: SentenceEncoderModel, directory: Path) -> None:
+    """What sentence-transformers reads."""
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
     write_json(directory / "modules.json", [module])
@@ -58,7 +70,6 @@ def save_directory(
         directory / "config_sentence_transformers.json",
         {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"},
     )
-    _save_model(model, directory, precision)
 
 
 def save_supervised(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
@@ -69,35 +80,47 @@ def save_supervised(model: PreTrainedModel, tokenizer: TextTokenizer, directory:
     Raises:
         OSError: The disk is full or the directory cannot be written.
     """
+    staged = _stage_model(model, directory, "float32")
     _save_tokenizer(tokenizer, directory)
     path = directory / "tokenizer_config.json"
     if path.exists():
         settings = json.loads(path.read_text(encoding="utf-8"))
         names = ["input_ids", "attention_mask", "token_type_ids"]
         write_json(path, {**settings, "model_input_names": names})
-    _save_model(model, directory, "float32")
+    _move(staged, directory)
 
 
 def _save_tokenizer(tokenizer: TextTokenizer, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
+    (directory / WEIGHTS).unlink(missing_ok=True)  # else another's would be read with this one
     for name in TOKENIZER_FILES:  # another model's would be taken for this one's
         (directory / name).unlink(missing_ok=True)
     shutil.rmtree(directory / PARTS_FOLDER, ignore_errors=True)
     tokenizer.save(directory)
 
 
-def _save_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
+def _stage_model(model: PreTrainedModel, directory: Path, precision: str) -> Path:
+    """Config and weights in a folder beside their place: what most needs room, before anything that
+    lies there is touched."""
     partial = directory / "model.part"
-    with _no_progress_bar():
-        weights = {
-            name: weight.to(getattr(torch, precision))
-            for name, weight in model.state_dict().items()
-        }
-        model.save_pretrained(partial, state_dict=weights)
-    for path in sorted(partial.iterdir(), key=lambda path: path.suffix == ".safetensors"):
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    weights = {
+        name: weight.to(getattr(torch, precision)) for name, weight in model.state_dict().items()
+    }
+    try:
+        with _no_progress_bar():
+            model.save_pretrained(partial, state_dict=weights)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return partial
+
+
+def _move(staged: Path, directory: Path) -> None:
+    for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
         open_to_readers(path)
         path.replace(directory / path.name)
-    partial.rmdir()
+    staged.rmdir()
 
 
 def load_model(directory: Path) -> SentenceEncoderModel:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.encoding.locate import DEFAULT_MODEL, local_directory
+from paraphrastic_hf.encoding.locate import holds_model, local_directory, packaged_model
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import (
     check_finite,
@@ -78,7 +78,7 @@ class SentenceEncoder:
 
     @classmethod
     def from_pretrained(
-        cls, name: str | os.PathLike[str] = DEFAULT_MODEL, *, num_threads: int = -1
+        cls, name: str | os.PathLike[str] | None = None, *, num_threads: int = -1
     ) -> SentenceEncoder:
         """Load a model directory, a Hub repository written by this package, or a packaged model.
 
@@ -88,18 +88,20 @@ class SentenceEncoder:
         An averaging model is ready without torch, which is imported when `model` is asked for.
 
         Args:
-            name: Directory, repository or packaged model.
+            name: Directory, repository or packaged model, in this order.
             num_threads: As of the class.
 
         Raises:
             ModelError: It is not there, or not one of ours, or damaged.
             ValueError: `num_threads` is 0 or below -1.
         """
-        if name in EVEN_MODELS and not os.path.isdir(name):
+        if name in EVEN_MODELS and not holds_model(str(name)):
             source, power = EVEN_MODELS[str(name)]
-            encoder = cls.from_pretrained(source, num_threads=num_threads).with_norm_power(power)
+            encoder = cls.from_pretrained(packaged_model(source), num_threads=num_threads)
+            encoder = encoder.with_norm_power(power)
             encoder.name = str(name)
             return encoder
+        name = packaged_model() if name is None else name
         directory = local_directory(name)
         tokenizer = load_tokenizer(directory)
         table = read_table(directory) if serves(tokenizer) else None

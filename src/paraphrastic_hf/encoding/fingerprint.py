@@ -14,7 +14,9 @@ from tokenizers import Tokenizer
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 
 DIGITS = 12
-SETTINGS = ("lowercase", "keep_unknown", "orders", "padding_mode", "start", "end")
+SETTINGS = (
+    "lowercase", "keep_unknown", "spaced", "orders", "padding_mode", "spans_spaces", "marks",
+)  # fmt: skip
 
 
 def weights_hash(model: Any) -> str:
@@ -38,16 +40,24 @@ def weights_hash(model: Any) -> str:
     return digest.hexdigest()[:DIGITS]
 
 
+def has_weights(model: Any) -> bool:
+    """Whether `weights_hash` tells a model from another of its class."""
+    return any(True for _ in _tensors(model))
+
+
 def tokenizer_hash(tokenizer: Any) -> str:
     """Hash of a tokenizer's kind, entries, scores and settings."""
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
+    inner = getattr(tokenizer, "inner", None)  # of one that adds marks
     if hasattr(tokenizer, "tokens") and hasattr(tokenizer, "lowercase"):  # ours
         settings = {name: getattr(tokenizer, name, None) for name in SETTINGS}
         digest.update(f"{type(tokenizer).__name__} {settings}\n".encode())
         digest.update("\0".join(tokenizer.tokens()).encode("utf-8", "surrogatepass"))
         if hasattr(tokenizer, "unigram"):
             digest.update(tokenizer.unigram()[1].astype("<f4").tobytes())
+        for part in [*getattr(tokenizer, "parts", []), *filter(None, [inner])]:
+            digest.update(tokenizer_hash(part).encode())
     elif backend is not None:
         digest.update(backend.to_str().encode())
     else:

@@ -22,10 +22,15 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
         >>> AutoModel.from_pretrained(packaged_model("english"))  # doctest: +SKIP
     """
     folder = ASSETS / name
-    if not (folder / "config.json").is_file():
-        known = sorted(path.name for path in ASSETS.iterdir() if (path / "config.json").is_file())
+    if not holds_model(folder):
+        known = sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
         raise ModelError(f"no model {name!r} comes with the package; there is {', '.join(known)}")
     return folder
+
+
+def holds_model(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is a model's, and has not just the name of one."""
+    return (Path(folder) / "config.json").is_file()
 
 
 def local_directory(name: str | os.PathLike[str]) -> Path:
@@ -34,9 +39,10 @@ def local_directory(name: str | os.PathLike[str]) -> Path:
     Raises:
         ModelError: It is nowhere.
     """
-    if os.path.isdir(name):
+    is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
+    if os.path.isdir(name) and (holds_model(name) or not is_packaged):
         return Path(name)
-    if isinstance(name, str) and (ASSETS / name / "config.json").is_file():
+    if is_packaged:
         return ASSETS / name
     if os.path.exists(name) or len(Path(name).parts) > 2 or os.path.isabs(name):
         raise ModelError(f"{name} is no model directory; give the --output of `paraphrastic train`")

@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import figure_text, plot_systems, read_results
+from paraphrastic_hf.evaluation.report import (
+    figure_text,
+    left_out,
+    plot_systems,
+    read_results,
+)
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import write_bytes
 
@@ -166,18 +171,19 @@ def _remarks(section: Section) -> list[str]:
 
 
 def _skipped(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Each task that was skipped, once, with the reason; of a path its name alone, since a page is
+    """Each task that was not run, once, with the reason; of a path its name alone, since a page is
     read on other machines."""
-    reasons: dict[str, str] = {}
-    models: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], str] = {}
+    models: dict[tuple[str, str], list[str]] = {}
     for each in results:
-        for task, reason in each["skipped"].items():
-            reasons.setdefault(task, DIRECTORIES.sub("", reason))
-            models.setdefault(task, []).append(each["model"])
+        for title, tasks in left_out(each):
+            for task, reason in tasks.items():
+                reasons.setdefault((title, task), DIRECTORIES.sub("", reason))
+                models.setdefault((title, task), []).append(each["model"])
     lines = []
-    for task, who in models.items():
+    for (title, task), who in models.items():
         of = "" if len(who) == len(results) else f" ({', '.join(who)})"
-        lines.append(f"Skipped, {task}{of}: {reasons[task]}")
+        lines.append(f"{title}, {task}{of}: {reasons[title, task]}")
     return lines
 
 

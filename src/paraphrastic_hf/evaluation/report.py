@@ -55,11 +55,20 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
     return found
 
 
+def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
+    """Tasks that were not run, with the reason, by kind; results of old lack one."""
+    return [
+        ("Skipped", results["skipped"]),
+        ("Not for this encoder", results.get("not_applicable", {})),
+    ]
+
+
 def markdown(results: dict[str, Any]) -> str:
     """The headline beside the papers, then every dataset."""
     lines = [f"# {results['model']}: {results['suite']}", "", *headline_table(results)]
     notes = [f"* {note}" for note in results["notes"]]
-    notes += [f"* Skipped, {task}: {reason}" for task, reason in results["skipped"].items()]
+    for title, tasks in left_out(results):
+        notes += [f"* {title}, {task}: {reason}" for task, reason in tasks.items()]
     measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
     lines += ["", *notes] if notes else []
     lines += ["", f"| group | dataset | size | {' | '.join(measures)} |"]

@@ -16,8 +16,9 @@ from typing import Any
 from tqdm.auto import tqdm
 
 import paraphrastic_hf
-from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.data.folder import fingerprint
+from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
+from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError
 from paraphrastic_hf.evaluation.suite import Row
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import write_json
@@ -42,24 +43,33 @@ def evaluate(
         suite: One of `evaluation/suites.py`.
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
         name: What to call the encoder in the report.
-        keep: Folder in which finished tasks are kept, so that an interrupted run goes on; kept ones
-            count if the model, its name, its tokenizer, the folder's name and the package's version
-            are the same. None keeps nothing.
+        keep: Folder, not within `data_dir`, in which finished tasks are kept, so that an
+            interrupted run goes on; kept ones count if the model, its name, its tokenizer, the
+            folder with the names, sizes and times of its files, and the package's version are the
+            same. None keeps nothing.
         progress: Show a progress bar.
 
     Returns:
         Settings and scores, ready for JSON: `headline`, `papers`, `rows`; `skipped` says which
-        tasks had no data; `seconds` and `peak_memory` (bytes) what it took, kept tasks included.
+        tasks had no data, `not_applicable` which have no meaning for the encoder; `seconds` and
+        `peak_memory` (bytes) what it took, kept tasks included.
 
     Raises:
-        RecipeError: There is no such suite.
+        RecipeError: There is no such suite, or `keep` is asked for an encoder that shows neither
+            weights nor a name, which nothing tells from another of its class.
         DataError: No task of the suite has its data.
         ModelError: `encode` returns something else than finite vectors.
     """
     if suite not in SUITES:
         raise RecipeError(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
     chosen, data_dir = SUITES[suite], Path(data_dir)
-    name = name or getattr(encoder, "name", None) or type(encoder).__name__
+    name = name or getattr(encoder, "name", None)
+    if keep is not None and name is None and not has_weights(encoder):
+        raise RecipeError(
+            f"nothing tells this {type(encoder).__name__} from another one, whose kept scores "
+            "would be taken for its own: give it a name"
+        )
+    name = name or type(encoder).__name__
     settings = {
         "name": name,
         "encoder": f"{type(encoder).__module__}.{type(encoder).__name__}",
@@ -69,22 +79,27 @@ def evaluate(
         "version": paraphrastic_hf.__version__,
     }
     rows: dict[tuple[str, str], Row] = {}
+    identity = {**settings, "files": fingerprint([data_dir.resolve()])}
     skipped: dict[str, str] = {}
+    not_applicable: dict[str, str] = {}
     seconds = 0.0
     peaks: list[int | None] = []
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
-        path = None if keep is None else Path(keep) / f"{suite}.{_file_name(task)}.json"
-        kept = _read_kept(path, settings)
+        path = Path(keep) / f"{suite}.{_file_name(task)}.json" if keep and chosen.is_kept else None
+        kept = _read_kept(path, identity)
         if kept is None:
             _reset_peak()
             start = time.perf_counter()
             try:
                 found = [asdict(row) for row in chosen.tasks[task](encoder, data_dir)]
+            except NotApplicableError as error:
+                not_applicable[task] = str(error)
+                continue
             except DataError as error:
                 skipped[task] = str(error)
                 continue
             took = {"seconds": time.perf_counter() - start, "peak_memory": _peak()}
-            kept = {**settings, **took, "rows": found}
+            kept = {**identity, **took, "rows": found}
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_json(path, kept)
@@ -94,7 +109,8 @@ def evaluate(
             known = rows.setdefault((row.group, row.name), row)
             known.scores.update(row.scores)
     if not rows:
-        raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
+        reasons = "; ".join((skipped | not_applicable).values())
+        raise DataError(f"no task of the suite {suite} has its data: {reasons}")
     known_peaks = [peak for peak in peaks if peak is not None]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
@@ -111,6 +127,7 @@ def evaluate(
         },
         "notes": list(chosen.notes),
         "skipped": skipped,
+        "not_applicable": not_applicable,
         "rows": [asdict(row) for row in rows.values()],
         "settings": settings,
         "seconds": seconds,
@@ -138,13 +155,13 @@ def _file_name(task: str) -> str:
     return re.sub(r"[^\w.-]+", "-", task)
 
 
-def _read_kept(path: Path | None, settings: dict[str, str]) -> Results | None:
+def _read_kept(path: Path | None, identity: dict[str, str]) -> Results | None:
     """What a finished task left, if it was of the same model and data."""
     try:
         if path is None:
             return None
         kept: Results = json.loads(path.read_text(encoding="utf-8"))
-        is_same = all(kept[name] == value for name, value in settings.items())
+        is_same = all(kept[name] == value for name, value in identity.items())
         is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0
         is_whole &= isinstance(kept.get("peak_memory"), int | None)
         return kept if is_same and is_whole else None

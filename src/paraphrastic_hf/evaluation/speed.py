@@ -206,4 +206,5 @@ SPEED = Suite(
         "The machine is the group of the rows: the CPU, and CUDA where there is one; there a "
         "tokens figure counts the copy to it.",
     ),
+    is_kept=False,
 )

@@ -43,11 +43,13 @@ class Suite:
         unit: What the numbers of the table are.
         tasks: By name: from an encoder, anything with `encode(list of texts)`, and the folder of
             official files to rows. Rows of one group and name are joined. A task whose data is
-            not there raises DataError: it is named and skipped, and the others run.
+            not there raises DataError, one that has no meaning for the encoder NotApplicableError:
+            it is named and skipped, and the others run.
         headline: The few figures that stand for the rows, in the order of the table; NaN for one
             whose rows are not there.
         papers: Published systems and their figures, by the same names.
         notes: What a reader must know.
+        is_kept: Whether finished tasks may be kept for a later run; times may not.
     """
 
     summary: str
@@ -56,6 +58,7 @@ class Suite:
     headline: Callable[[Sequence[Row]], dict[str, float]]
     papers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    is_kept: bool = True
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import NotApplicableError
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
@@ -32,11 +32,11 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
     """How many words of each text are not in the encoder's vocabulary.
 
     Raises:
-        DataError: The encoder has no vocabulary of words.
+        NotApplicableError: The encoder has no vocabulary of words.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
-        raise DataError(
+        raise NotApplicableError(
             f"the encoder has no vocabulary of words: its tokenizer is {type(tokenizer).__name__}, "
             "not WordTokenizer"
         )

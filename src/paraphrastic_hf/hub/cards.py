@@ -10,6 +10,9 @@ import yaml
 
 from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.lines import table_rows
+from paraphrastic_hf.encoding.fingerprint import weights_hash
+from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_model
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
@@ -28,14 +31,7 @@ of weights, no attention, no GPU.
 ## Use
 
 ```python
-from paraphrastic_hf import SentenceEncoder, packaged_model
-
-encoder = SentenceEncoder.from_pretrained("{name}")
-encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
-
-from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
-
-SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])
+{use}
 ```
 
 ## Training
@@ -43,7 +39,7 @@ SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])
     {command}
 
 Seed {seed}; {pairs:,} pairs seen in {minutes:.0f} minutes on {threads} CPU thread(s). The recipe
-lies beside this card. Settings were chosen on STS-B dev and STS17 en-en alone.
+lies beside this card. {choice}
 
 | source | pairs | licence | SHA-256 of the file |
 |---|---:|---|---|
@@ -55,7 +51,7 @@ lies beside this card. Settings were chosen on STS-B dev and STS17 en-en alone.
 
 ## Licence
 
-{licence}: some sources are share-alike. Please cite the thesis (Wieting, CMU 2020) and the sources
+{licence}{reason}. Please cite the thesis (Wieting, CMU 2020) and the sources
 above.
 
 ## Limits
@@ -63,6 +59,23 @@ above.
 Word order does not count: "dog bites man" is "man bites dog". It knows the domains above best, and
 negation hardly at all.
 """
+PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
+
+encoder = SentenceEncoder.from_pretrained("{name}")
+encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
+
+from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
+
+SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])"""
+DIRECTORY = """from paraphrastic_hf import SentenceEncoder
+
+model = "{name}"  # this directory, or USER/{name} on the Hub
+encoder = SentenceEncoder.from_pretrained(model)
+encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
+
+from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
+
+SentenceTransformer(model).encode(["a cat sleeps"])"""
 
 
 def model_card(
@@ -87,7 +100,8 @@ def model_card(
         licence: Of the weights, as the Hub names it.
 
     Raises:
-        DataError: A source is not in `SOURCES.tsv`, or its class does not allow a release.
+        DataError: A source is not in `SOURCES.tsv`, its class does not allow a release, or the
+            evaluation is another model's.
         ModelError: The folder holds no finished training run, or of another kind of model than an
             average of sentencepieces.
     """
@@ -106,7 +120,14 @@ def model_card(
             f"{directory} holds a {kind[0]} model over {kind[1]} tokens; what a card says of "
             "a model is true of averages of sentencepieces alone so far"
         )
+    weights = weights_hash(load_encoder(directory))
     suites = read_results(evaluation)
+    for results in suites:
+        if results["settings"]["weights"] != weights:
+            raise DataError(
+                f"{evaluation} holds scores on {results['suite']} of other weights than those in "
+                f"{directory}: evaluate this model"
+            )
     known = {
         f"train/{row[0]}/{row[1]}.tsv.xz": row
         for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
@@ -117,6 +138,8 @@ def model_card(
             raise DataError(f"{path} is no source that a released model may be trained on")
         digest = sha256_of(root / path)
         sources.append(f"| {path} | {pairs:,} | {known[path][6]} | `{digest}` |")
+    shared = any(known[path][5] == "share-alike" for path in run["pairs_by_source"])
+    name, development = directory.name, run["development"]
     front = {
         "license": licence,
         "language": languages,
@@ -126,8 +149,12 @@ def model_card(
     }
     return TEMPLATE.format(
         front=yaml.safe_dump(front, sort_keys=False),
-        title=f"paraphrastic {directory.name}",
-        name=directory.name,
+        title=f"paraphrastic {name}",
+        use=(PACKAGED if _is_packaged(name, weights) else DIRECTORY).format(name=name),
+        choice="The last state was kept."
+        if development == "none"
+        else f"The state that scored best on {development} was kept.",
+        reason=": some sources are share-alike" if shared else "",
         summary=summary,
         rows=config["vocab_size"],
         dimension=config["hidden_size"],
@@ -140,6 +167,12 @@ def model_card(
         sources="\n".join(sources),
         scores="\n\n".join(_scores(results) for results in suites),
         licence=licence.upper(),
+    )
+
+
+def _is_packaged(name: str, weights: str) -> bool:
+    return (
+        holds_model(ASSETS / name) and weights_hash(load_encoder(packaged_model(name))) == weights
     )
 
 

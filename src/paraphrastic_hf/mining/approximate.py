@@ -61,13 +61,23 @@ def cells(rows: int) -> int:
     return max(1, min(int(4 * math.sqrt(rows)), rows // ROWS_A_CELL))
 
 
-def _index(corpus: UnitRows, kind: str, probes: int) -> Any:
+def load_faiss() -> Any:
+    """The module `faiss`.
+
+    Raises:
+        DataError: It is not installed.
+    """
     try:
         import faiss
     except ImportError as error:
         raise DataError(
             "this index needs FAISS: pip install 'paraphrastic-hf[mining]', or choose --index exact"
         ) from error
+    return faiss
+
+
+def _index(corpus: UnitRows, kind: str, probes: int) -> Any:
+    faiss = load_faiss()
     index: Any = faiss.IndexFlatIP(corpus.dimension)
     if kind == "ivf" and len(corpus) > 0:
         number = cells(len(corpus))

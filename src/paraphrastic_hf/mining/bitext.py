@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.approximate import PROBES, nearest_by_faiss
+from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
 from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
 from paraphrastic_hf.mining.neighbours import Neighbours, nearest
+from paraphrastic_hf.mining.tiles import PRECISIONS
 from paraphrastic_hf.mining.vectors import UnitRows
 
 CANDIDATES = ("forward", "backward", "union", "intersection")
 INDICES = ("exact", "faiss-flat", "faiss-ivf")
+PAIRS_AT_A_TIME = 65_536
 
 
 class Pairs(NamedTuple):
@@ -85,11 +87,9 @@ def mine(
         >>> pairs.source.tolist(), pairs.target.tolist()
         ([0, 1, 2], [1, 2, 0])
     """
-    _check(index, INDICES, "index")
-    _check(score, SCORES, "score")
-    _check(candidates, CANDIDATES, "set of candidates")
-    if k < 1:
-        raise DataError(f"k must be at least 1, got {k}")
+    check_options(
+        k=k, score=score, candidates=candidates, index=index, probes=probes, precision=precision
+    )
     own, other = as_rows(source, "source"), as_rows(target, "target")
     wanted = k if skip is None else k + 1
     if index == "exact":
@@ -121,6 +121,33 @@ def mine(
     return Pairs(found.score, own.rows[found.source], other.rows[found.target])
 
 
+def check_options(
+    *,
+    k: int = 4,
+    score: str = "ratio",
+    candidates: str = "union",
+    index: str = "exact",
+    probes: int = PROBES,
+    precision: str = "float32",
+    **_: Any,
+) -> None:
+    """Refuse what `mine` would refuse, before hours of encoding.
+
+    Raises:
+        DataError: An argument is out of range, or FAISS is not installed.
+    """
+    _check(index, INDICES, "index")
+    _check(score, SCORES, "score")
+    _check(candidates, CANDIDATES, "set of candidates")
+    _check(precision, PRECISIONS, "precision")
+    if k < 1:
+        raise DataError(f"k must be at least 1, got {k}")
+    if probes < 1:
+        raise DataError(f"probes must be at least 1, got {probes}")
+    if index != "exact":
+        load_faiss()
+
+
 def as_rows(vectors: Any, name: str) -> UnitRows:
     """Vectors as `UnitRows`, if they are not already."""
     return vectors if isinstance(vectors, UnitRows) else UnitRows(np.asanyarray(vectors), name=name)
@@ -146,6 +173,7 @@ def link(
         found = back
     else:
         both = [np.concatenate(columns) for columns in zip(there, back, strict=True)]
+        del there, turned, back
         key = both[1] * max(len(backward.ids), 1) + both[2]
         _, first, times = np.unique(key, return_index=True, return_counts=True)
         chosen = first[times == 2] if candidates == "intersection" else first
@@ -177,14 +205,15 @@ def competitive_linking(pairs: Pairs) -> Pairs:
     """Go through pairs from the best on and keep those whose two rows are both still free."""
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
-    kept = []
-    sides = zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)
-    for place, (source, target) in enumerate(sides):
-        if not sources[source] and not targets[target]:
-            sources[source] = targets[target] = 1
-            kept.append(place)
-    chosen = np.array(kept, np.int64)
-    return Pairs(*(column[chosen] for column in pairs))
+    is_kept = np.zeros(len(pairs.score), bool)
+    for start in range(0, len(is_kept), PAIRS_AT_A_TIME):
+        part = slice(start, start + PAIRS_AT_A_TIME)
+        sides = zip(pairs.source[part].tolist(), pairs.target[part].tolist(), strict=True)
+        for place, (source, target) in enumerate(sides, start):
+            if not sources[source] and not targets[target]:
+                sources[source] = targets[target] = 1
+                is_kept[place] = True
+    return Pairs(*(column[is_kept] for column in pairs))
 
 
 def _check(value: str, known: tuple[str, ...], what: str) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.bitext import Pairs, mine
+from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
 
 BYTES_A_LINE = 4096  # of text, words and vectors while a block is encoded
-PAIRS_AT_A_TIME = 65_536
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,8 @@ def mine_lines(
         encoder: Anything with `encode`.
         folder: Work folder: a copy of the texts, their vectors and the search. What an earlier run
             finished there is used again if texts, model, tokenizer and settings are the same;
-            candidates, score and threshold may change.
+            candidates, score and threshold may change. What shows no weights is known by its
+            class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
         memory: MB; beside the model, about 100 bytes a line for numbers and the neighbours found.
         progress: Show progress bars.
@@ -94,6 +94,7 @@ def mine_lines(
         ModelError: `encode` returns something else than finite vectors.
     """
     folder = Path(folder)
+    check_options(**options)
     if memory <= 0:
         raise DataError(f"memory must be more than 0 MB, got {memory:g}")
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)
@@ -101,6 +102,8 @@ def mine_lines(
     if other.digest == own.digest:
         other = own
     model = f"{weights_hash(encoder)} {tokenizer_hash(getattr(encoder, 'tokenizer', None))}"
+    if not has_weights(encoder):
+        model += f" {getattr(encoder, 'name', '')}"
     lines = max(1, min(LINES_AT_A_TIME, int(memory * 2**20 / 4 / BYTES_A_LINE)))
     sides = []
     for store, name in ((own, "source"), (other, "target")):

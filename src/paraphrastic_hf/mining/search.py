@@ -48,10 +48,16 @@ def nearest_texts(
         if not texts:
             continue
         similarity = wanted @ unit_length(vectors).T  # (queries, texts)
-        keep = min(count, len(texts))
-        nearest = np.argpartition(-similarity, keep - 1, axis=1)[:, :keep]
-        for found, columns, row in zip(best, nearest, similarity, strict=True):
+        for found, row in zip(best, similarity, strict=True):
+            columns = _highest(row, min(count, len(texts)))
             found += [(float(row[c]), -(number + int(c)), texts[c]) for c in columns]
             found[:] = heapq.nlargest(count, found)
         number += len(texts)
     return [[Match(cosine, -place, text) for cosine, place, text in found] for found in best]
+
+
+def _highest(row: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the `count` highest numbers, of equal ones the first."""
+    lowest = np.partition(row, len(row) - count)[len(row) - count]
+    columns = np.flatnonzero(row >= lowest)
+    return columns[np.argsort(-row[columns], kind="stable")[:count]]

@@ -70,6 +70,8 @@ class UnitRows:
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
         mapped = getattr(self._vectors, "_mmap", None)
+        if getattr(self._vectors, "mode", None) == "c":  # its changes live in its pages alone
+            mapped = None
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
             block = np.array(self._vectors[rows[0] : rows[-1] + 1], np.float32)
         elif mapped is None:

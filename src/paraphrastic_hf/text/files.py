@@ -16,8 +16,12 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, complete or not at all."""
     partial = path.with_name(path.name + ".part")
-    partial.write_bytes(content)
-    os.replace(partial, path)
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def open_to_readers(path: Path) -> None:
@@ -37,9 +41,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 
     `split_special_tokens` makes a literal `<pad>` or `<unk>` in a text ordinary characters.
     """
-    partial = directory / "tokenizer.json.part"
-    tokenizer.save(str(partial))
-    os.replace(partial, directory / "tokenizer.json")
+    write_bytes(directory / "tokenizer.json", tokenizer.to_str(pretty=True).encode("utf-8"))
     write_json(
         directory / "tokenizer_config.json",
         {

@@ -35,7 +35,7 @@ class MarkedTokenizer:
     def __init__(self, tokenizer: TextTokenizer, marks: str) -> None:
         if marks not in MARKS:
             raise ValueError(f"marks must be one of {', '.join(MARKS)}, got {marks!r}")
-        self._inner = tokenizer
+        self.inner = tokenizer
         self.marks = marks
         self.lowercase = tokenizer.lowercase
         self.vocab_size = tokenizer.vocab_size + len(MARKS[marks])
@@ -43,7 +43,7 @@ class MarkedTokenizer:
     @property
     def start_ids(self) -> list[int]:
         """The id that begins a text, if there is one."""
-        return [self._inner.vocab_size] if START in MARKS[self.marks] else []
+        return [self.inner.vocab_size] if START in MARKS[self.marks] else []
 
     @property
     def end_ids(self) -> list[int]:
@@ -52,7 +52,7 @@ class MarkedTokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text, marks included."""
-        inner = self._inner.encode_batch(texts)
+        inner = self.inner.encode_batch(texts)
         lengths = np.diff(inner.offsets)
         is_marked = lengths > 0
         offsets = np.zeros(len(inner.offsets), np.int64)
@@ -68,12 +68,12 @@ class MarkedTokenizer:
 
     def tokens(self) -> list[str]:
         """The token of every id."""
-        return [*self._inner.tokens(), *MARKS[self.marks]]
+        return [*self.inner.tokens(), *MARKS[self.marks]]
 
     def save(self, directory: str | Path) -> None:
         """Write the inner tokenizer's files, with the marks in them."""
         directory = Path(directory)
-        self._inner.save(directory)
+        self.inner.save(directory)
         fast = Tokenizer.from_file(str(directory / "tokenizer.json"))
         fast.add_special_tokens(list(MARKS[self.marks]))
         before = [START] if self.start_ids else []

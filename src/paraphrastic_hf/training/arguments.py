@@ -286,6 +286,7 @@ class Recipe:
                 (training.lambda_w >= 0, "training.lambda_w", training.lambda_w, ZERO),
                 (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
                 (training.lambda_all >= 0, "training.lambda_all", training.lambda_all, ZERO),
+                (training.clip >= 0, "training.clip", training.clip, ZERO),
                 (self.data.max_length >= 1, "data.max_length", self.data.max_length, ONE),
                 (
                     min(run.evaluate_every, run.checkpoint_every, run.log_every) >= 1,
@@ -294,7 +295,8 @@ class Recipe:
                     ONE,
                 ),
                 (run.keep_checkpoints >= 1, "run.keep_checkpoints", run.keep_checkpoints, ONE),
-                (0 <= finish.whiten <= 1, "finish.whiten", finish.whiten, PORTION),
+                (0 <= finish.whiten <= 0.5, "finish.whiten", finish.whiten, "from 0 to 0.5"),
+                (finish.sample >= 1, "finish.sample", finish.sample, ONE),
                 (
                     finish.significant_bits is None or finish.significant_bits >= 2,
                     "finish.significant_bits",

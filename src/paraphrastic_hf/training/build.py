@@ -33,6 +33,7 @@ def check_encoders(recipe: Recipe) -> None:
     for encoder in recipe.encoders:
         configs.append(check_encoder(encoder))
     kinds = {encoder.model.kind for encoder in recipe.encoders}
+    _check_finish(recipe)
     if recipe.training.freeze == "tables" and kinds <= TABLE_ALONE:
         raise RecipeError(
             "training.freeze tables leaves nothing to train in an encoder that is its table: "
@@ -44,6 +45,29 @@ def check_encoders(recipe: Recipe) -> None:
         if any(encoder.tokenizer.apart for encoder in recipe.parts):
             raise RecipeError("tokenizer.apart needs one tokenizer; leave it out of parts")
         _mixed_config(configs, recipe.combine)
+
+
+def _check_finish(recipe: Recipe) -> None:
+    """Refuse before training what could not be done after it."""
+    asked = {
+        name: value
+        for name, value in dataclasses.asdict(recipe.finish).items()
+        if name not in ("sample", "precision") and value
+    }
+    if not asked:
+        return
+    name, value = next(iter(asked.items()))
+    if recipe.parts or recipe.model.kind != "averaging":
+        what = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
+        raise RecipeError(
+            f"finish.{name} ({value!r}) changes the table of an averaging model, which {what} is "
+            "not: leave it out"
+        )
+    if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
+        raise RecipeError(
+            f"finish.drop_apart needs sentencepieces, not tokenizer.kind {recipe.tokenizer.kind}: "
+            "leave it out"
+        )
 
 
 def check_encoder(encoder: EncoderArguments) -> TableConfig:

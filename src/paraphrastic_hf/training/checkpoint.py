@@ -148,11 +148,14 @@ def save_weights(model: nn.Module, path: Path) -> None:
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Put a model's weights back.
+    """Put a model's weights back; where the file is gone, they stay as they are.
 
     Raises:
         CheckpointError: The file is damaged.
     """
+    if not path.exists():
+        logger.warning("%s is gone; the last weights stay", path)
+        return
     try:
         model.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:

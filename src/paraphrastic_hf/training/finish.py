@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.encoding.batches import embed_rows
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -28,31 +27,25 @@ def finish(
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
     """The model and tokenizer to save, as the recipe's `finish` asks.
 
-    Raises:
-        RecipeError: It asks for what this kind of model or tokenizer does not have.
+    Only an averaging model has something to do; a recipe that asks others for it is refused before
+    training (`build.check_encoders`).
     """
     asked = recipe.finish
+    if not isinstance(model, AveragingModel):
+        return model, tokenizer
     if asked.whiten or asked.dimension is not None:
-        if not isinstance(model, AveragingModel):
-            raise RecipeError("finish.whiten and finish.dimension need an averaging model")
         own = [name not in recipe.tokenizer.apart for name in corpus.languages]
         sample = _sample(np.asarray(own)[corpus.language], asked.sample, recipe.seed)
         vectors = embed_rows(model, corpus.sentences, sample, max_length=recipe.data.max_length)
         table = model.embedding.weight.detach()
         model = with_table(model, whitened(table, vectors, asked.whiten, asked.dimension))
     if asked.spread:
-        if not isinstance(model, AveragingModel):
-            raise RecipeError("finish.spread needs an averaging model")
         table = model.embedding.weight.detach()
         model = with_table(model, table[:, spread(table.shape[1])])
-    if asked.drop_apart:
-        if not isinstance(tokenizer, SubwordTokenizer) or not isinstance(model, AveragingModel):
-            raise RecipeError("finish.drop_apart needs an averaging model of sentencepiece pieces")
+    if asked.drop_apart and isinstance(tokenizer, SubwordTokenizer):
         tokenizer, kept = tokenizer.without_apart()
         model = with_table(model, model.embedding.weight.detach()[torch.from_numpy(kept)])
     if asked.significant_bits is not None:
-        if not isinstance(model, AveragingModel):
-            raise RecipeError("finish.significant_bits needs an averaging model")
         table = model.embedding.weight.detach()
         model = with_table(model, rounded(table, asked.significant_bits))
     return model, tokenizer

@@ -17,6 +17,7 @@ from accelerate.utils import InitProcessGroupKwargs
 import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.text.files import write_bytes
 from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.loop import Progress
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
@@ -66,7 +67,9 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
         )
     try:
         output.mkdir(parents=True, exist_ok=True)
-        record.write_text(to_yaml(recipe), encoding="utf-8")
+        text = to_yaml(recipe).encode("utf-8")
+        if not record.exists() or record.read_bytes() != text:  # of newer keys
+            write_bytes(record, text)
     except OSError as error:
         raise CheckpointError(f"cannot write to {output}: {error}") from error
 

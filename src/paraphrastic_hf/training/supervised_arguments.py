@@ -160,6 +160,7 @@ class SupervisedRecipe:
                 (training.lambda_w >= 0, "training.lambda_w", training.lambda_w, ZERO),
                 (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
                 (training.lambda_s >= 0, "training.lambda_s", training.lambda_s, ZERO),
+                (training.clip >= 0, "training.clip", training.clip, ZERO),
                 (rate > 0, "training.learning_rate", rate, "positive"),
                 (
                     training.momentum is None or 0 <= training.momentum < 1,

@@ -16,7 +16,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def tune(
         raise RecipeError(f"trials must be at least 1, got {trials}")
     _refuse_wrong_values(recipe, grid)
     _claim(output, recipe)
-    datasets = list(datasets)
+    datasets = [_lasting(item) for item in datasets]
     done = _read(output)
     most = min(combinations(grid), trials or combinations(grid))
 
@@ -166,6 +166,13 @@ def _refuse_wrong_values(recipe: Recipe, grid: Grid) -> None:
         for key, value in settings.items():
             if not any(other[key] == value for other in good):
                 raise RecipeError(f"{key} {value!r} fits no trial: {reason}")
+
+
+def _lasting(item: Any) -> Any:
+    """A dataset that every trial can read from its start."""
+    if isinstance(item, tuple):
+        return _lasting(item[0]), *item[1:]
+    return list(item) if isinstance(item, Iterator) else item
 
 
 def _claim(output: Path, recipe: Recipe) -> None:
