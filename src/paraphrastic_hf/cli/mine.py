@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--memory",
         type=float,
         default=1024,
-        help="MB for vectors, beside the model and about 100 bytes a line (default: 1024)",
+        help="MB for vectors, beside the model and about 200 bytes a line (default: 1024)",
     )
     option("--work", help="work folder, kept")
     option("--quiet", action="store_true", help="no progress bars")

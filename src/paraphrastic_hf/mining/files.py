@@ -85,7 +85,7 @@ def mine_lines(
             candidates, score and threshold may change. What shows no weights is known by its
             class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
-        memory: MB; beside the model, about 100 bytes a line for numbers and the neighbours found.
+        memory: MB; beside the model, about 200 bytes a line for numbers and the neighbours found.
         progress: Show progress bars.
         **options: Of `bitext.mine`.
 
