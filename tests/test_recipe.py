@@ -196,6 +196,21 @@ def test_a_section_left_out_of_the_file_can_be_overridden(tmp_path: Path) -> Non
     assert load_recipe(Bread, path, ["--heat", "5"]).oven.heat == 5
 
 
+def test_an_override_adds_to_a_shorthand() -> None:
+    @dataclass(frozen=True)
+    class Snack:
+        top: Topping = argument(Topping("none"), help="what goes on top")
+
+    mapping: dict[str, Any] = {"top": "jam"}
+    set_key(Snack, mapping, "top.grams", 5)
+    assert mapping == {"top": {"name": "jam", "grams": 5}}
+
+
+def test_merged_keys_are_read(tmp_path: Path) -> None:
+    text = "dough: {flour: 500}\noven: {<<: {heat: 7}, kind: gas}\n"
+    assert load_recipe(Bread, written(tmp_path, text)).oven == Oven(7.0, "gas")
+
+
 def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
     path = written(tmp_path, "dough: {flour: 1}")
     assert load_recipe(Bread, path, ["--heat", "5", "--oven.heat", "6"]).oven.heat == 6
@@ -233,8 +248,9 @@ def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_
         (b"a: 1\na\tb: 2", "is not valid YAML"),
         (b"", "must hold a mapping of keys to values, got NoneType"),
         (b"- 1", "must hold a mapping of keys to values, got list"),
+        (b"oven: {heat: 1}\noven: {kind: gas}", "the key 'oven' is there twice"),
     ],
-    ids=["missing", "no UTF-8", "cut short", "tab", "empty", "list"],
+    ids=["missing", "no UTF-8", "cut short", "tab", "empty", "list", "twice"],
 )
 def test_a_wrong_file_is_a_recipe_error(
     content: bytes | None, message: str, tmp_path: Path

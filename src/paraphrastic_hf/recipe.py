@@ -59,6 +59,20 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
     return build(cls, mapping)
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML whose mappings name no key twice; plain YAML would drop the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
+        keys = [self.construct_object(key, deep=True) for key in own]
+        twice = next((key for number, key in enumerate(keys) if key in keys[:number]), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(
+                "while reading a mapping", node.start_mark, f"the key {twice!r} is there twice"
+            )
+        return super().construct_mapping(node, deep)
+
+
 def read_mapping(path: str | Path) -> dict[str, Any]:
     """The keys and values of a recipe file, unchecked.
 
@@ -70,7 +84,7 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     try:
-        mapping = yaml.safe_load(text)
+        mapping = yaml.load(text, _UniqueKeys)
     except yaml.YAMLError as error:
         raise RecipeError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(mapping, dict):
@@ -112,9 +126,12 @@ def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
     """Put `value` at a dotted or unambiguous short `key` of a nested mapping, in place."""
     *parents, leaf = full_key(cls, key).split(".")
     for parent in parents:
+        cls = typing.get_type_hints(cls)[parent]
         child = mapping.get(parent)
         if not isinstance(child, dict):
-            child = mapping[parent] = {}
+            shorthand = getattr(cls, "from_shorthand", None)
+            given = {} if shorthand is None or child is None else shorthand(child)
+            child = mapping[parent] = given
         mapping = child
     mapping[leaf] = value
 

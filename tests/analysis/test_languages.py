@@ -89,7 +89,6 @@ def test_without_the_package_the_way_out_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
-    monkeypatch.delitem(sys.modules, "lang2vec", raising=False)
     with pytest.raises(DataError, match=r"paraphrastic-hf\[languages\].*--distances FILE"):
         d.uriel_distances(["de"])
     with pytest.raises(DataError, match="does not hold lang2vec's data"):
@@ -101,8 +100,9 @@ def test_the_package_is_found_without_running_its_code(
 ) -> None:
     uriel(tmp_path / "lang2vec" / "data")
     (tmp_path / "lang2vec" / "__init__.py").write_text("raise ImportError('pkg_resources')\n")
-    monkeypatch.delitem(sys.modules, "lang2vec", raising=False)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    put(tmp_path, {"lang2vec-1.1.2.dist-info/METADATA": "Name: lang2vec\nVersion: 1.1.2\n"})
+    put(tmp_path / "bin", {"lang2vec.py": "the script it installs beside ours"})
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "bin"), str(tmp_path), *sys.path])
     assert set(d.uriel_distances(["de"])) == {"de"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -169,3 +170,32 @@ def test_what_is_in_the_way_is_not_written_over(
     assert load_model(out).config.hidden_size == 3
     choices = json.loads((out / "source.json").read_text())["choices"]
     assert choices == {"bad_rows": "refuse", "cased": True}
+
+
+@pytest.mark.parametrize(
+    "choice", [{"vocabulary": "x"}, {"side": "first"}, {"combine": "add"}, {"activation": "tanh"}]
+)
+def test_choices_that_would_change_nothing_are_refused(
+    choice: dict[str, str], tmp_path: Path
+) -> None:
+    glove(tmp_path / "v.txt", WORDS)
+    with pytest.raises(DataError, match=r"--\w+ \w+ changes nothing: .*vectors as text; leave it"):
+        convert(tmp_path / "v.txt", tmp_path / "out", Choices(**choice))
+
+
+def test_a_failed_move_loses_neither_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    glove(tmp_path / "v.txt", WORDS)
+    convert(tmp_path / "v.txt", tmp_path / "out")
+    before = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
+    real = os.replace
+
+    def refuse(source: object, target: object) -> None:
+        if str(source).endswith("out.part"):
+            raise OSError("not empty")
+        real(source, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(DataError, match=r"cannot write .*not empty"):
+        convert(tmp_path / "v.txt", tmp_path / "out", overwrite=True)
+    after = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
+    np.testing.assert_array_equal(after, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 
+from paraphrastic_hf.layers.recurrent import run_kernel
 from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
 from tests.models.encoders import new_encoder
 from tests.models.test_averaging import padded
@@ -103,3 +105,33 @@ def test_what_has_no_meaning_is_refused_with_the_way_out(
 ) -> None:
     with pytest.raises(StrictDataclassError, match=message):
         RecurrentConfig(**settings)
+
+
+@pytest.mark.parametrize("name", ["rnn", "lstm_avg_plain"])
+def test_the_second_bias_of_a_kernel_stays_fixed_and_is_heard(name: str, tmp_path: Path) -> None:
+    cell = {"rnn": {"cell": "rnn"}, "lstm_avg_plain": {"peepholes": False}}[name]
+    RecurrentModel(RecurrentConfig(vocab_size=9, hidden_size=4, **cell)).save_pretrained(tmp_path)
+    model = RecurrentModel.from_pretrained(tmp_path)
+    own = model.cells[0].cell
+    assert not own.bias_hh_l0.requires_grad
+    assert len(list(model.composition())) == 3
+    with torch.no_grad():
+        own.bias_hh_l0.fill_(1.0)
+        rows = torch.randn(5, 4)
+        found = model.cells[0](rows, [2, 2, 1])
+        torch.testing.assert_close(found, run_kernel(own, rows, [2, 2, 1]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"activation": "relu"}, "is of an RNN, and cell is lstm"),
+        ({"cell": "identity_rnn", "pooling": "last", "activation": "relu"}, "cell is identity_rnn"),
+        ({"merge": "concatenate"}, "is of two directions"),
+    ],
+)
+def test_settings_that_would_change_nothing_are_refused(
+    settings: dict[str, str], message: str
+) -> None:
+    with pytest.raises(StrictDataclassError, match=message):
+        RecurrentConfig(vocab_size=9, hidden_size=4, **settings)

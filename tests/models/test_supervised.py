@@ -16,7 +16,7 @@ from transformers.dynamic_module_utils import get_class_from_dynamic_module
 from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
-from tests.models.encoders import NAMES, VOCAB, new_encoder
+from tests.models.encoders import MIXTURES, NAMES, VOCAB, new_encoder
 from tests.oracles import head_logits, relatedness_loss
 
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -184,3 +184,16 @@ def test_settings_without_a_meaning_are_refused(case: str) -> None:
 def test_pairs_without_token_types_are_refused() -> None:
     with pytest.raises(ValueError, match="call the tokenizer with two texts"):
         relatedness()(torch.tensor([[2, 3]]))
+
+
+def test_a_table_that_others_count_on_is_not_resized() -> None:
+    model = relatedness()
+    assert model.resize_token_embeddings() is model.get_input_embeddings()
+    with pytest.raises(ValueError, match="table of a RelatednessModel cannot be resized"):
+        model.resize_token_embeddings(VOCAB + 2)
+    for name in ("weighted", *MIXTURES):
+        with pytest.raises(ValueError, match="cannot be resized"):
+            new_encoder(name).resize_token_embeddings(VOCAB + 2)
+    averaging = new_encoder("averaging")
+    averaging.resize_token_embeddings(VOCAB + 2)
+    assert averaging.config.vocab_size == VOCAB + 2

@@ -6,8 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
+import torch
 
-from paraphrastic_hf.models.averaging import AveragingModel
+from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.remote_code import make_relative, write_remote_code
 
@@ -53,3 +54,15 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     write_remote_code(AveragingModel, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_class_of_someone_elses_has_no_code_of_ours(tmp_path: Path) -> None:
+    class Mine(AveragingModel):
+        pass
+
+    Mine.__module__ = "__main__"
+    assert write_remote_code(Mine, tmp_path) is None
+    model = Mine(AveragingConfig(vocab_size=5, hidden_size=2))
+    model.save_pretrained(tmp_path / "model")
+    again = AveragingModel.from_pretrained(tmp_path / "model")
+    assert torch.equal(again.embedding.weight, model.embedding.weight)

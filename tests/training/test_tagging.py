@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.training import loop
-from paraphrastic_hf.training.supervised import train_supervised
+from paraphrastic_hf.training.supervised import SupervisedTask, train_supervised
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging, read_splits
 
@@ -176,6 +177,29 @@ def test_a_corpus_without_training_split_gives_of_its_first(data: Path, tmp_path
     assert "VBD" in splits["train"][0].tags + splits["train"][1].tags + splits["train"][2].tags
     plain = read_splits(recipe_of(tmp_path, task="dataset: ewt"), data)
     assert {tag for s in plain["train"] for tag in s.tags} == set("DNVC")
+
+
+def test_processes_count_by_their_words(data: Path, tmp_path: Path) -> None:
+    """The loss is a mean over words, so that a process's share is its words'."""
+    recipe = recipe_of(tmp_path)
+    problem = Tagging(recipe, data)
+    lines = list(problem.lines(["train"]))
+    tokenizer = CharNgramTokenizer.train(lines, vocab_size=200, orders=[2], lowercase=False)
+    examples = problem.examples("train", tokenizer)
+    rows = np.arange(8)
+    words = [len(sentence.words) for sentence in problem.splits["train"][:8]]
+    assert examples.labels_in(rows) == sum(words)
+    config = CharagramConfig(vocab_size=tokenizer.vocab_size, hidden_size=10)
+    model = problem.new_model(config.to_dict())
+    weights = []
+    for rank in range(2):
+        world = SimpleNamespace(process_index=rank, num_processes=2)
+        task = SupervisedTask(recipe, examples, tokenizer, model, world)
+        (batch,) = task.mega_batch(0, 0, 0)
+        own, everything = (examples.labels_in(part) for part in (batch.rows, batch.whole))
+        weights.append(batch.weight)
+        assert batch.weight == pytest.approx(2 * own / everything)
+    assert sum(weights) == pytest.approx(2)
 
 
 def test_a_trained_encoder_is_a_start_and_can_be_kept(data: Path, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ are read from the files that the package `lang2vec` holds, so none of its code r
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import numpy as np
@@ -104,10 +104,12 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def _installed() -> Path:
-    spec = importlib.util.find_spec("lang2vec")
-    if spec is None or not spec.submodule_search_locations:
-        raise DataError(f"language distances come from the package lang2vec: {WAY_OUT}")
-    return Path(next(iter(spec.submodule_search_locations))) / "data"
+    """The data of the package, which brings a script of its own name beside ours: `import` would
+    find that first."""
+    try:
+        return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
+    except PackageNotFoundError as error:
+        raise DataError(f"language distances come from the package lang2vec: {WAY_OUT}") from error
 
 
 def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -20,6 +20,9 @@ EXAMPLES = """examples:
 Without it files are downloaded and verified, to the cache (PARAPHRASTIC_CACHE)."""
 
 
+RESERVED = ("name", "config", "configs", "split", "data_dir", "output", "streaming", "progress")
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's actions and arguments."""
     parser.epilog = EXAMPLES
@@ -116,6 +119,9 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         if "=" not in item:
             raise DataError(f"--set takes KEY=VALUE, got {item!r}")
         options.update(parse_overrides([f"--{item}"]))
+    for name in options:  # others that are none, the corpus refuses
+        if name in RESERVED:
+            raise DataError(f"--set {name}: {arguments.name} has no such option")
     return options
 
 

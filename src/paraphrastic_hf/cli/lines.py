@@ -8,7 +8,6 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -16,10 +15,11 @@ from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
 
 BLOCK = 16384
+MOST_BYTES = 2**23  # read at a time, and a line more
 
 
 def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
-    """Lines of a file or of standard input, `size` at a time.
+    """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
 
     Lines end at a newline only. A byte that is not UTF-8 becomes U+FFFD, so that every line keeps
     its place.
@@ -32,9 +32,11 @@ def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
     with stream as lines:
         number = 0
         try:
-            while block := list(islice(lines, size)):
-                yield [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
-                number += len(block)
+            while found := lines.readlines(MOST_BYTES):
+                for start in range(0, len(found), size):
+                    block = found[start : start + size]
+                    yield [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+                    number += len(block)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
 
@@ -46,6 +48,8 @@ def open_output(path: str) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
+    if Path(path).is_dir():
+        raise DataError(f"{path} is a folder; name a file to write")
     partial = Path(path + ".part")
     try:
         with partial.open("w", encoding="utf-8") as file:

@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.mining.search import nearest_texts
+    from paraphrastic_hf.text.normalize import valid_unicode
 
     if arguments.count < 1:
         raise DataError(f"--count must be at least 1, got {arguments.count}")
@@ -41,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.corpus == "-":
             raise DataError("the corpus and the queries cannot both come from standard input")
         queries = [line for block in read_blocks("-") for line in block]
+    queries = [valid_unicode(query) for query in queries]
     encoder = load_encoder(arguments.model)
 
     def vectors(texts: list[str]) -> np.ndarray:

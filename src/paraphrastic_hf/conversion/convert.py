@@ -34,9 +34,17 @@ from paraphrastic_hf.data.torch_file import MAGIC, read_torch
 from paraphrastic_hf.data.words import load_vectors
 from paraphrastic_hf.encoding.directory import averaging_model, save_directory
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import replace_folder, write_json
 
 TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
+UNREAD = {  # choices that a format leaves no room for
+    "text": dict.fromkeys(("vocabulary", "combine", "activation", "side"), "holds vectors as text"),
+    "theano": {
+        "side": "is a Theano release, of one language",
+        "bad_rows": "is a Theano release, not text",
+    },
+    "torch": dict.fromkeys(("combine", "activation", "bad_rows"), "is a PyTorch release"),
+}
 PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
 
 
@@ -72,6 +80,7 @@ def convert(
     if choices.kind is not None and choices.kind not in KINDS:
         raise DataError(f"kind must be one of {', '.join(KINDS)}, got {choices.kind!r}")
     form = _form(path)
+    choices.refuse(str(path), UNREAD[form])
     _refuse_occupied(Path(output), overwrite)
     if form == "torch":
         converted = convert_paired(read_torch(path), path, choices)
@@ -94,8 +103,7 @@ def convert(
                 "differences": list(converted.differences),
             },
         )
-        shutil.rmtree(output, ignore_errors=True)
-        partial.rename(output)
+        replace_folder(partial, Path(output))
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise DataError(f"cannot write {output}: {error}") from error

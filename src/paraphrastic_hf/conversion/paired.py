@@ -123,6 +123,8 @@ def _weights(
         sides["_fr" if module.endswith("_fr") else ""][f"{module.removesuffix('_fr')}.{rest}"] = (
             tensor
         )
+    if not sides["_fr"]:
+        choices.refuse(str(path), {"side": "has one encoder and table for both languages"})
     if sides["_fr"] and choices.side is None:
         raise DataError(
             f"{path} has an encoder or a table for each of two languages: give --side first, or "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
 
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 
@@ -35,6 +36,26 @@ class Choices:
     spaced: bool = False
     cased: bool = False
     bad_rows: str = "refuse"
+
+    def refuse(self, place: str, unread: Mapping[str, str]) -> None:
+        """Refuse what was given and would change nothing.
+
+        Args:
+            place: The file.
+            unread: Names of choices, with the reason.
+
+        Raises:
+            DataError: One of them was given.
+        """
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in unread and value != field.default:
+                flag = {"vocabulary": "tokenizer", "bad_rows": "bad-rows"}.get(
+                    field.name, field.name
+                )
+                raise DataError(
+                    f"--{flag} {value} changes nothing: {place} {unread[field.name]}; leave it out"
+                )
 
 
 @dataclass(frozen=True)

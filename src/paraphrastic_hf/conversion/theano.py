@@ -63,6 +63,14 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     vocabularies = _vocabularies(file, pieces, place, choices)
     combine = choices.combine
     is_open = len(pieces) > 1 or kind in ("bilstm-avg", "bilstm-max")
+    unread = {}
+    if file.vocabularies:
+        unread["vocabulary"] = "has its own vocabulary"
+    if not is_open and kind != "bigran":
+        unread["combine"] = f"is {kind}, with nothing to combine"
+    if not any(piece.part.encoder in ACTIVATED for piece in pieces):
+        unread["activation"] = f"is {kind}, which leaves none open"
+    choices.refuse(place, unread)
     if combine is None and is_open:
         what = "parts" if len(pieces) > 1 else "directions"
         raise DataError(

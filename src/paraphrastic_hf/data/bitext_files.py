@@ -62,7 +62,9 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
                 yield f"{path.name}:unit {number}", sides or f"without {first} and {second}"
                 if body is not None:
                     body.clear()  # or memory would grow with the file
-        except (ElementTree.ParseError, *READ_ERRORS) as error:
+        except DataError:
+            raise
+        except (ElementTree.ParseError, ValueError, LookupError, *READ_ERRORS) as error:
             raise DataError(f"{path} is no whole TMX file after unit {number}: {error}") from error
 
 
@@ -99,7 +101,7 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
     root = folder.roots[0]
     if root.is_file():
         return _single(root, first, second)
-    for top in folder.roots:
+    for top in folder.places():
         pairs = [
             (path, partner)
             for ending in PACKED

@@ -6,13 +6,14 @@ A corpus is a small class: a `source`, `features()` and `rows(folder, split)`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
 from datasets.iterable_dataset import ExamplesIterable
 
 import paraphrastic_hf
-from paraphrastic_hf.data.folder import Folder, open_folder
+from paraphrastic_hf.data.folder import Folder, fingerprint, open_folder
 from paraphrastic_hf.data.sources import Source, all_sources
 from paraphrastic_hf.errors import DataError
 
@@ -49,6 +50,8 @@ class Corpus(datasets.GeneratorBasedBuilder):
         if data_dir is not None:
             folder = open_folder(self.source, config, data_dir)
             stamp += f"-{folder.fingerprint()}"
+        if kwargs.get("vocabulary"):  # a file that an option names
+            stamp += f"-{fingerprint([Path(kwargs['vocabulary'])])}"
         kwargs.setdefault("dataset_name", self.NAME)
         kwargs["hash"] = "-".join(filter(None, (kwargs.get("hash"), stamp)))
         super().__init__(*args, **kwargs)

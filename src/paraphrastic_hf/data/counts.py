@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sources import all_sources
-from paraphrastic_hf.errors import MissingFileError
+from paraphrastic_hf.errors import DataError, MissingFileError
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
     """Read every corpus that has a folder of its own in `data_dir`, without caching.
 
     Raises:
-        DataError: A file is malformed. Absent configurations and splits are passed over.
+        DataError: A file is malformed, or the folder has none of the corpora. Absent configurations
+            and splits are passed over.
     """
     found: list[RowCount] = []
     sources = [
@@ -36,6 +37,8 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
         for source in all_sources().values()
         if any((Path(data_dir) / name).exists() for name in source.folders)
     ]
+    if not sources:
+        raise DataError(f"{data_dir} holds no folder of a corpus (`paraphrastic data list`)")
     for source in tqdm(sources, desc="corpora", disable=not progress):
         for config, published in source.configs.items():
             try:

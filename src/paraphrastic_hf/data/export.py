@@ -14,6 +14,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.card import dataset_card
 from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.sources import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 
 ROWS_AT_A_TIME = 10_000
@@ -57,7 +58,7 @@ def export(
     wanted = list(configs or source.configs)
     if not wanted:
         raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
-    folder = _claim(name, output, data_dir)
+    folder = _claim(name, output, data_dir, wanted)
     counts: dict[str, dict[str, int]] = {}
     absent: list[MissingFileError] = []
     for config in wanted:
@@ -80,16 +81,24 @@ def export(
             raise
         shutil.rmtree(folder / config, ignore_errors=True)
         os.replace(part, folder / config)
+        _record(source, folder, {config: counts[config]})
     if not counts:
         raise absent[0]
-    everything = {**_exported(folder).get(name, {}), **counts}
-    ordered = {key: everything[key] for key in [*source.configs, *wanted] if key in everything}
-    _replace(folder / RECORD, json.dumps({name: ordered}, indent=2) + "\n")
-    _replace(folder / "README.md", dataset_card(source, ordered, has_files=True))
     return counts
 
 
-def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
+def _record(source: Source, folder: Path, counts: dict[str, dict[str, int]]) -> None:
+    """Add a configuration to what an export holds, and to its card."""
+    everything = {**_exported(folder).get(source.name, {}), **counts}
+    order = dict.fromkeys([*source.configs, *everything])
+    ordered = {config: everything[config] for config in order if config in everything}
+    _replace(folder / RECORD, json.dumps({source.name: ordered}, indent=2) + "\n")
+    _replace(folder / "README.md", dataset_card(source, ordered, has_files=True))
+
+
+def _claim(
+    name: str, output: str | Path, data_dir: str | Path | None, wanted: Iterable[str]
+) -> Path:
     """The output folder, if nothing of anyone else's can be lost in it.
 
     Raises:
@@ -113,9 +122,8 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
     if exported and name not in exported:
         raise DataError(f"{folder} holds an export of {next(iter(exported))}; choose another")
     known = {RECORD, "README.md", *exported.get(name, {})}
-    strange = [
-        path.name for path in folder.iterdir() if path.name.removesuffix(".part") not in known
-    ]
+    known |= {f"{part}.part" for part in (*known, *wanted)}  # of an export that was killed
+    strange = [path.name for path in folder.iterdir() if path.name not in known]
     if strange and not exported:
         raise DataError(f"{folder} is not empty and no export ({strange[0]}); choose another")
     return folder
@@ -168,7 +176,11 @@ def push(name: str, folder: str | Path, repository: str, *, public: bool = False
         )
     mine = ["README.md", *(f"{config}/*.parquet" for config in _exported(folder)[name])]
     api.upload_folder(
-        repo_id=repository, folder_path=str(folder), repo_type="dataset", allow_patterns=mine
+        repo_id=repository,
+        folder_path=str(folder),
+        repo_type="dataset",
+        allow_patterns=mine,
+        delete_patterns=mine[1:],  # a larger export's last files would be read with these
     )
     return str(address)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,10 +23,12 @@ class Folder:
     Attributes:
         name: Of the corpus, for messages.
         roots: Folders to look in, the first first.
+        archives: Looked into where the folders have not what is asked for.
     """
 
     name: str
     roots: tuple[Path, ...]
+    archives: tuple[Path, ...] = ()
 
     def find(self, *names: str) -> Path:
         """The first of `names` that is there: below a root, or up to three folders deeper.
@@ -44,33 +46,28 @@ class Folder:
             )
         return found
 
+    def places(self) -> Iterator[Path]:
+        """The roots, then the folders of archives, which are unpacked when one gets so far."""
+        yield from self.roots
+        yield from map(_root, self.archives)
+
     def find_or_none(self, *names: str) -> Path | None:
         """As `find`, or None."""
-        for root in self.roots:
-            if root.is_file() and root.name in names:
-                return root
-            for name in names:
-                if (root / name).is_file():
-                    return root / name
-        for root in self.roots:
-            for depth in range(1, DEPTH + 1):
-                for name in names:
-                    matches = sorted(root.glob("/".join(["*"] * depth + [name])))
-                    files = [path for path in matches if path.is_file()]
-                    if files:
-                        return files[0]
-        return None
+        found = _find_in(self.roots, names)
+        for archive in self.archives if found is None else ():
+            found = found or _find_in([_root(archive)], names)
+        return found
 
     def files(self, pattern: str) -> list[Path]:
-        """Files of the first root that has any with that pattern, sorted.
+        """Files of the first place that has any with that pattern, sorted.
 
         Raises:
             DataError: There is none.
         """
-        for root in self.roots:
-            if root.is_file():
-                return [root]
-            found = sorted(path for path in root.glob(pattern) if path.is_file())
+        for place in self.places():
+            if place.is_file():
+                return [place]
+            found = sorted(path for path in place.glob(pattern) if path.is_file())
             if found:
                 return found
         where = " or ".join(str(root) for root in self.roots)
@@ -81,6 +78,23 @@ class Folder:
     def fingerprint(self) -> str:
         """Changes when a file does."""
         return fingerprint(self.roots)
+
+
+def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
+    for root in roots:
+        if root.is_file() and root.name in names:
+            return root
+        for name in names:
+            if (root / name).is_file():
+                return root / name
+    for root in roots:
+        for depth in range(1, DEPTH + 1):
+            for name in names:
+                matches = sorted(root.glob("/".join(["*"] * depth + [name])))
+                files = [path for path in matches if path.is_file()]
+                if files:
+                    return files[0]
+    return None
 
 
 def fingerprint(roots: Iterable[Path]) -> str:
@@ -121,14 +135,14 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
         )
     roots = [_root(path) for path in named or [base]]
     official = {Path(remote.path).name for remote in source.remotes(config)}
-    inside = [
-        _root(path)
+    archives = [
+        path
         for root in roots
         if root.is_dir()
         for path in sorted(root.iterdir())
         if path.is_file() and is_archive(path) and (source.folders or path.name in official)
     ]
-    return Folder(source.name, tuple(roots + inside))
+    return Folder(source.name, tuple(roots), tuple(archives))
 
 
 def _holds_corpora(base: Path) -> bool:

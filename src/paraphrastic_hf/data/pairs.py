@@ -146,6 +146,8 @@ def rows_of_dataset(
     Raises:
         DataError: If there are no two text columns, or not the ones named, or one holds no text.
     """
+    if isinstance(dataset, Mapping):
+        raise DataError(f"the dataset has splits, {', '.join(map(str, dataset))}; give one of them")
     features = getattr(dataset, "features", None)
     rows = iter(dataset)
     if columns:

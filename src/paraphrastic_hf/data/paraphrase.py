@@ -173,7 +173,8 @@ def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
         )
     by_pair: dict[tuple[str, str], Row] = {}
     for row in rows:
-        by_pair.setdefault(_sides(row), row)
+        if not any(" " in side for side in _sides(row)):
+            by_pair.setdefault(_sides(row), row)
     for sides in unique_word_pairs(by_pair, words):
         yield by_pair[sides]
 

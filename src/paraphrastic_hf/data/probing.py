@@ -57,8 +57,13 @@ class Probing(Corpus):
                 if row[0] == part:
                     yield {"text": row[2], "label": row[1]}
             return
-        for _, row in table_rows(folder.find(f"{task}/{part}.txt", f"{task}.txt"), 2):
+        for _, row in table_rows(_translated(folder, task, part), 2):
             yield {"text": row[0], "label": row[1]}
+
+
+def _translated(folder: Folder, task: str, part: str) -> Path:
+    """A file of X-Probe, whose repository has a folder a language; English is meant."""
+    return folder.find(f"en/{task}/{part}.txt", f"{task}/{part}.txt", f"{task}.txt")
 
 
 @dataclass

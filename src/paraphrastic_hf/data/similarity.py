@@ -99,7 +99,7 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
                 f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
                 "sts12 to sts16"
             )
-        roots = roots or list(folder.roots)
+        roots = roots or list(folder.places())
         if train:
             yield from read_sts_train(roots)
             continue
@@ -112,7 +112,9 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
 def _year_folders(folder: Folder, year: str) -> list[Path]:
     """Folders of a year, by their names (`sts14`, `STS2014-en-test`, `2014`), to two levels."""
     name = re.compile(rf"(?i)^{year}$|sts[-_]?(20)?{year[2:]}(?!\d)")
-    places = [path for root in folder.roots for path in (root, *root.glob("*"), *root.glob("*/*"))]
+    places = [
+        path for root in folder.places() for path in (root, *root.glob("*"), *root.glob("*/*"))
+    ]
     return [path for path in places if path.is_dir() and name.search(path.name)]
 
 

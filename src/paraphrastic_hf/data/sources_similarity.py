@@ -244,6 +244,7 @@ SIMILARITY = (
         "Cognitive Science 34.",
         section="thesis 3.5.6, Table 12",
         builder="phrases:Bigrams",
+        notes="Both splits have the same pairs: 5 raters' scores in validation, 13 in test.",
         folders=("ppdb_annotated", "bigrams"),
         files=tuple(
             Remote(

@@ -82,7 +82,7 @@ def read_sts17(
     """Tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each; `en-en` is a development set.
 
     Raises:
-        DataError: A file is missing, or a track has fewer inputs than scores.
+        DataError: A file is missing, or inputs and scores do not align.
     """
     roots = [Path(data_dir) / "sts17"]
     stems = {track: f"{STS17_TRACKS[track]}.txt" for track in tracks}
@@ -98,10 +98,12 @@ def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
     Track 6 ships 500 inputs for 250 scores, which are those of the first 250.
 
     Raises:
-        DataError: A file is missing or has fewer inputs than scores.
+        DataError: A file is missing, or inputs and scores do not align.
     """
     lines, scores = _lines(inputs), _lines(gold)
-    return _align(track, "STS17", (inputs, lines[: len(scores)]), (gold, scores))
+    if track == "tr-en":
+        lines = lines[: len(scores)]
+    return _align(track, "STS17", (inputs, lines), (gold, scores))
 
 
 def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:

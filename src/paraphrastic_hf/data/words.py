@@ -218,4 +218,7 @@ def _open(path: Path) -> BinaryIO:
             f"{archive} holds {', '.join(names[:8]) or 'no file'}; give one of them as "
             f"{archive}/name"
         )
-    return cast(BinaryIO, files.open(chosen))
+    try:
+        return cast(BinaryIO, files.open(chosen))
+    except (OSError, RuntimeError, zipfile.BadZipFile) as error:  # packed by another method
+        raise DataError(f"cannot open {chosen} in {archive}: {error}") from error

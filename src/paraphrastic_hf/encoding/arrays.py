@@ -31,6 +31,8 @@ class ArrayWriter:
     def __init__(self, path: Path) -> None:
         self._path, self._partial = path, path.with_name(path.name + ".part")
         self._shape: tuple[int, ...] = (0, 0)
+        if path.is_dir():
+            raise DataError(f"{path} is a folder; name a file, or end it with / for shards")
         try:
             self._file = self._partial.open("wb")
         except OSError as error:

@@ -149,4 +149,5 @@ class SentencePredictor:
         if second is not None and len(first) != len(second):
             raise ValueError(f"there are {len(first)} first texts and {len(second)} second ones")
         columns = [first] if second is None else [first, second]
-        return predict_logits(self.model, [self.tokenizer.encode_batch(c) for c in columns])
+        sides = [self.tokenizer.encode_batch(column) for column in columns]
+        return predict_logits(self.model, sides, max_length=self.model.config.max_text_tokens)

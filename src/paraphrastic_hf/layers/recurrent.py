@@ -41,8 +41,9 @@ class RNN(nn.Module):
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes, places)
-        weight_x, weight_h, bias, _ = self.cell.all_weights[0]
-        return rnn_steps(linear(rows, weight_x, bias), sizes, weight_h, self.activation, places)
+        weight_x, weight_h, bias, other = self.cell.all_weights[0]
+        projected = linear(rows, weight_x, bias + other)
+        return rnn_steps(projected, sizes, weight_h, self.activation, places)
 
 
 class IdentityRNN(nn.Module):
@@ -81,8 +82,8 @@ class LSTM(nn.Module):
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes, places)
-        weight_x, weight_h, bias, _ = self.cell.all_weights[0]
-        return lstm_steps(linear(rows, weight_x, bias), sizes, weight_h, places=places)
+        weight_x, weight_h, bias, other = self.cell.all_weights[0]
+        return lstm_steps(linear(rows, weight_x, bias + other), sizes, weight_h, places=places)
 
 
 class PeepholeLSTM(nn.Module):

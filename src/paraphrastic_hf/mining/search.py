@@ -10,6 +10,8 @@ import numpy as np
 
 from paraphrastic_hf.encoding.vectors import unit_length
 
+QUERIES_AT_A_TIME = 1024
+
 
 class Match(NamedTuple):
     """A text that is near a query.
@@ -47,11 +49,14 @@ def nearest_texts(
     for texts, vectors in blocks:
         if not texts:
             continue
-        similarity = wanted @ unit_length(vectors).T  # (queries, texts)
-        for found, row in zip(best, similarity, strict=True):
-            columns = _highest(row, min(count, len(texts)))
-            found += [(float(row[c]), -(number + int(c)), texts[c]) for c in columns]
-            found[:] = heapq.nlargest(count, found)
+        units = unit_length(vectors)
+        for start in range(0, len(wanted), QUERIES_AT_A_TIME):
+            part = slice(start, start + QUERIES_AT_A_TIME)
+            similarity = wanted[part] @ units.T  # (queries, texts)
+            for found, row in zip(best[part], similarity, strict=True):
+                columns = _highest(row, min(count, len(texts)))
+                found += [(float(row[c]), -(number + int(c)), texts[c]) for c in columns]
+                found[:] = heapq.nlargest(count, found)
         number += len(texts)
     return [[Match(cosine, -place, text) for cosine, place, text in found] for found in best]
 

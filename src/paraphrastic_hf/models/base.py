@@ -42,6 +42,31 @@ class ParaphrasticModel(PreTrainedModel):
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     auto_class: ClassVar[str] = "AutoModel"
+    is_resizable: ClassVar[bool] = True
+
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers, whose loading has every parameter train; a recurrence has one bias,
+        and the second of torch's cells stays as it is."""
+        loaded = super().from_pretrained(*args, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        for module in model.modules():
+            if isinstance(module, nn.RNNBase):
+                module.bias_hh_l0.requires_grad_(False)
+        return loaded
+
+    def resize_token_embeddings(self, new_num_tokens: int | None = None, **kwargs: Any) -> Any:
+        """As in transformers, for models whose config has the one table's size.
+
+        Raises:
+            ValueError: The model has its rows counted in several places.
+        """
+        if new_num_tokens is not None and not self.is_resizable:
+            raise ValueError(
+                f"the table of a {type(self).__name__} cannot be resized in place: train or "
+                "convert one with the tokenizer wanted"
+            )
+        return super().resize_token_embeddings(new_num_tokens, **kwargs)
 
     def tables(self) -> list[nn.Embedding]:
         """The tables of token vectors; the ids of each begin where those of the one before end."""
@@ -63,7 +88,8 @@ class ParaphrasticModel(PreTrainedModel):
         """As in transformers, with the Python files that `trust_remote_code=True` loads."""
         model_class = write_remote_code(type(self), save_directory)
         config_class = write_remote_code(type(self.config), save_directory)
-        self.config.auto_map = {"AutoConfig": config_class, self.auto_class: model_class}
+        known = {"AutoConfig": config_class, self.auto_class: model_class}
+        self.config.auto_map = {name: code for name, code in known.items() if code}
         super().save_pretrained(save_directory, **kwargs)
 
 

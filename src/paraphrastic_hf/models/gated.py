@@ -45,6 +45,11 @@ class GatedConfig(TableConfig):
             raise ValueError(f"variant must be 1 to 5, for GRAN to GRAN-5, got {self.variant}")
         if self.merge not in ("add", "tanh"):
             raise ValueError(f"merge must be add or tanh, got {self.merge!r}")
+        if self.merge != "add" and not self.bidirectional:
+            raise ValueError(
+                f"merge ({self.merge!r}) is of two directions: leave it out, or set bidirectional "
+                "to true"
+            )
         if self.bidirectional and self.variant in (3, 4):
             raise ValueError(
                 f"GRAN-{self.variant} is its last state, and two directions end at different "

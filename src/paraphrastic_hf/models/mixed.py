@@ -93,6 +93,7 @@ class MixedModel(SentenceEncoderModel):
     """
 
     config_class = MixedConfig
+    is_resizable = False
 
     def __init__(self, config: MixedConfig) -> None:
         super().__init__(config)

@@ -87,6 +87,11 @@ class RecurrentConfig(TableConfig):
                 f"an {self.cell} has no output gate to leave out; set cell to lstm, or output_gate "
                 "to true"
             )
+        if self.cell != "rnn" and self.activation != "tanh":
+            raise ValueError(
+                f"activation ({self.activation!r}) is of an RNN, and cell is {self.cell}: leave it "
+                "out, or set cell to rnn"
+            )
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
                 f"activation of an RNN must be tanh or relu, got {self.activation!r}; "
@@ -108,6 +113,11 @@ class RecurrentConfig(TableConfig):
     def validate_directions(self) -> None:
         """Refuse two directions that cannot be merged."""
         if not self.bidirectional:
+            if self.merge in MERGES[1:]:
+                raise ValueError(
+                    f"merge ({self.merge!r}) is of two directions: leave it out, or set "
+                    "bidirectional to true"
+                )
             return
         if self.pooling == "last":
             raise ValueError(

@@ -39,6 +39,8 @@ class SupervisedConfig(PreTrainedConfig):
         head_size: Sigmoid units h_s; 0 for none, a linear classifier. The thesis tunes 50, 150
             and 300.
         head_dropout: Probability that a number that enters the head is zeroed in training.
+        max_text_tokens: Each text was cut at this many tokens in training, and is by
+            `SentencePredictor`; None for no limit. Of taggers, see `max_word_tokens`.
 
     Raises:
         ValueError: No encoder of this package, or a size or probability that is none.
@@ -49,6 +51,7 @@ class SupervisedConfig(PreTrainedConfig):
     encoder: dict[str, Any] | None = None
     head_size: int = 50
     head_dropout: float | int = 0.0
+    max_text_tokens: int | None = None
     pad_token_id: int | None = 0
 
     @property
@@ -77,6 +80,8 @@ class SupervisedModel(ParaphrasticModel):
     """Base of supervised models: `self.encoder`, and a head that a family builds."""
 
     auto_class: ClassVar[str] = "AutoModelForSequenceClassification"
+    is_resizable = False
+    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
 
     def __init__(self, config: SupervisedConfig) -> None:
         super().__init__(config)

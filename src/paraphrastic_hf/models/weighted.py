@@ -35,6 +35,7 @@ class WeightedModel(TableModel):
     """
 
     config_class = WeightedConfig
+    is_resizable = False
 
     def __init__(self, config: WeightedConfig) -> None:
         super().__init__(config)

@@ -30,10 +30,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
-        from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
-
-        tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
-        return tokenizer
+        return _char_ngrams(directory)
     path = directory / "paraphrastic_tokenizer.json"
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -50,3 +47,20 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
             f"{directory} holds no tokenizer of this package ({path.name}: {error}); "
             "give a directory written by `paraphrastic train`, or load it with SentenceTransformer"
         ) from error
+
+
+def _char_ngrams(directory: Path) -> TextTokenizer:
+    from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
+
+    path = directory / "tokenizer_config.json"
+    try:
+        if "orders" not in json.loads(path.read_text(encoding="utf-8")):
+            raise ValueError("no orders")  # the defaults would cut text otherwise
+        tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(
+            f"{directory} holds no whole n-gram tokenizer ({CHAR_NGRAMS} and {path.name}): {error}"
+        ) from error
+    return tokenizer

@@ -132,7 +132,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
         """As in transformers, with the Python files that `trust_remote_code=True` loads."""
         name = write_remote_code(type(self), save_directory)
-        self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]}
+        self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
         return super().save_pretrained(save_directory, **kwargs)
 
     def save_vocabulary(

@@ -14,10 +14,12 @@ import sys
 from pathlib import Path
 
 PACKAGE = "paraphrastic_hf"
+PREFIX = "paraphrastic_"
 
 
-def write_remote_code(cls: type, directory: str | Path) -> str:
-    """Write the files `cls` needs into `directory` and return its `auto_map` reference.
+def write_remote_code(cls: type, directory: str | Path) -> str | None:
+    """Write the files `cls` needs into `directory` and return its `auto_map` reference; None, and
+    no file, for a class that was defined elsewhere, as in a notebook.
 
     Example:
         `paraphrastic_models_averaging.AveragingModel`
@@ -26,8 +28,10 @@ def write_remote_code(cls: type, directory: str | Path) -> str:
     directory.mkdir(parents=True, exist_ok=True)
     module = cls.__module__
     if not module.startswith(PACKAGE + "."):
+        if not module.rsplit(".", 1)[-1].startswith(PREFIX):
+            return None
         here = Path(str(sys.modules[module].__file__)).parent
-        for path in here.glob("paraphrastic_*.py"):
+        for path in here.glob(f"{PREFIX}*.py"):
             if path.parent.resolve() != directory.resolve():
                 shutil.copyfile(path, directory / path.name)
         return f"{module.rsplit('.', 1)[-1]}.{cls.__qualname__}"
@@ -44,7 +48,7 @@ def write_remote_code(cls: type, directory: str | Path) -> str:
 
 def flat_name(module: str) -> str:
     """`paraphrastic_hf.models.averaging` -> `paraphrastic_models_averaging`."""
-    return "paraphrastic_" + module.removeprefix(PACKAGE + ".").replace(".", "_")
+    return PREFIX + module.removeprefix(PACKAGE + ".").replace(".", "_")
 
 
 def make_relative(source: str) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import CheckpointError
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import replace_folder, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def save_checkpoint(
         _save(optimizer_tensors(optimizer), partial / OPTIMIZER)
         files = {name: _fingerprint(partial / name) for name in (WEIGHTS, OPTIMIZER)}
         write_json(partial / STATE, {**state, "step": step, "files": files})
-        _swap(partial, target)
+        replace_folder(partial, target)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(partial, ignore_errors=True)
         good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
@@ -109,21 +109,6 @@ def _load_weights(model: nn.Module, weights: dict[str, Tensor], path: Path) -> N
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise ForeignCheckpoint(f"{path} belongs to another run: {error}") from error
-
-
-def _swap(new: Path, target: Path) -> None:
-    """Put a folder in its place; one that is there already goes only once the new one stands."""
-    old = target.with_name(target.name + ".old.part")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        os.replace(target, old)
-    try:
-        os.replace(new, target)
-    except OSError:
-        if old.exists():
-            os.replace(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def list_checkpoints(root: Path) -> list[Path]:

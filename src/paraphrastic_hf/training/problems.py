@@ -6,6 +6,7 @@ A kind answers to `Problem`, and adds its line to `PROBLEMS`; the run around it 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from paraphrastic_hf.training.arguments import dataset_folder
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging
 
+logger = logging.getLogger(__name__)
+
 Shuffle = Callable[[np.ndarray, np.ndarray], None]
 
 
@@ -35,6 +38,9 @@ class Examples(Protocol):
     """The tokenized rows of a split."""
 
     def __len__(self) -> int: ...
+    def labels_in(self, rows: np.ndarray) -> int:
+        """How many labels the loss of these rows is the mean of."""
+
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
@@ -89,6 +95,9 @@ class TextExamples:
 
     def __len__(self) -> int:
         return len(self.gold)
+
+    def labels_in(self, rows: np.ndarray) -> int:
+        return len(rows)
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
@@ -154,11 +163,28 @@ class _TextProblem:
         table = self.tables[split]
         sides = [tokenizer.encode_batch(table[name]) for name in self.columns]
         gold = np.asarray(table[self.gold])
-        return TextExamples(sides, gold, self.recipe.task.max_length)
+        if gold.dtype.kind == "f":
+            gold = gold.astype(np.float32)  # not every device has float64
+        longest = self.recipe.task.max_length
+        cut = sum(int((np.diff(side.offsets) > longest).sum()) for side in sides)
+        if cut:
+            logger.warning(
+                "%s %s: %s texts of more than task.max_length, %s tokens, are cut",
+                self.name,
+                split,
+                f"{cut:,}",
+                longest,
+            )
+        return TextExamples(sides, gold, longest)
 
     def _head(self, encoder: dict[str, Any]) -> dict[str, Any]:
         head = self.recipe.head
-        return {"encoder": encoder, "head_size": head.size, "head_dropout": head.dropout}
+        return {
+            "encoder": encoder,
+            "head_size": head.size,
+            "head_dropout": head.dropout,
+            "max_text_tokens": self.recipe.task.max_length,
+        }
 
     def _logits(self, model: SupervisedModel, examples: TextExamples) -> np.ndarray:
         return predict_logits(model, examples.sides, max_length=examples.max_length)

@@ -105,7 +105,8 @@ class SupervisedTask:
         whole = self._plan(epoch)[0][position : position + self.arguments.batch_size]
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         rows = np.array_split(whole, world)[rank]
-        weight = len(rows) * world / len(whole)
+        own, all_of_them = (self.examples.labels_in(part) for part in (rows, whole))
+        weight = own * world / max(1, all_of_them)  # processes are averaged
         yield Batch(rows if len(rows) else whole[:1], whole, weight)
 
     def loss(self, model: nn.Module, batch: Batch, epoch: int, step: int) -> Tensor:

@@ -49,6 +49,10 @@ class TagExamples:
     def __len__(self) -> int:
         return len(self.sentences)
 
+    def labels_in(self, rows: np.ndarray) -> int:
+        labels, mask = self.labels.padded(rows)
+        return int(((mask == 1) & (labels != NO_LABEL)).sum())
+
     def inputs(
         self,
         rows: np.ndarray,
