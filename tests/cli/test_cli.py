@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.cli.lines import read_blocks
 from paraphrastic_hf.cli.main import COMMANDS, main
 from paraphrastic_hf.text.word import WordTokenizer
 
@@ -128,6 +129,35 @@ def test_the_nearest_neighbour_of_a_line_is_itself(
     output = capsys.readouterr().out.splitlines()
     assert output[1] == f"  1.0000\t18\t{lines[17]}"
     assert output[4] == f"  1.0000\t4\t{lines[3]}"
+
+
+def test_a_query_may_be_any_bytes(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "corpus.txt").write_text("the cat\n")
+    command = ["neighbours", model, str(tmp_path / "corpus.txt"), "--query", "caf\udce9"]
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith("caf\ufffd\n")
+
+
+@pytest.mark.parametrize("command", ["encode", "score"])
+def test_a_folder_is_no_output_and_is_refused_first(
+    command: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    given = [command, model, str(DEMO / "pairs.tsv"), "--output", str(tmp_path / "out")]
+    assert main(given) == 2
+    assert "out is a folder; name a file" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a\n" * 50_000 + "b" * 10_000_000 + "\n" + "c\n" * 3)
+    blocks = list(read_blocks(str(tmp_path / "text")))
+    assert max(map(len, blocks)) == 16_384
+    lines = [line for block in blocks for line in block]
+    assert [len(line) for line in lines[-5:]] == [1, 10_000_000, 1, 1, 1]
+    assert len(lines) == 50_004
 
 
 @pytest.mark.parametrize(

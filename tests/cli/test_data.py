@@ -163,6 +163,7 @@ def test_an_unknown_corpus_names_the_nearest(
         (["paranmt", "--set", "min_score"], "--set takes KEY=VALUE, got 'min_score'"),
         (["paranmt", "--set", "min_score=[1"], "cannot read the value of --min_score"),
         (["paranmt", "--set", "min_score=5"], "the split train holds no row"),
+        (["paranmt", "--set", "split=train"], "--set split: paranmt has no such option"),
         (["sick"], "no folder sick2014 or sick"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -202,6 +203,11 @@ def test_a_missing_folder_is_one_line(
 ) -> None:
     line = refused(capsys, action, "trec", "--data-dir", corpora / "none")
     assert line.startswith("paraphrastic data: trec: there is no folder ")
+
+
+def test_counts_of_nothing_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(capsys, "counts", "--data-dir", tmp_path)
+    assert "holds no folder of a corpus" in line
 
 
 def test_a_corpus_to_fetch_by_hand_says_how(capsys: pytest.CaptureFixture[str]) -> None:

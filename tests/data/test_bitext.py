@@ -254,6 +254,15 @@ def test_latin_1_text_in_a_tmx_is_a_data_error(tmp_path: Path) -> None:
         bitext(tmp_path, {"a.tmx": tmx(*UNITS).encode("latin-1")})
 
 
+@pytest.mark.parametrize("encoding", ["shift_jis", "gb2312", "klingon"])
+def test_a_tmx_in_an_encoding_that_cannot_be_read_is_a_data_error(
+    encoding: str, tmp_path: Path
+) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><tmx><body></body></tmx>'
+    with pytest.raises(DataError, match="is no whole TMX file"):
+        bitext(tmp_path, {"a.tmx": text.encode("ascii")})
+
+
 def test_an_entity_bomb_does_not_explode(tmp_path: Path) -> None:
     """Ten entities, each ten of the one before: a gigabyte, were it unpacked."""
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))

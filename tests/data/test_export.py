@@ -108,6 +108,33 @@ def test_a_named_configuration_without_files_is_an_error(tmp_path: Path) -> None
         export("tatoeba", tmp_path / "out", configs=["fra"], data_dir=tmp_path / "empty")
 
 
+def test_configurations_are_added_to_an_export(tmp_path: Path) -> None:
+    """Also where the record names none, as bitext of any two languages."""
+    write_lines(tmp_path / "text" / "a.en-fr.tsv", ["one\tun"])
+    write_lines(tmp_path / "text" / "a.en-de.tsv", ["one\teins"])
+    for config in ("en-fr", "en-de"):
+        export("bitext", tmp_path / "out", configs=[config], data_dir=tmp_path / "text")
+    record = json.loads((tmp_path / "out" / "export.json").read_text(encoding="utf-8"))
+    assert list(record["bitext"]) == ["en-fr", "en-de"]
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "config_name: en-fr" in card
+    assert "config_name: en-de" in card
+
+
+def test_an_interrupted_export_can_be_repeated(official: Path, tmp_path: Path) -> None:
+    broken = official / "sts14" / "STS.gs.OnWN.txt"
+    whole = broken.read_text(encoding="utf-8")
+    broken.write_text("x\n", encoding="utf-8")
+    with pytest.raises(DataError, match="OnWN"):
+        export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
+    assert (tmp_path / "out" / "sts12").is_dir()
+    (tmp_path / "out" / "sts14.part").mkdir()  # as kill -9 leaves it
+    broken.write_text(whole, encoding="utf-8")
+    export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
+    record = json.loads((tmp_path / "out" / "export.json").read_text(encoding="utf-8"))
+    assert list(record["sts"]) == ["sts12", "sts14"]
+
+
 def test_an_export_again_replaces_the_first(official: Path, exported: Path, tmp_path: Path) -> None:
     path = official / "sts14" / "STS.gs.images.txt"
     path.write_text(path.read_text().replace("0.0", "1.0"), encoding="utf-8")

@@ -163,6 +163,15 @@ def test_an_archive_inside_the_named_folder_is_opened(root: Path) -> None:
     assert found(folder, "b.txt") == "packed"
 
 
+def test_an_archive_beside_the_files_is_left_alone(root: Path) -> None:
+    put(root / "toy" / "a.txt", "plain")
+    (root / "toy" / "backup.zip").write_bytes(b"PK no archive")
+    folder = open_folder(source("toy"), "default", root)
+    assert found(folder, "a.txt") == "plain"
+    with pytest.raises(DataError, match=r"backup\.zip is a damaged archive"):
+        folder.find("b.txt")
+
+
 def test_an_archive_is_unpacked_again_only_when_it_changes(root: Path) -> None:
     archive = zipped(root / "toy.zip", a="old")
     first = open_folder(source(), "default", archive)

@@ -289,6 +289,8 @@ def test_any_iterable_of_mappings_is_a_dataset() -> None:
         ("dataset:1", ["two", "zwei"]),
     ]
     assert list(rows_of_dataset(iter(rows))) == list(rows_of_dataset(rows))
+    with pytest.raises(DataError, match="has splits, train, test; give one of them"):
+        list(rows_of_dataset({"train": rows, "test": rows}))
 
 
 def test_a_report_shows_the_first_places_and_counts_all() -> None:

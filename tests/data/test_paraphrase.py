@@ -260,6 +260,18 @@ def test_word_pairs_can_be_limited_to_a_vocabulary(tmp_path: Path) -> None:
     assert sides("ppdb", "2.0-s-lexical", folder, **options) == [("ox", "cow")]
 
 
+def test_rows_of_another_vocabulary_are_not_served_from_the_cache(tmp_path: Path) -> None:
+    text = ppdb_line("ox", "cow") + ppdb_line("cat", "feline") + ppdb_line("big dog", "hound")
+    folder = ppdb(tmp_path, "2.0-s-lexical", text)
+    options = {"word_pairs": True, "vocabulary": str(tmp_path / "words.txt")}
+    for words, expected in (("ox\ncow\n", ("ox", "cow")), ("cat\nfeline\n", ("cat", "feline"))):
+        put(tmp_path, {"words.txt": words})
+        (row,) = load_dataset("ppdb", "2.0-s-lexical", "train", data_dir=folder, **options)
+        assert (row["sentence1"], row["sentence2"]) == expected
+    whole = sides("ppdb", "2.0-s-lexical", folder, word_pairs=True)
+    assert whole == [("ox", "cow"), ("cat", "feline")]  # a phrase is no word
+
+
 @pytest.mark.parametrize(
     "bad",
     [

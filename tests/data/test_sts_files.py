@@ -179,6 +179,13 @@ def test_track_6_has_more_inputs_than_scores(data_dir: Path) -> None:
     assert (pairs.first, pairs.second, pairs.scores) == (["a", "c"], ["b", "d"], [4.6, 0.0])
 
 
+def test_other_tracks_have_a_score_for_each_input(data_dir: Path) -> None:
+    path = data_dir / "sts17" / "STS.input.track5.en-en.txt"
+    path.write_text("a\tb\nc\td\ne\tf\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"en-en: .* has 3 lines and .* has 2;"):
+        read_sts17(data_dir, ["en-en"])
+
+
 def test_a_track_with_fewer_inputs_than_scores_is_a_data_error(data_dir: Path) -> None:
     (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text("a\tb\n", encoding="utf-8")
     message = r"en-en: .*STS\.input\.track5\.en-en\.txt has 1 lines and .*STS\.gs.* has 2;"

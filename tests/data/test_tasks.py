@@ -193,6 +193,7 @@ def test_senteval_s_probing_file_has_three_splits(tmp_path: Path) -> None:
 def test_x_probe_has_no_training_split(tmp_path: Path) -> None:
     files: Files = {f"en/tree_depth/{part}.txt": f"cats {part}\t5\n" for part in ("va", "te")}
     folder = put(tmp_path / "probing_xprobe", files)
+    put(folder, {f"de/tree_depth/{part}.txt": "Katzen\t7\n" for part in ("va", "te")})
     found = load_dataset("probing", "tree_depth", data_dir=tmp_path, streaming=True)
     assert list(found) == ["validation", "test"]
     assert rows("probing", "tree_depth", folder, "test") == [{"text": "cats te", "label": "5"}]

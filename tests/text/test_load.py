@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,3 +47,25 @@ def test_a_directory_without_a_tokenizer_of_ours_is_a_model_error(
 def test_a_missing_directory_is_a_model_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nowhere"):
         load_tokenizer(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("tokenizer_config.json", None),
+        ("tokenizer_config.json", "{}"),
+        ("tokenizer_config.json", "{"),
+        ("ngrams.json", '["a'),
+    ],
+)
+def test_an_ngram_tokenizer_that_is_not_whole_is_a_model_error(
+    name: str, content: str | None, char_ngram: Any, tmp_path: Path
+) -> None:
+    """Its defaults would cut text otherwise than it was trained on."""
+    char_ngram.save(tmp_path)
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ModelError, match="no whole n-gram tokenizer"):
+        load_tokenizer(tmp_path)
