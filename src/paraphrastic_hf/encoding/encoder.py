@@ -88,7 +88,7 @@ class SentenceEncoder:
         An averaging model is ready without torch, which is imported when `model` is asked for.
 
         Args:
-            name: Directory, repository or packaged model, in this order.
+            name: Directory, packaged model or repository, in this order.
             num_threads: As of the class.
 
         Raises:
@@ -303,6 +303,7 @@ class SentenceEncoder:
 
         Raises:
             TypeError: If `texts` holds anything but strings.
+            ValueError: `batch_size` is below 1, where texts are encoded in batches.
         """
         if isinstance(texts, str):
             options = {"normalize": normalize, "progress": progress, "apart": apart}
