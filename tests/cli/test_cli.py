@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
@@ -145,10 +146,51 @@ def test_a_folder_is_no_output_and_is_refused_first(
     command: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "out").mkdir()
-    given = [command, model, str(DEMO / "pairs.tsv"), "--output", str(tmp_path / "out")]
+    name = "out.npy" if command == "encode" else "out"
+    (tmp_path / name).mkdir(exist_ok=True)
+    given = [command, model, str(DEMO / "pairs.tsv"), "--output", str(tmp_path / name)]
     assert main(given) == 2
-    assert "out is a folder; name a file" in capsys.readouterr().err
+    assert f"{name} is a folder; name a file" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_device_is_written_to_and_a_link_followed(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["score", model, str(DEMO / "pairs.tsv"), "--output"]
+    (tmp_path / "full").symlink_to("/dev/full")
+    assert main([*command, str(tmp_path / "full")]) == 2
+    assert "full: [Errno 28]" in capsys.readouterr().err
+    assert (tmp_path / "full").is_char_device()
+    (tmp_path / "link.tsv").symlink_to(tmp_path / "target.tsv")
+    assert main([*command, str(tmp_path / "link.tsv")]) == 0
+    assert (tmp_path / "link.tsv").is_symlink()
+    assert (tmp_path / "target.tsv").stat().st_size > 0
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v/"])
+def test_no_text_is_an_array_of_no_rows(output: str, model: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    given = str(tmp_path / output.rstrip("/")) + "/" * output.endswith("/")
+    assert main(["encode", model, str(tmp_path / "empty"), "--output", given]) == 0
+    if output.endswith("/"):
+        assert pyarrow.parquet.read_table(tmp_path / "v").num_rows == 0
+    else:
+        width = SentenceEncoder.from_pretrained(model).dimension
+        assert np.load(tmp_path / output).shape == (0, width)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n")
+    assert list(read_blocks(str(tmp_path / "text"))) == [["a", "\ufeffb"]]
+
+
+def test_a_misspelt_option_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["encode", "english", "x.txt", "--ouput", "v.npy"])
+    error = capsys.readouterr().err
+    assert "paraphrastic encode: error: unrecognized arguments: --ouput" in error
+    assert "did you mean --output?" in error
 
 
 def test_long_lines_make_small_blocks(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, models
 
-from paraphrastic_hf.text.files import write_json, write_tokenizer
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import output_file, write_json, write_tokenizer
 
 
 def test_json_comes_back_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -37,3 +38,13 @@ def test_a_tokenizer_that_finds_no_room_is_an_os_error(
     with pytest.raises(OSError, match="no space"):
         write_tokenizer(tmp_path, Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
     assert not os.listdir(tmp_path)
+
+
+def test_what_is_replaced_whole_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert output_file(tmp_path / "link") == tmp_path / "target"
+    for name, message in (("folder", "is a folder"), ("pipe", "is no regular file")):
+        with pytest.raises(DataError, match=message):
+            output_file(tmp_path / name)

@@ -298,6 +298,18 @@ def test_a_finished_run_is_left_alone_and_another_recipe_refused(tmp_path: Path)
     )
 
 
+def test_a_run_that_never_began_claims_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty.tsv").write_text("\n")
+    with pytest.raises(DataError, match=r"empty\.tsv"):
+        train(
+            small_recipe(tmp_path, sources=str(tmp_path / "empty.tsv")),
+            tmp_path / "out",
+            progress=False,
+        )
+    train(small_recipe(tmp_path), tmp_path / "out", progress=False)
+    assert (tmp_path / "out" / "model.safetensors").exists()
+
+
 def test_a_run_begun_before_a_key_was_new_goes_on(tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path)
     first = train(recipe, tmp_path / "out", progress=False)

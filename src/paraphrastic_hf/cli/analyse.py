@@ -183,7 +183,9 @@ def data_root(arguments: argparse.Namespace, what: str) -> str:
 
     root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
-        raise DataError(f"say where {what} is with --data-root (or PARAPHRASTIC_DATA)")
+        raise DataError(
+            f"name the folder that holds {what} with --data-root (or PARAPHRASTIC_DATA)"
+        )
     return str(root)
 
 

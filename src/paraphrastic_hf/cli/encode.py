@@ -50,9 +50,12 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.shards import ShardWriter
     from paraphrastic_hf.encoding.vectors import unit_length
+    from paraphrastic_hf.errors import DataError
 
     encoder = load_encoder(arguments.model, num_threads=arguments.threads)
     output = arguments.output
+    if output != "-" and not output.endswith((".npy", "/")):
+        raise DataError(f"{output} is neither NAME.npy nor FOLDER/, for parquet shards; name one")
     array = ArrayWriter(Path(output)) if output != "-" and not output.endswith("/") else None
     shards = ShardWriter(Path(output)) if output.endswith("/") else None
     try:
@@ -72,6 +75,11 @@ def run(arguments: argparse.Namespace) -> None:
                         "\t".join(map(repr, row)) + "\n" for row in vectors.tolist()
                     )
                 bar.update(len(block))
+            if not bar.n and isinstance(encoder, SentenceEncoder):  # no text, of known width
+                if array is not None:
+                    array.write(encoder.encode([]))
+                elif shards is not None:
+                    shards.write([], encoder.encode([]))
         for writer in (array, shards):
             if writer is not None:
                 writer.finish()

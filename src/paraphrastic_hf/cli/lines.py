@@ -13,6 +13,7 @@ from typing import IO
 
 from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import output_file
 
 BLOCK = 16384
 MOST_BYTES = 2**23  # read at a time, and a line more
@@ -21,8 +22,8 @@ MOST_BYTES = 2**23  # read at a time, and a line more
 def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
     """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
 
-    Lines end at a newline only. A byte that is not UTF-8 becomes U+FFFD, so that every line keeps
-    its place.
+    Lines end at a newline only; a byte order mark at the start is no text. A byte that is not UTF-8
+    becomes U+FFFD, so that every line keeps its place.
 
     Raises:
         DataError: The file cannot be opened or is damaged.
@@ -35,26 +36,45 @@ def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
             while found := lines.readlines(MOST_BYTES):
                 for start in range(0, len(found), size):
                     block = found[start : start + size]
-                    yield [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+                    lines_of_block = [line.decode("utf-8", "replace") for line in block]
+                    if not number:
+                        lines_of_block[0] = lines_of_block[0].removeprefix("\ufeff")
+                    yield [line.rstrip("\r\n") for line in lines_of_block]
                     number += len(block)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
 
 
+def is_stream(path: str) -> bool:
+    """Whether text goes there as it comes: `-`, a device or a pipe."""
+    there = Path(path)
+    return path == "-" or (there.exists() and not there.is_file() and not there.is_dir())
+
+
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """A text file, complete or not at all, or standard output for `-`."""
+    """A text file, complete or not at all; standard output for `-`; a device or pipe as it is.
+
+    Raises:
+        DataError: It is a folder, or cannot be written.
+    """
     if path == "-":
         yield sys.stdout
         sys.stdout.flush()
         return
-    if Path(path).is_dir():
-        raise DataError(f"{path} is a folder; name a file to write")
-    partial = Path(path + ".part")
+    if is_stream(path):
+        try:
+            with Path(path).open("w", encoding="utf-8") as file:
+                yield file
+        except OSError as error:
+            raise DataError(f"cannot write {path}: {error}") from error
+        return
+    target = output_file(path)
+    partial = target.with_name(target.name + ".part")
     try:
         with partial.open("w", encoding="utf-8") as file:
             yield file
-        partial.replace(path)
+        partial.replace(target)
     except OSError as error:
         raise DataError(f"cannot write {path}: {error}") from error
     finally:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -60,7 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
     known, rest = parser.parse_known_args(arguments)
     if rest and not getattr(known, "takes_overrides", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        command = commands.choices[known.command]
+        options = [name for name in command.format_help().split() if name.startswith("--")]
+        close = difflib.get_close_matches(rest[0].partition("=")[0], options, n=1)
+        hint = f"; did you mean {close[0].strip('[],')}?" if close else ""
+        command.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
     known.overrides = rest
     try:
         return int(known.run(known) or 0)

@@ -83,16 +83,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Mine, then write the pairs, best first."""
-    from paraphrastic_hf.cli.lines import read_blocks
+    from paraphrastic_hf.cli.lines import is_stream, read_blocks
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.mining.files import TextSide, mine_lines
+    from paraphrastic_hf.text.files import output_file
 
     if arguments.source == arguments.target == "-":
         raise DataError("both sides cannot come from standard input")
     for path in (arguments.source, arguments.target):
         if path != "-" and not Path(path).is_file():
-            raise DataError(f"{path} is not there")
+            raise DataError(f"{path} is {'a folder' if Path(path).is_dir() else 'not there'}")
+    is_table = not arguments.output.endswith(".parquet")
+    if not (is_table and is_stream(arguments.output)):
+        output_file(arguments.output)  # found before hours of work
     with _work_folder(arguments) as folder:
         mined = mine_lines(
             TextSide(read_blocks(arguments.source, 16_384), _stamp(arguments.source)),
@@ -111,7 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
             probes=arguments.probes,
             precision=arguments.precision,
         )
-        write = _write_parquet if arguments.output.endswith(".parquet") else _write_table
+        write = _write_table if is_table else _write_parquet
         write(mined, arguments.output)
     if arguments.output != "-":
         print(f"{arguments.output}: {len(mined.pairs.score):,} pairs")
@@ -162,6 +166,7 @@ def _write_parquet(mined: object, output: str) -> None:
     import pyarrow.parquet as pq
 
     from paraphrastic_hf.mining.files import MinedLines
+    from paraphrastic_hf.text.files import output_file
 
     assert isinstance(mined, MinedLines)
     schema = pa.schema(
@@ -173,11 +178,12 @@ def _write_parquet(mined: object, output: str) -> None:
             ("target_line", pa.int64()),
         ]
     )
-    partial = Path(output + ".part")
+    target = output_file(output)
+    partial = target.with_name(target.name + ".part")
     try:
         with pq.ParquetWriter(partial, schema) as writer:
             for part in mined.rows():
                 writer.write_table(pa.table(part, schema=schema))
-        partial.replace(output)
+        partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)

@@ -39,18 +39,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a table of both models' scores and the p-values of their differences."""
     import os
     import sys
-    from pathlib import Path
 
     from paraphrastic_hf.cli.evaluate import data_folder
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.significance import compare_encoders, significance_table
-    from paraphrastic_hf.text.files import write_bytes
+    from paraphrastic_hf.text.files import output_file, write_bytes
 
     if arguments.samples < 1:
         raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
     if arguments.seed < 0:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
+    target = output_file(arguments.output) if arguments.output else None
     data_dir = data_folder(arguments.data_dir)
     models = (arguments.first, arguments.second)
     differences, skipped = compare_encoders(
@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
     print(table, end="")
-    if arguments.output:
-        Path(arguments.output).parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(Path(arguments.output), table.encode("utf-8"))
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(target, table.encode("utf-8"))
     if skipped:
         print(f"paraphrastic significance: {len(skipped)} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import output_file
 
 HEADER_BYTES = 128
 
@@ -29,10 +30,9 @@ class ArrayWriter:
     """
 
     def __init__(self, path: Path) -> None:
+        path = output_file(path)
         self._path, self._partial = path, path.with_name(path.name + ".part")
         self._shape: tuple[int, ...] = (0, 0)
-        if path.is_dir():
-            raise DataError(f"{path} is a folder; name a file, or end it with / for shards")
         try:
             self._file = self._partial.open("wb")
         except OSError as error:

@@ -23,9 +23,13 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """
     folder = ASSETS / name
     if not holds_model(folder):
-        known = sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
-        raise ModelError(f"no model {name!r} comes with the package; there is {', '.join(known)}")
+        known = ", ".join(_packaged())
+        raise ModelError(f"no model {name!r} comes with the package; there is {known}")
     return folder
+
+
+def _packaged() -> list[str]:
+    return sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
 
 
 def holds_model(folder: str | os.PathLike[str]) -> bool:
@@ -55,5 +59,6 @@ def local_directory(name: str | os.PathLike[str]) -> Path:
         )
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ModelError(
-            f"{name} is neither a model directory nor a Hub repository in reach: {error}"
+            f"{name} is neither a model directory nor a Hub repository in reach, nor packaged "
+            f"({', '.join(_packaged())}): {error}"
         ) from error

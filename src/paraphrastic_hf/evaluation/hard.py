@@ -67,7 +67,7 @@ STS_HARD = Suite(
         "in these two and once in the other splits, as in the published counts.",
         "Of the two easy splits the thesis has 1,380 and 2,079 pairs, where its measure of overlap "
         "may be another.",
-        "Negation: pairs with *not* or *'t* in one sentence only.",
+        'Negation: pairs with "not" or "\'t" in one sentence only.',
         "Where SMT of 2013 is not in the data folder, the splits are others than the published.",
     ),
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import (
+    cell_text,
     figure_text,
     left_out,
     plot_systems,
@@ -118,7 +119,7 @@ def page_markdown(sections: Sequence[Section], title: str) -> str:
                 f"**{figure_text(v)}**" if not is_paper and round(v, 1) == b else figure_text(v)
                 for v, b in zip(values, best, strict=True)
             ]
-            lines.append(f"| {name} | {' | '.join(cells)} |")
+            lines.append(f"| {cell_text(name)} | {' | '.join(cells)} |")
         lines += ["", *(f"* {text}" for text in _remarks(section)), ""]
     return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -83,11 +84,16 @@ def markdown(results: dict[str, Any]) -> str:
     return "\n".join([*lines, "", f"Took {took}."]) + "\n"
 
 
+def cell_text(text: str) -> str:
+    """A name in a table of Markdown."""
+    return re.sub(r"(?<!\\)\|", r"\\|", text)
+
+
 def headline_table(results: dict[str, Any]) -> list[str]:
     """What the suite is, and its figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
     lines = [f"{results['summary']}. {results['unit']}.", ""]
-    systems = {f"**{results['model']}**": headline, **results["papers"]}
+    systems = {f"**{cell_text(results['model'])}**": headline, **results["papers"]}
     if sum(len(key) + 3 for key in headline) > WIDEST:
         lines += [f"| | {' | '.join(systems)} |", "|---|" + "---:|" * len(systems)]
         for key in headline:

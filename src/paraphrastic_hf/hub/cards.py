@@ -133,12 +133,13 @@ def model_card(
         for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
     }
     sources = []
-    for path, pairs in run["pairs_by_source"].items():
+    for named, pairs in run["pairs_by_source"].items():
+        path = _within(root, named)
         if path not in known or known[path][5] not in RELEASABLE:
             raise DataError(f"{path} is no source that a released model may be trained on")
         digest = sha256_of(root / path)
         sources.append(f"| {path} | {pairs:,} | {known[path][6]} | `{digest}` |")
-    shared = any(known[path][5] == "share-alike" for path in run["pairs_by_source"])
+    shared = any(known[_within(root, p)][5] == "share-alike" for p in run["pairs_by_source"])
     name, development = directory.name, run["development"]
     front = {
         "license": licence,
@@ -168,6 +169,12 @@ def model_card(
         scores="\n\n".join(_scores(results) for results in suites),
         licence=licence.upper(),
     )
+
+
+def _within(root: Path, path: str) -> str:
+    """A source by its place under the data root, however it was named."""
+    is_inside = Path(path).is_absolute() and Path(path).is_relative_to(root.resolve())
+    return Path(path).relative_to(root.resolve()).as_posix() if is_inside else path
 
 
 def _is_packaged(name: str, weights: str) -> bool:

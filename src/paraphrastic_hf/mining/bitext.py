@@ -88,7 +88,13 @@ def mine(
         ([0, 1, 2], [1, 2, 0])
     """
     check_options(
-        k=k, score=score, candidates=candidates, index=index, probes=probes, precision=precision
+        k=k,
+        score=score,
+        candidates=candidates,
+        index=index,
+        probes=probes,
+        precision=precision,
+        threshold=threshold,
     )
     own, other = as_rows(source, "source"), as_rows(target, "target")
     wanted = k if skip is None else k + 1
@@ -129,6 +135,7 @@ def check_options(
     index: str = "exact",
     probes: int = PROBES,
     precision: str = "float32",
+    threshold: float | None = None,
     **_: Any,
 ) -> None:
     """Refuse what `mine` would refuse, before hours of encoding.
@@ -144,6 +151,8 @@ def check_options(
         raise DataError(f"k must be at least 1, got {k}")
     if probes < 1:
         raise DataError(f"probes must be at least 1, got {probes}")
+    if threshold is not None and np.isnan(threshold):
+        raise DataError("threshold must be a number, got nan")
     if index != "exact":
         load_faiss()
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from paraphrastic_hf.errors import DataError
+
 PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
@@ -38,6 +40,20 @@ def replace_folder(new: Path, target: Path) -> None:
             os.replace(old, target)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def output_file(path: str | Path) -> Path:
+    """The file that a name stands for, links followed, which is to be replaced whole.
+
+    Raises:
+        DataError: It is a folder, a device or a pipe.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise DataError(f"{path} is a folder; name a file to write")
+    if target.exists() and not target.is_file():
+        raise DataError(f"{path} is no regular file, and is written whole; name another")
+    return target
 
 
 def open_to_readers(path: Path) -> None:
