@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import lzma
 import sys
@@ -36,10 +37,9 @@ def read_blocks(path: str, size: int = BLOCK) -> Iterator[list[str]]:
             while found := lines.readlines(MOST_BYTES):
                 for start in range(0, len(found), size):
                     block = found[start : start + size]
-                    lines_of_block = [line.decode("utf-8", "replace") for line in block]
                     if not number:
-                        lines_of_block[0] = lines_of_block[0].removeprefix("\ufeff")
-                    yield [line.rstrip("\r\n") for line in lines_of_block]
+                        block[0] = block[0].removeprefix(codecs.BOM_UTF8)
+                    yield [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
                     number += len(block)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error

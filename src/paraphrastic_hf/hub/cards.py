@@ -133,13 +133,13 @@ def model_card(
         for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
     }
     sources = []
-    for named, pairs in run["pairs_by_source"].items():
-        path = _within(root, named)
+    counts = {_within(root, path): pairs for path, pairs in run["pairs_by_source"].items()}
+    for path, pairs in counts.items():
         if path not in known or known[path][5] not in RELEASABLE:
             raise DataError(f"{path} is no source that a released model may be trained on")
         digest = sha256_of(root / path)
         sources.append(f"| {path} | {pairs:,} | {known[path][6]} | `{digest}` |")
-    shared = any(known[_within(root, p)][5] == "share-alike" for p in run["pairs_by_source"])
+    shared = any(known[path][5] == "share-alike" for path in counts)
     name, development = directory.name, run["development"]
     front = {
         "license": licence,

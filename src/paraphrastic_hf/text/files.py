@@ -1,4 +1,4 @@
-"""The small files every tokenizer writes, each under a temporary name first."""
+"""Files and folders written whole: under a temporary name first, then renamed."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
         CheckpointError: It cannot be written.
     """
     record = output / "recipe.yaml"
-    if record.exists() and (overwrite or not _is_begun(output)):
+    if overwrite and record.exists():
         _remove_run(output)
     if record.exists():
         old, new = _record(record, type(recipe)), to_yaml(recipe)
@@ -74,10 +74,11 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
         raise CheckpointError(f"cannot write to {output}: {error}") from error
 
 
-def _is_begun(output: Path) -> bool:
-    """Whether a run has come so far that something could be lost: its data was read."""
-    files = ("run.json", "model.safetensors", "work/corpus/meta.json", "work/ready")
-    return (output / "checkpoints").exists() or any((output / name).exists() for name in files)
+def give_up(output: Path) -> None:
+    """Undo a claim that came to nothing, so that a corrected recipe finds the place free."""
+    _remove_run(output)
+    if not any(output.iterdir()):
+        output.rmdir()
 
 
 def _record(path: Path, kind: type[Recipe] | type[SupervisedRecipe]) -> str:

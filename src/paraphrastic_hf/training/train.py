@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError
 
 from paraphrastic_hf.encoding.directory import save_directory
-from paraphrastic_hf.errors import CheckpointError, DataError
+from paraphrastic_hf.errors import CheckpointError, DataError, ParaphrasticError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
@@ -39,6 +39,7 @@ from paraphrastic_hf.training.output import (
     circumstances,
     claim,
     clear_work,
+    give_up,
     new_accelerator,
     read_finished,
 )
@@ -97,6 +98,7 @@ def train(
     for source in recipe.data.sources:
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
+    is_new = overwrite or not (output / "recipe.yaml").exists()
     if is_main:
         claim(output, recipe, overwrite)
     accelerator.wait_for_everyone()
@@ -104,7 +106,12 @@ def train(
         logger.info("%s is finished; nothing to do", output)
         return read_finished(output)
     if is_main:
-        _prepare(recipe, work, data_root, datasets, progress)
+        try:
+            _prepare(recipe, work, data_root, datasets, progress)
+        except ParaphrasticError:
+            if is_new:
+                give_up(output)
+            raise
     accelerator.wait_for_everyone()
     tokenizer, corpus = load_tokenizer(work / "tokenizer"), load_corpus(work / "corpus")
 
