@@ -6,7 +6,6 @@ without running anything); what becomes of it in the modules beside this one.
 
 from __future__ import annotations
 
-import shutil
 import zipfile
 from dataclasses import asdict
 from pathlib import Path
@@ -34,7 +33,7 @@ from paraphrastic_hf.data.torch_file import MAGIC, read_torch
 from paraphrastic_hf.data.words import load_vectors
 from paraphrastic_hf.encoding.directory import averaging_model, save_directory
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import replace_folder, write_json
+from paraphrastic_hf.text.files import replacing, write_json
 
 TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
 UNREAD = {  # choices that a format leaves no room for
@@ -88,24 +87,19 @@ def convert(
         converted = convert_theano(read_theano(path), str(path), choices)
     else:
         converted = convert_vectors(path, choices, progress=progress)
-    partial = Path(output).with_name(Path(output).name + ".part")
-    shutil.rmtree(partial, ignore_errors=True)
+    provenance = {
+        "file": path.name,
+        "sha256": _sha256(path),
+        "format": form,
+        "kind": converted.kind,
+        "choices": {k: v for k, v in asdict(choices).items() if v not in (None, False)},
+        "differences": list(converted.differences),
+    }
     try:
-        save_directory(converted.model, converted.tokenizer, partial)
-        write_json(
-            partial / "source.json",
-            {
-                "file": path.name,
-                "sha256": _sha256(path),
-                "format": form,
-                "kind": converted.kind,
-                "choices": {k: v for k, v in asdict(choices).items() if v not in (None, False)},
-                "differences": list(converted.differences),
-            },
-        )
-        replace_folder(partial, Path(output))
+        with replacing(Path(output)) as partial:
+            save_directory(converted.model, converted.tokenizer, partial)
+            write_json(partial / "source.json", provenance)
     except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise DataError(f"cannot write {output}: {error}") from error
     return converted
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +18,58 @@ PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, complete or not at all."""
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path`; the file or folder written there takes its place at the end.
+
+    If the block raises, what it wrote is removed and `path` is as it was. What an earlier process
+    left under the temporary name when it was killed is removed first.
+
+    Args:
+        path: The file or folder to write or to replace. Its parent folder must exist.
+
+    Yields:
+        The temporary name, `path` with `.part` at the end. Nothing is there yet.
+
+    Raises:
+        OSError: The disk is full, or the folder cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> target = Path(tempfile.mkdtemp()) / "greeting.txt"
+        >>> with replacing(target) as partial:
+        ...     _ = partial.write_text("hello")
+        >>> target.read_text()
+        'hello'
+    """
     partial = path.with_name(path.name + ".part")
+    remove(partial)
     try:
-        partial.write_bytes(content)
-        os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
+        yield partial
+        if partial.is_dir():
+            _replace_folder(partial, path)
+        else:
+            os.replace(partial, path)
+    except BaseException:
+        remove(partial)
         raise
 
 
-def replace_folder(new: Path, target: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all it holds; nothing happens if there is none."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, complete or not at all."""
+    with replacing(path) as partial:
+        partial.write_bytes(content)
+
+
+def _replace_folder(new: Path, target: Path) -> None:
     """Put a folder in its place; one that is there already goes only once the new one stands."""
     old = target.with_name(target.name + ".old.part")
     shutil.rmtree(old, ignore_errors=True)

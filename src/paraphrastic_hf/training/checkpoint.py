@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import CheckpointError
-from paraphrastic_hf.text.files import replace_folder, write_json
+from paraphrastic_hf.text.files import replacing, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +42,15 @@ def save_checkpoint(
         CheckpointError: It could not be written (a full disk); earlier checkpoints are untouched.
     """
     target = root / f"step-{step:010d}"
-    partial = target.with_name(target.name + ".part")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        _save(dict(model.state_dict()), partial / WEIGHTS)
-        _save(optimizer_tensors(optimizer), partial / OPTIMIZER)
-        files = {name: _fingerprint(partial / name) for name in (WEIGHTS, OPTIMIZER)}
-        write_json(partial / STATE, {**state, "step": step, "files": files})
-        replace_folder(partial, target)
+        root.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as partial:
+            partial.mkdir()
+            _save(weights_of(model), partial / WEIGHTS)
+            _save(optimizer_tensors(optimizer), partial / OPTIMIZER)
+            files = {name: _fingerprint(partial / name) for name in (WEIGHTS, OPTIMIZER)}
+            write_json(partial / STATE, {**state, "step": step, "files": files})
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(partial, ignore_errors=True)
         good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
         raise CheckpointError(
             f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints "
@@ -106,9 +104,16 @@ class ForeignCheckpoint(CheckpointError):
 
 def _load_weights(model: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
     try:
-        model.load_state_dict(weights)
+        _put_back(model, weights)
     except RuntimeError as error:
         raise ForeignCheckpoint(f"{path} belongs to another run: {error}") from error
+
+
+def _put_back(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Load what `weights_of` gave; a tied name has its value from the one it is tied to."""
+    tied = getattr(model, "all_tied_weights_keys", None) or {}
+    sources = {name: weights[source] for name, source in tied.items() if source in weights}
+    model.load_state_dict({**weights, **sources})
 
 
 def list_checkpoints(root: Path) -> list[Path]:
@@ -123,12 +128,10 @@ def save_weights(model: nn.Module, path: Path) -> None:
         CheckpointError: The file could not be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".part")
     try:
-        _save(dict(model.state_dict()), partial)
-        os.replace(partial, path)
+        with replacing(path) as partial:
+            _save(weights_of(model), partial)
     except (OSError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
         raise CheckpointError(f"cannot write {path}: {error}") from error
 
 
@@ -142,11 +145,21 @@ def load_weights(model: nn.Module, path: Path) -> None:
         logger.warning("%s is gone; the last weights stay", path)
         return
     try:
-        model.load_state_dict(load_file(path))
+        _put_back(model, load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise CheckpointError(
             f"{path} is damaged ({error}); remove it to finish with the last weights"
         ) from error
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """What a checkpoint holds of a model: its state without the names that are tied to others.
+
+    A tied weight is one tensor under two names (`_tied_weights_keys` of transformers), which
+    safetensors refuses to write twice.
+    """
+    tied = getattr(model, "all_tied_weights_keys", None) or {}
+    return {name: value for name, value in model.state_dict().items() if name not in tied}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

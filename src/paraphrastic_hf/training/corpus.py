@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +19,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import replacing, write_json
 from paraphrastic_hf.text.lemmas import lemmatize
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
@@ -338,14 +336,12 @@ def build_corpus(
         "start_ids": getattr(tokenizer, "start_ids", []),
         "end_ids": getattr(tokenizer, "end_ids", []),
     }
-    partial = directory.with_name(directory.name + ".part")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    for name, array in arrays.items():
-        np.save(partial / f"{name}.npy", array)
-    write_json(partial / "meta.json", meta)
-    shutil.rmtree(directory, ignore_errors=True)
-    os.replace(partial, directory)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(directory) as partial:
+        partial.mkdir()
+        for name, array in arrays.items():
+            np.save(partial / f"{name}.npy", array)
+        write_json(partial / "meta.json", meta)
     return load_corpus(directory)
 
 

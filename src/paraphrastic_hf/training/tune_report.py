@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.text.files import replacing, write_bytes
 from paraphrastic_hf.training.tune import Trial
 
 COLOUR, BEST = "#1b6ca8", "#d1762c"
@@ -84,9 +84,8 @@ def plot(trials: Sequence[Trial], development: str, path: Path) -> None:
     for row in axes:
         row[0].set_ylabel(development)
     figure.suptitle("every trial, and the best with each value", fontsize=9)
-    partial = path.with_name(path.name + ".part")
-    figure.savefig(partial, dpi=150, format="png")
-    partial.replace(path)
+    with replacing(path) as partial:
+        figure.savefig(partial, dpi=150, format="png")
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
