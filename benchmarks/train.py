@@ -4,8 +4,8 @@ Both sides train the same averaging encoder on CPU, one epoch: the same initial 
 tokenizer, pairs, batch size, threads and constant learning rate, Adam without weight decay or
 clipping, fp32, no dropout, evaluation, logs or checkpoints. Negatives come from the mini-batch.
 
-* Ours is `TrainingLoop` with `ContrastiveTask`. It tokenizes once, before training, so it has two
-  figures: training alone, and together with `build_corpus`.
+* Ours is `TrainingLoop` with `ContrastiveObjective`. It tokenizes once, before training, so it has
+  two figures: training alone, and together with `build_corpus`.
 * The peer is `SentenceTransformerTrainer` with the stock `StaticEmbedding`. It tokenizes in the
   collator, in every epoch, so its figure is from text. Every loss runs with 0 and with 1 data
   loader worker (a process besides `--threads`), and the better median counts.
@@ -61,18 +61,19 @@ from paraphrastic_hf.data.pairs import Pair, read_pairs
 from paraphrastic_hf.losses.margin import margin_loss
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.training.arguments import (
-    DataArguments,
-    ModelArguments,
-    Recipe,
-    RunArguments,
-    SourceArguments,
-    TrainingArguments,
+from paraphrastic_hf.training.arguments import DataArguments, SourceArguments
+from paraphrastic_hf.training.build import build_model
+from paraphrastic_hf.training.contrastive import ContrastiveObjective
+from paraphrastic_hf.training.contrastive_arguments import (
+    ContrastiveRecipe,
+    ContrastiveRun,
+    ContrastiveTraining,
 )
-from paraphrastic_hf.training.contrastive import ContrastiveTask
-from paraphrastic_hf.training.corpus import SourcePairs, build_corpus, train_tokenizer
+from paraphrastic_hf.training.corpus import build_corpus
+from paraphrastic_hf.training.encoder_arguments import ModelArguments
 from paraphrastic_hf.training.loop import TrainingLoop
-from paraphrastic_hf.training.train import build_model
+from paraphrastic_hf.training.sources import SourcePairs
+from paraphrastic_hf.training.tokenizers import train_tokenizer
 
 OURS, OURS_FROM_TEXT = "ours, training alone", "ours, with tokenization"
 PEER_WORKERS = (0, 1)
@@ -82,7 +83,7 @@ WARM_UP_BATCHES = 4
 class Setting(NamedTuple):
     """What both sides are given."""
 
-    recipe: Recipe
+    recipe: ContrastiveRecipe
     tokenizer: SubwordTokenizer
     tokenizer_file: str
     table: Tensor  # (vocab, dim)
@@ -122,22 +123,22 @@ PEER_LOSSES: dict[str, Callable[[SentenceTransformer, float], nn.Module]] = {
 class LoopWithoutCheckpoints(TrainingLoop):
     """The peer writes no checkpoint, so neither do we; `train` still brings all rows up to date."""
 
-    def _between_mega_batches(self, log: Any, is_epoch_end: bool, is_last: bool) -> None:
+    def _between_steps(self, log: Any, is_epoch_end: bool, is_last: bool) -> None:
         pass
 
 
-def make_recipe(batch_size: int) -> Recipe:
+def make_recipe(batch_size: int) -> ContrastiveRecipe:
     """Our defaults, but for mega-batches, dropout and development set.
 
     `opposite_side` is the peer's pool of negatives; for bitext it equals our default.
     """
-    return Recipe(
+    return ContrastiveRecipe(
         data=DataArguments(sources=[SourceArguments(path="pairs", languages=["en", "fr"])]),
         model=ModelArguments(embedding_dropout=0.0),
-        training=TrainingArguments(
+        training=ContrastiveTraining(
             epochs=1, batch_size=batch_size, mega_batch=1, anneal_steps=0, pool="opposite_side"
         ),
-        run=RunArguments(development="none"),
+        run=ContrastiveRun(development="none"),
     )
 
 
@@ -183,7 +184,7 @@ def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
             accelerator=accelerator,
             show_progress=False,
         )
-        task = ContrastiveTask(recipe, corpus, model, accelerator)
+        task = ContrastiveObjective(recipe, corpus, model, accelerator)
         started = time.perf_counter()
         loop.train(task)
         training = time.perf_counter() - started

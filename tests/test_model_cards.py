@@ -17,8 +17,8 @@ from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub.cards import model_card
 from paraphrastic_hf.recipe import load_recipe
-from paraphrastic_hf.training.arguments import Recipe
-from paraphrastic_hf.training.train import train
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
 from tests.evaluation.sts_files import write_sts
 
 PAIRS = Path(__file__).parents[1] / "recipes" / "demo" / "pairs.tsv"
@@ -47,7 +47,7 @@ def trained(root: Path, *overrides: str, source: str = SOURCE) -> Path:
     """A small finished run beside the data."""
     path, output = root / "recipe.yaml", root / "small"
     path.write_text(f"data: {{sources: [{json.dumps(source)}]}}", encoding="utf-8")
-    recipe = load_recipe(Recipe, path, [*SMALL, *overrides])
+    recipe = load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
     train(recipe, output, data_root=root, progress=False)
     return output
 

@@ -22,7 +22,7 @@ from paraphrastic_hf.recipe import (
     to_mapping,
     to_yaml,
 )
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
 
 @dataclass(frozen=True)
@@ -313,11 +313,11 @@ def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
     path = written(
         tmp_path, "data: {sources: [pairs.tsv, {path: b.tsv, weight: 0.5, languages: [en, de]}]}"
     )
-    recipe = load_recipe(Recipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
+    recipe = load_recipe(ContrastiveRecipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
     assert recipe.training.learning_rate == 0.001
     assert recipe.tokenizer.orders == [2, 3]
     assert [source.path for source in recipe.data.sources] == ["pairs.tsv", "b.tsv"]
-    assert load_recipe(Recipe, written(tmp_path, to_yaml(recipe))) == recipe
+    assert load_recipe(ContrastiveRecipe, written(tmp_path, to_yaml(recipe))) == recipe
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
         (["--negatives", "hard"], "training.negatives must be one of max, mix, rand, got 'hard'"),
         (
             ["--kind", "word"],
-            "--kind is not a key of this recipe; it could be tokenizer.kind or model.kind",
+            "kind must be one of contrastive, got 'word'",
         ),
         (["--seed", "-1"], "seed must be 0 to"),
     ],
@@ -340,4 +340,4 @@ def test_a_training_recipe_out_of_range_is_refused(
     overrides: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RecipeError, match=message):
-        load_recipe(Recipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)
+        load_recipe(ContrastiveRecipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)

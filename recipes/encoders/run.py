@@ -25,8 +25,8 @@ from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.training.arguments import Recipe
-from paraphrastic_hf.training.train import train
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
 COLUMNS = ("epochs", "papers", "STS 12-16", "12-15", "STS-B dev", "STS-B test", "parameters")
@@ -62,10 +62,10 @@ def read_rows() -> list[dict[str, Any]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def recipe_of(row: dict[str, Any], *overrides: str) -> Recipe:
+def recipe_of(row: dict[str, Any], *overrides: str) -> ContrastiveRecipe:
     """A row's recipe with its options."""
     path = RECIPES / f"{row['recipe']}.yaml"
-    return load_recipe(Recipe, path, [*row["options"].split(), *overrides])
+    return load_recipe(ContrastiveRecipe, path, [*row["options"].split(), *overrides])
 
 
 def run(row: dict[str, Any], folder: Path, data_root: Path) -> None:

@@ -2,7 +2,7 @@
 
 A recipe is a YAML file whose keys are the fields of a (nested) dataclass. One definition serves the
 file, the command line (`--margin 0.5` or `--training.margin 0.5`) and the help text. No knowledge
-of training lives here: the dataclasses are in `training/arguments.py`.
+of training lives here: the dataclasses are in `training/*arguments.py`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,101 @@ from paraphrastic_hf.errors import RecipeError
 T = TypeVar("T")
 
 
-def argument(default: Any = dataclasses.MISSING, *, help: str, choices: Sequence[str] = ()) -> Any:
-    """A dataclass field with its help text and, for strings, its allowed values."""
-    metadata = {"help": help, "choices": tuple(choices)}
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The numbers that a field may hold; None where there is no bound.
+
+    Attributes:
+        at_least: The smallest number allowed.
+        at_most: The largest number allowed.
+        above: Numbers must be larger than this.
+        below: Numbers must be smaller than this.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def allow(self, value: float) -> bool:
+        """Whether a number lies within the bounds; NaN never does, unless there are none."""
+        return (
+            (self.at_least is None or value >= self.at_least)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        if self.at_least is not None:
+            if self.at_most is not None:
+                return f"from {self.at_least} to {self.at_most}"
+            if self.below is not None:
+                return f"{self.at_least} to below {self.below}"
+            return "0 or more" if self.at_least == 0 else f"at least {self.at_least}"
+        if self.above is not None:
+            if self.at_most is not None:
+                return f"above {self.above}, at most {self.at_most}"
+            if self.below is not None:
+                return f"above {self.above} and below {self.below}"
+            return "positive" if self.above == 0 else f"above {self.above}"
+        return f"at most {self.at_most}" if self.below is None else f"below {self.below}"
+
+
+def argument(
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,
+    choices: Sequence[str] = (),
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """A dataclass field with its help text and the values it may have.
+
+    Args:
+        default: Its value where a recipe does not give one; a recipe must, if there is none.
+        help: What it is, for `--help` and for messages.
+        choices: The allowed values of a string.
+        at_least: Smallest value of a number, or of each number of a list.
+        at_most: Largest value.
+        above: Values must be larger than this.
+        below: Values must be smaller than this.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Oven:
+        ...     heat: float = argument(180.0, help="degrees Celsius", at_least=50, at_most=300)
+    """
+    metadata = {
+        "help": help,
+        "choices": tuple(choices),
+        "bounds": Bounds(at_least, at_most, above, below),
+    }
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
         return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_bounds(arguments: Any, where: str = "") -> None:
+    """Refuse a number outside the bounds of its field, however deep it is nested.
+
+    Args:
+        arguments: An instance of a dataclass whose fields were made by `argument`.
+        where: Dotted name of the instance in the recipe, for the message.
+
+    Raises:
+        RecipeError: There is such a number.
+    """
+    for field in dataclasses.fields(arguments):
+        place, value = _join(where, field.name), getattr(arguments, field.name)
+        bounds = field.metadata.get("bounds", Bounds())
+        for item in value if isinstance(value, list) else [value]:
+            if dataclasses.is_dataclass(item):
+                check_bounds(item, place)
+            elif isinstance(item, (int, float)) and not bounds.allow(item):
+                raise RecipeError(f"{place} must be {bounds}, got {value!r}")
 
 
 def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
@@ -164,8 +253,14 @@ def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
     return paths
 
 
-def build(cls: type[T], mapping: Any, where: str = "") -> T:
+def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -> T:
     """A checked instance of the dataclass `cls` from plain YAML values.
+
+    Args:
+        cls: The dataclass.
+        mapping: Its values by the names of its fields; or its short form, where it has one.
+        where: Dotted name of the instance in the recipe, for messages.
+        start: The instance that keys left out are taken from; else each has its field's default.
 
     Raises:
         RecipeError: An unknown key, a missing one, or a value of the wrong type or choice.
@@ -187,6 +282,8 @@ def build(cls: type[T], mapping: Any, where: str = "") -> T:
         place = _join(where, name)
         if name in mapping:
             values[name] = _checked(hints[name], field, mapping[name], place)
+        elif start is not None:
+            values[name] = getattr(start, name)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise RecipeError(
                 f"{place} is missing: {field.metadata.get('help', 'a value is needed')}"
@@ -211,6 +308,10 @@ def convert_key(cls: type, key: str, value: Any) -> Any:
 
 
 def _checked(hint: Any, field: dataclasses.Field[Any], value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint) and field.default_factory is not dataclasses.MISSING:
+        # Keys of a section that are left out are those of the section's default, which may be
+        # others than the defaults of its class: two kinds of recipe share a class so.
+        return build(typing.cast(type, hint), value, where, field.default_factory())
     converted = convert(hint, value, where)
     choices = field.metadata.get("choices", ())
     if choices and converted not in choices:

@@ -14,8 +14,9 @@ from paraphrastic_hf.analysis.ngram_vocabulary import ngram_vocabulary
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.arguments import Recipe, SourceArguments
-from paraphrastic_hf.training.corpus import SourcePairs
+from paraphrastic_hf.training.arguments import SourceArguments
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.sources import SourcePairs
 from tests.analysis.made import DEMO, column
 from tests.data.made_files import put
 from tests.evaluation.sts_files import write_sts
@@ -30,10 +31,10 @@ def data_root(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def recipe(tmp_path: Path, *overrides: str) -> Recipe:
+def recipe(tmp_path: Path, *overrides: str) -> ContrastiveRecipe:
     path = tmp_path / "given.yaml"
     path.write_text(f"data: {{sources: [{json.dumps(str(DEMO))}]}}", encoding="utf-8")
-    return load_recipe(Recipe, path, [*SMALL, *overrides])
+    return load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
 
 
 # Curves

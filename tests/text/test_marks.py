@@ -23,7 +23,7 @@ def test_by_hand() -> None:
     found = [rows[i].tolist() for i in range(len(rows))]
     assert found == [[4, 2, 3, 5], [], [], [4, 2, 3, 5], [4, 3, 5]]
     assert tokenizer.tokens() == ["<pad>", "<unk>", "the", "cat", "<s>", "</s>"]
-    assert (tokenizer.start_ids, tokenizer.end_ids, tokenizer.vocab_size) == ([4], [5], 6)
+    assert (tokenizer.special.start, tokenizer.special.end, tokenizer.vocab_size) == ((4,), (5,), 6)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,8 @@ def test_by_hand() -> None:
 def test_one_mark_alone(marks: str, expected: tuple[list[int], list[int], list[int]]) -> None:
     tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), marks)
     ids = tokenizer.encode_batch(["cat"])[0].tolist()
-    assert (tokenizer.start_ids, tokenizer.end_ids, ids) == expected
+    special = tokenizer.special
+    assert (list(special.start), list(special.end), ids) == expected
 
 
 @pytest.mark.parametrize("marks", MARKS)

@@ -22,7 +22,7 @@ def test_by_hand() -> None:
     assert [rows[i].tolist() for i in range(len(rows))] == [[2, 3, 4, 7, 8], [], [2, 4], [7]]
     assert tokenizer.vocab_size == 5 + 4
     assert tokenizer.tokens()[5:] == ["<pad>", "<unk>", " ca", "at "]
-    assert (tokenizer.start_ids, tokenizer.end_ids) == ([], [4])
+    assert (tokenizer.special.start, tokenizer.special.end) == ((), (4,))
 
 
 def test_each_part_is_found_again_by_its_range(

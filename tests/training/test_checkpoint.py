@@ -16,7 +16,6 @@ from torch import nn
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.training import checkpoint
-from paraphrastic_hf.training.arguments import TrainingArguments
 from paraphrastic_hf.training.checkpoint import (
     list_checkpoints,
     load_latest,
@@ -25,8 +24,9 @@ from paraphrastic_hf.training.checkpoint import (
     save_checkpoint,
     save_weights,
 )
-from paraphrastic_hf.training.loop import make_optimizer
-from paraphrastic_hf.training.optimizers import RowAdam
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveTraining
+from paraphrastic_hf.training.optimisation import make_optimizer
+from paraphrastic_hf.training.row_adam import RowAdam
 
 FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
 
@@ -39,7 +39,7 @@ class Run:
         self.model = AveragingModel(AveragingConfig(vocab_size=vocab_size, hidden_size=4)).train()
         self.model.embedding.sparse = True
         self.optimizer = make_optimizer(
-            self.model, TrainingArguments(optimizer=optimizer, learning_rate=0.05)
+            self.model, ContrastiveTraining(optimizer=optimizer, learning_rate=0.05)
         )
 
     def train(self, first: int, last: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf.training.contrastive import ContrastiveTask
+from paraphrastic_hf.training.contrastive import ContrastiveObjective
 from paraphrastic_hf.training.megabatch import MiniBatch, interleave
 
 PAIRS, WIDTHS = 5, [8, 24]
@@ -29,7 +29,7 @@ def infonce(vectors: torch.Tensor, rank: int, world: int) -> tuple[float, torch.
             [torch.cat([vectors[r], vectors.new_zeros(most - len(r), 24)]) for r in rows]
         )
 
-    task = ContrastiveTask.__new__(ContrastiveTask)
+    task = ContrastiveObjective.__new__(ContrastiveObjective)
     task.arguments = SimpleNamespace(pool="partner_language", temperature=0.05)
     task.corpus = SimpleNamespace(
         language=np.array([0, 0, 0, 0, 0, 1, 0, 1, 0, 0]), group=np.arange(10), never=None

@@ -9,15 +9,16 @@ import pytest
 
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import build
-from paraphrastic_hf.training.arguments import Recipe, dataset_folder
-from paraphrastic_hf.training.corpus import read_sources
+from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.sources import read_sources
 
 EN = ["a cat sleeps", "a dog barks", "no"]
 FR = ["un chat dort", "un chien aboie", "non"]
 
 
-def recipe(**source: object) -> Recipe:
-    return build(Recipe, {"data": {"sources": [source]}})
+def recipe(**source: object) -> ContrastiveRecipe:
+    return build(ContrastiveRecipe, {"data": {"sources": [source]}})
 
 
 @pytest.fixture

@@ -14,13 +14,15 @@ from sentence_transformers import SentenceTransformer
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
-from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.build import build_config, build_model, check_encoders
-from paraphrastic_hf.training.contrastive import ContrastiveTask
-from paraphrastic_hf.training.corpus import build_corpus, read_sources, train_tokenizers
+from paraphrastic_hf.training.contrastive import ContrastiveObjective
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.corpus import build_corpus
 from paraphrastic_hf.training.encoder_arguments import ModelArguments
 from paraphrastic_hf.training.loop import TrainingLoop
-from paraphrastic_hf.training.train import train
+from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.sources import read_sources
+from paraphrastic_hf.training.tokenizers import train_tokenizers
 from tests.training.test_train import PAIRS, small_recipe
 
 WORD = ["--tokenizer.kind", "word", "--vocab_size", "400"]
@@ -59,10 +61,10 @@ run: {{development: none}}
 """
 
 
-def mixture(folder: Path, combine: str = "add", *overrides: str) -> Recipe:
+def mixture(folder: Path, combine: str = "add", *overrides: str) -> ContrastiveRecipe:
     path = folder / "mixture.yaml"
     path.write_text(MIXTURE.format(pairs=PAIRS, combine=combine), encoding="utf-8")
-    return load_recipe(Recipe, path, overrides)
+    return load_recipe(ContrastiveRecipe, path, overrides)
 
 
 def told_apart(directory: Path) -> float:
@@ -202,11 +204,13 @@ def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> Non
         np.testing.assert_array_equal(vector, np.full(24, value, np.float32))
 
 
-def task_of(recipe: Recipe, folder: Path) -> ContrastiveTask:
+def task_of(recipe: ContrastiveRecipe, folder: Path) -> ContrastiveObjective:
     sources = read_sources(recipe, None)
     tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
     corpus = build_corpus(sources, tokenizer, folder / "corpus")
-    return ContrastiveTask(recipe, corpus, build_model(recipe, tokenizer), Accelerator(cpu=True))
+    return ContrastiveObjective(
+        recipe, corpus, build_model(recipe, tokenizer), Accelerator(cpu=True)
+    )
 
 
 def test_the_first_epoch_may_go_through_the_file_as_it_is(tmp_path: Path) -> None:
@@ -230,13 +234,13 @@ def test_scrambling_moves_tokens_but_no_marks(kind: str, tmp_path: Path) -> None
     ids, again = task._padded(sentences, 0, 5)
     assert np.array_equal(again, mask)
     assert np.array_equal(np.sort(ids, 1), np.sort(plain, 1))
-    own = corpus.end_ids[0] + 1  # the first part's ids
+    own = corpus.special.end[0] + 1  # the first part's ids
     moved = 0
     for there, here in zip(ids.numpy(), plain, strict=True):
         there, here = (row[(row > 0) & (row < own)] for row in (there, here))
-        marked = len(corpus.start_ids)
-        assert there[:marked].tolist() == corpus.start_ids
-        assert there[-1] == corpus.end_ids[0]
+        marked = len(corpus.special.start)
+        assert there[:marked].tolist() == list(corpus.special.start)
+        assert there[-1] == corpus.special.end[0]
         moved += int((there != here).any())
     assert moved > 20
 
@@ -249,7 +253,7 @@ REFUSED = [
     ([*NGRAM, *LSTM, "--marks", "end"], "tokenizer.marks are not for char_ngram"),
     (["--marks", "end"], "moves every vector of model.kind averaging alike"),
     (["--combine", "add"], "combine is about parts, and there are none"),
-    (["--orders", "0"], "tokenizer.orders must be lengths of at least 1"),
+    (["--orders", "0"], "tokenizer.orders must be at least 1"),
     (["--freeze", "tables"], "leaves nothing to train .*set model.kind to weighted"),
     (["--freeze", "tables", "--lambda_w", "1"], "keeps: leave one of them out"),
     (["--lambda_c", "-1"], "training.lambda_c must be 0 or more, got -1"),
@@ -275,7 +279,7 @@ def test_parts_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     ]:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(RecipeError, match=message):
-            check_encoders(load_recipe(Recipe, path))
+            check_encoders(load_recipe(ContrastiveRecipe, path))
 
 
 def test_a_key_left_out_is_the_default_of_its_family() -> None:
@@ -286,7 +290,7 @@ def test_a_key_left_out_is_the_default_of_its_family() -> None:
 def test_a_mixture_written_and_read_is_the_same(tmp_path: Path) -> None:
     recipe = mixture(tmp_path)
     (tmp_path / "again.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    assert load_recipe(Recipe, tmp_path / "again.yaml") == recipe
+    assert load_recipe(ContrastiveRecipe, tmp_path / "again.yaml") == recipe
 
 
 @pytest.mark.parametrize("kind", ["weighted", "recurrent"])

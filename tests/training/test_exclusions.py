@@ -11,11 +11,13 @@ from accelerate import Accelerator
 
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.build import build_model
-from paraphrastic_hf.training.contrastive import ContrastiveTask
-from paraphrastic_hf.training.corpus import build_corpus, read_sources, train_tokenizers
+from paraphrastic_hf.training.contrastive import ContrastiveObjective
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.corpus import build_corpus
 from paraphrastic_hf.training.exclusions import exclusions
+from paraphrastic_hf.training.sources import read_sources
+from paraphrastic_hf.training.tokenizers import train_tokenizers
 
 CAT, FELINE, CATS, DOG, HOUND = [2], [3], [4], [5], [6]
 PAIRS = Ragged.from_lists([CAT, FELINE, CATS, FELINE, DOG, HOUND])
@@ -86,12 +88,12 @@ def test_training_keeps_to_the_constraints(
     text = "".join(f"{first}\t{second}\n" for first, second in sorted(pairs))
     Path("pairs.tsv").write_text(text, encoding="utf-8")
     Path("recipe.yaml").write_text(RECIPE.format(exclude=exclude), encoding="utf-8")
-    recipe = load_recipe(Recipe, "recipe.yaml")
+    recipe = load_recipe(ContrastiveRecipe, "recipe.yaml")
     sources = read_sources(recipe, None)
     tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
     corpus = build_corpus(sources, tokenizer, tmp_path / "corpus", exclude=exclude)
     model = build_model(recipe, tokenizer)
-    task = ContrastiveTask(recipe, corpus, model, Accelerator(cpu=True))
+    task = ContrastiveObjective(recipe, corpus, model, Accelerator(cpu=True))
     word = [tokenizer.tokens()[corpus.sentences[row][0]] for row in range(2 * len(pairs))]
     given = set()
     for epoch in range(100):

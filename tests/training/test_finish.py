@@ -15,9 +15,9 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import build
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.finish import rounded, spread, whitened
-from paraphrastic_hf.training.train import train
+from paraphrastic_hf.training.run import train
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 SMALL = {
@@ -28,12 +28,12 @@ SMALL = {
 }
 
 
-def recipe(pairs: Path, **finish: object) -> Recipe:
+def recipe(pairs: Path, **finish: object) -> ContrastiveRecipe:
     mapping = {**SMALL, "data": {"sources": [str(pairs)]}, "finish": finish}
     if finish.get("drop_apart"):
         mapping["data"] = {"sources": [{"path": str(pairs), "languages": ["en", "fr"]}]}
         mapping["tokenizer"] = {**SMALL["tokenizer"], "apart": ["fr"]}
-    return build(Recipe, mapping)
+    return build(ContrastiveRecipe, mapping)
 
 
 def random_case() -> tuple[torch.Tensor, torch.Tensor]:
@@ -128,9 +128,9 @@ def test_a_finished_model_loads_everywhere(tmp_path: Path) -> None:
 
 def test_what_a_tokenizer_cannot_do_is_said(tmp_path: Path) -> None:
     asked = recipe(PAIRS, drop_apart=True)
-    words = build(Recipe, {**SMALL, "tokenizer": {"kind": "word", "vocab_size": 300}})
+    words = build(ContrastiveRecipe, {**SMALL, "tokenizer": {"kind": "word", "vocab_size": 300}})
     mixed = build(
-        Recipe,
+        ContrastiveRecipe,
         {
             **SMALL,
             "data": {"sources": [str(PAIRS)]},

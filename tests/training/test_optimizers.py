@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.training import optimizers
-from paraphrastic_hf.training.arguments import TrainingArguments
-from paraphrastic_hf.training.loop import make_optimizer
-from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients, rows_and_values
+from paraphrastic_hf.training import row_adam
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveTraining
+from paraphrastic_hf.training.optimisation import make_optimizer
+from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients, rows_and_values
 from tests import oracles
 
 LR = 0.05
@@ -137,7 +137,7 @@ def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
     model = AveragingModel(AveragingConfig(vocab_size=30, hidden_size=4)).train()
     model.embedding.sparse = is_sparse
     if is_sparse:
-        optimizer = make_optimizer(model, TrainingArguments(optimizer=kind, learning_rate=LR))
+        optimizer = make_optimizer(model, ContrastiveTraining(optimizer=kind, learning_rate=LR))
     else:
         dense = {"adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad}
         optimizer = dense[kind](model.parameters(), lr=LR)
@@ -210,10 +210,10 @@ def test_without_gradients_the_norm_is_0() -> None:
 
 @pytest.fixture(params=[True, False], ids=["compiled", "torch"])
 def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    if request.param and optimizers.update is None:
+    if request.param and row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
     if not request.param:
-        monkeypatch.setattr(optimizers, "update", None)
+        monkeypatch.setattr(row_adam, "update", None)
     return bool(request.param)
 
 
@@ -253,13 +253,13 @@ def test_a_gradient_far_back_is_made_up_in_full_once() -> None:
 
 
 def test_the_compiled_step_is_the_other_one() -> None:
-    if optimizers.update is None:
+    if row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
     results = []
     for is_compiled in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             if not is_compiled:
-                patch.setattr(optimizers, "update", None)
+                patch.setattr(row_adam, "update", None)
             table = nn.Parameter(torch.randn(30, 33, generator=seeded(0)))
             optimizer = RowAdam([table], lr=LR)
             for step, rows in enumerate(usage(50, 30)):
@@ -273,12 +273,12 @@ def test_the_compiled_step_is_the_other_one() -> None:
 
 
 def test_arrays_that_do_not_belong_together_are_refused() -> None:
-    if optimizers.update is None:
+    if row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
     tables = [np.zeros((4, 2), np.float32) for _ in range(3)]
     last, rows, values = np.zeros(4, np.int64), np.array([1]), np.zeros((1, 2), np.float32)
     good = [*tables, last, rows, values, 1, 0.1, 0.9, 0.999, 1e-8]
-    optimizers.update(*good)
+    row_adam.update(*good)
     for place, bad in (
         (0, tables[0].astype(np.float64)),
         (1, np.zeros((5, 2), np.float32)),
@@ -288,7 +288,7 @@ def test_arrays_that_do_not_belong_together_are_refused() -> None:
         (5, np.zeros((2, 2), np.float32)),
     ):
         with pytest.raises((TypeError, ValueError)):
-            optimizers.update(*good[:place], bad, *good[place + 1 :])
+            row_adam.update(*good[:place], bad, *good[place + 1 :])
     one = np.ones(1, np.float32)
     with pytest.raises(ValueError, match="more steps than are known"):
-        optimizers.catch_up(*tables, last, rows, 5, np.ones(1), one, one, 1e-8)
+        row_adam.catch_up(*tables, last, rows, 5, np.ones(1), one, one, 1e-8)

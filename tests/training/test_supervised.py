@@ -24,7 +24,7 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoding.predict import SentencePredictor
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
-from paraphrastic_hf.training.supervised import train_supervised
+from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from tests.data.layouts import SICK_HEADER
 from tests.training.test_train import KILLED, ONE_THREAD
@@ -99,7 +99,7 @@ def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:
 def start(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A word-level GRAN encoder, as a contrastive run leaves it."""
     folder = tmp_path_factory.mktemp("start")
-    train_supervised(small(folder, "--epochs", "2"), folder / "out", data_root=data, progress=False)
+    train(small(folder, "--epochs", "2"), folder / "out", data_root=data, progress=False)
     predictor = SentencePredictor.from_pretrained(folder / "out")
     encoder = SentenceEncoder(predictor.model.encoder, predictor.tokenizer)
     encoder.save_pretrained(folder / "encoder")
@@ -127,19 +127,19 @@ LEARNED = {
 def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
     kind, dataset, model, measure, least = LEARNED[case]
     recipe = small(tmp_path, kind=kind, dataset=dataset, model=model)
-    result = train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
     found = results(tmp_path / "out")
     assert found["measure"] == measure
     assert found["validation"][measure] == pytest.approx(result.best_score, abs=1e-3)
     assert found["validation"][measure] >= least
     assert set(found["test"]) == set(found["validation"])
-    assert result.pairs == 30 * found["examples"]["train"]
+    assert result.examples == 30 * found["examples"]["train"]
 
 
 def test_the_finished_model_gives_the_scores_of_its_record(data: Path, tmp_path: Path) -> None:
     """By our predictor, by transformers, and by its pipeline for pairs."""
     recipe = small(tmp_path, "--epochs", "8", "--task.max_length", "5")  # all are longer
-    train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
     first, second = ["the cat is", "the dog is"], ["here is the", "a cup"]
     ours = SentencePredictor.from_pretrained(tmp_path / "out").predict(first, second)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
@@ -163,7 +163,7 @@ def test_the_finished_model_gives_the_scores_of_its_record(data: Path, tmp_path:
 def test_a_run_is_a_function_of_its_seed(data: Path, tmp_path: Path) -> None:
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         recipe = small(tmp_path, "--epochs", "2", "--seed", seed)
-        train_supervised(recipe, tmp_path / name, data_root=data, progress=False)
+        train(recipe, tmp_path / name, data_root=data, progress=False)
     a, b, c = (weights(tmp_path / name) for name in "abc")
     assert all(torch.equal(a[key], b[key]) for key in a)
     assert not any(torch.equal(a[key], c[key]) for key in a if "bias" not in key)
@@ -171,7 +171,7 @@ def test_a_run_is_a_function_of_its_seed(data: Path, tmp_path: Path) -> None:
 
 def test_kill_9_and_resume_gives_bit_equal_weights(data: Path, tmp_path: Path) -> None:
     recipe = small(tmp_path, "--head.dropout", "0.2", "--epochs", "12", "--checkpoint_every", "5")
-    train_supervised(recipe, tmp_path / "whole", data_root=data, progress=False)
+    train(recipe, tmp_path / "whole", data_root=data, progress=False)
     path, broken = tmp_path / "resolved.yaml", tmp_path / "broken"
     path.write_text(to_yaml(recipe), encoding="utf-8")
     environment = {**ONE_THREAD, "PARAPHRASTIC_DATA": str(data)}
@@ -186,14 +186,14 @@ def test_kill_9_and_resume_gives_bit_equal_weights(data: Path, tmp_path: Path) -
         time.sleep(0.005)
     assert process.wait() == -signal.SIGKILL
     assert not (broken / "model.safetensors").exists()
-    train_supervised(recipe, broken, data_root=data, progress=False)
+    train(recipe, broken, data_root=data, progress=False)
     whole, resumed = weights(tmp_path / "whole"), weights(broken)
     assert all(torch.equal(whole[key], resumed[key]) for key in whole)
 
 
 def test_two_processes_train_as_one_does(data: Path, tmp_path: Path) -> None:
     recipe = small(tmp_path, "--embedding_dropout", "0", "--scramble", "0", "--epochs", "3")
-    train_supervised(recipe, tmp_path / "one", data_root=data, progress=False)
+    train(recipe, tmp_path / "one", data_root=data, progress=False)
     (tmp_path / "resolved.yaml").write_text(to_yaml(recipe), encoding="utf-8")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     command += ["-m", "paraphrastic_hf.cli.main", "train", str(tmp_path / "resolved.yaml")]
@@ -217,7 +217,7 @@ def test_what_is_frozen_stays_and_the_rest_moves(
     freeze: str, start: Path, data: Path, tmp_path: Path
 ) -> None:
     recipe = recipe_of(tmp_path, STARTED, "--freeze", freeze, start=start)
-    train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
     way = moved(start, tmp_path / "out")
     table = way.pop("embedding.weight")
     assert (table == 0) == (freeze != "none")
@@ -231,7 +231,7 @@ def test_a_penalty_holds_the_encoder_near_its_start(
 ) -> None:
     for name, value in (("free", "0"), ("held", "10")):
         recipe = recipe_of(tmp_path, STARTED, f"--{key}", value, start=start)
-        train_supervised(recipe, tmp_path / name, data_root=data, progress=False)
+        train(recipe, tmp_path / name, data_root=data, progress=False)
     for parameter, way in moved(start, tmp_path / "free").items():
         held = moved(start, tmp_path / "held")[parameter]
         if (parameter == "embedding.weight") == is_table and way > 0:
@@ -241,7 +241,7 @@ def test_a_penalty_holds_the_encoder_near_its_start(
 def test_the_head_is_regularised_toward_zero(data: Path, tmp_path: Path) -> None:
     for name, value in (("free", "0"), ("held", "1")):
         recipe = small(tmp_path, "--lambda_s", value, "--epochs", "8")
-        train_supervised(recipe, tmp_path / name, data_root=data, progress=False)
+        train(recipe, tmp_path / name, data_root=data, progress=False)
     free, held = (weights(tmp_path / name)["head.output.weight"] for name in ("free", "held"))
     assert held.norm() < 0.3 * free.norm()
 
@@ -250,7 +250,7 @@ def test_the_start_brings_its_tokenizer_and_the_recipe_the_dropout(
     start: Path, data: Path, tmp_path: Path
 ) -> None:
     recipe = recipe_of(tmp_path, STARTED, "--word_dropout", "0.25", start=start)
-    train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
     ours, theirs = (
         SentencePredictor.from_pretrained(tmp_path / "out"),
         SentenceEncoder.from_pretrained(start),
@@ -277,7 +277,7 @@ def test_the_cnn_of_one_token_filters_learns_over_fixed_vectors(data: Path, tmp_
         dataset=SST,
         model="char_cnn",
     )
-    train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
     assert results(tmp_path / "out")["test"]["accuracy"] >= 90
     table = weights(tmp_path / "out")["encoder.embedding.weight"]
     tokens = SentencePredictor.from_pretrained(tmp_path / "out").tokenizer.tokens()
@@ -330,7 +330,7 @@ def test_a_recipe_without_a_meaning_is_refused_before_anything_is_written(
         recipe[key] = {**recipe.get(key, {}), **value} if value and key == "task" else value
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
     with pytest.raises((RecipeError, DataError, ModelError), match=message):
-        train_supervised(
+        train(
             load_recipe(SupervisedRecipe, tmp_path / "bad.yaml"),
             tmp_path / "out",
             data_root=data,
@@ -344,15 +344,13 @@ def test_missing_data_is_a_clear_error(data: Path, tmp_path: Path) -> None:
     text = (data / "sick2014" / "SICK_train.txt").read_text(encoding="utf-8")
     (tmp_path / "sick2014" / "SICK_train.txt").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"SICK_trial\.txt"):
-        train_supervised(small(tmp_path), tmp_path / "out", data_root=tmp_path, progress=False)
+        train(small(tmp_path), tmp_path / "out", data_root=tmp_path, progress=False)
 
 
 def test_a_supervised_model_and_an_encoder_are_not_taken_for_each_other(
     start: Path, data: Path, tmp_path: Path
 ) -> None:
-    train_supervised(
-        small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data, progress=False
-    )
+    train(small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data, progress=False)
     with pytest.raises(ModelError, match="SentencePredictor for the other recipes with a task"):
         SentenceEncoder.from_pretrained(tmp_path / "out")
     with pytest.raises(ModelError, match="SentenceEncoder is for encoders"):
@@ -390,5 +388,5 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
 def test_word_vectors_may_be_those_of_a_packaged_model(data: Path, tmp_path: Path) -> None:
     options = ["--vectors", "english", "--hidden_size", "512", "--epochs", "1"]
     recipe = small(tmp_path, *options, model="averaging")
-    result = train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
     assert result.best_score is not None

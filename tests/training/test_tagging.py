@@ -22,7 +22,8 @@ from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.training import loop
-from paraphrastic_hf.training.supervised import SupervisedTask, train_supervised
+from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.supervised import SupervisedObjective
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging, read_splits
 
@@ -92,9 +93,7 @@ def run(output: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_path: Path) -> None:
-    result = train_supervised(
-        recipe_of(tmp_path, name=name), tmp_path / "out", data_root=data, progress=False
-    )
+    result = train(recipe_of(tmp_path, name=name), tmp_path / "out", data_root=data, progress=False)
     found = run(tmp_path / "out")
     assert found["examples"] == {"train": 128, "validation": 16, "test": 16}
     assert result.best_score == found["validation"]["accuracy"]
@@ -128,9 +127,9 @@ def test_a_resumed_run_repeats_an_unbroken_one(
     chosen += ["--momentum", "0.9", "--learning_rate", "0.1"] if optimizer == "sgd" else []
     recipe = recipe_of(tmp_path, *chosen)
     copy_at_second_checkpoint(tmp_path / "whole", tmp_path / "broken", monkeypatch)
-    train_supervised(recipe, tmp_path / "whole", data_root=data, progress=False)
+    train(recipe, tmp_path / "whole", data_root=data, progress=False)
     assert not (tmp_path / "broken" / "run.json").exists()
-    train_supervised(recipe, tmp_path / "broken", data_root=data, progress=False)
+    train(recipe, tmp_path / "broken", data_root=data, progress=False)
     whole, again = (
         load_file(tmp_path / name / "model.safetensors") for name in ("whole", "broken")
     )
@@ -154,7 +153,7 @@ def test_the_best_epoch_on_the_validation_split_is_kept(
 
     monkeypatch.setattr(Tagging, "scores", scores)
     recipe = recipe_of(tmp_path, "--epochs", "3")
-    result = train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
     assert (result.best_score, result.best_step, result.step) == (70.0, 32, 48)
     assert seen[1] != seen[2]
     assert run(tmp_path / "out")["validation"]["accuracy"] == seen[1]
@@ -194,9 +193,10 @@ def test_processes_count_by_their_words(data: Path, tmp_path: Path) -> None:
     weights = []
     for rank in range(2):
         world = SimpleNamespace(process_index=rank, num_processes=2)
-        task = SupervisedTask(recipe, examples, tokenizer, model, world)
-        (batch,) = task.mega_batch(0, 0, 0)
-        own, everything = (examples.labels_in(part) for part in (batch.rows, batch.whole))
+        task = SupervisedObjective(recipe, examples, tokenizer, model, world)
+        (step,) = task.batches(0, 0, 0)
+        (batch,) = step.batches
+        own, everything = (examples.labels_in(part) for part in (batch.own, batch.whole))
         weights.append(batch.weight)
         assert batch.weight == pytest.approx(2 * own / everything)
     assert sum(weights) == pytest.approx(2)
@@ -214,7 +214,7 @@ def test_a_trained_encoder_is_a_start_and_can_be_kept(data: Path, tmp_path: Path
     path.write_text(text, encoding="utf-8")
     overrides = ["--freeze", "encoder", "--epochs", "1", "--embedding_dropout", "0"]
     recipe = load_recipe(SupervisedRecipe, path, overrides)
-    train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
     tagger = Tagger.from_pretrained(tmp_path / "out")
     for key, weight in start.model.state_dict().items():
         assert torch.equal(tagger.model.encoder.state_dict()[key], weight), key
@@ -228,7 +228,7 @@ def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Pat
         last = path.stem == "wsj_0009"
         (folder / path.name).write_text(text.replace("(CD", "(XX" if last else "(CD"), "utf-8")
     recipe = recipe_of(tmp_path, "--epochs", "8")
-    train_supervised(recipe, tmp_path / "out", data_root=tmp_path / "root", progress=False)
+    train(recipe, tmp_path / "out", data_root=tmp_path / "root", progress=False)
     found = run(tmp_path / "out")
     assert found["validation"]["accuracy"] > 90
     assert 60 < found["test"]["accuracy"] <= 75
@@ -239,7 +239,7 @@ def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Pat
     [
         (["--scramble", "0.5"], "would part words from their tags"),
         (["--held_out", "0.6"], "task.held_out must be above 0 and below 0.5, got 0.6"),
-        (["--momentum", "0.9"], "training.momentum is a key of sgd, not of adam"),
+        (["--momentum", "0.9"], "training.momentum is a key of sgd and nesterov, not of adam"),
         (["--optimizer", "sgd", "--momentum", "1"], "momentum must be 0 to below 1"),
         (["--task.kind", "sentiment", "--task.tags", "tags"], "task.tags is a key of tagging"),
         (["--kind", "relatedness", "--capital_feature", "true"], "head.capital_feature is a key"),
@@ -256,9 +256,7 @@ def test_settings_without_a_meaning_are_refused(
 @pytest.mark.parametrize("setting", [["--head.size", "0"], ["--word_layer", "sin"]])
 def test_a_head_that_is_none_is_refused(setting: list[str], data: Path, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="head: "):
-        train_supervised(
-            recipe_of(tmp_path, *setting), tmp_path / "out", data_root=data, progress=False
-        )
+        train(recipe_of(tmp_path, *setting), tmp_path / "out", data_root=data, progress=False)
 
 
 def test_a_corpus_without_splits_at_hand_is_refused(tmp_path: Path) -> None:
@@ -270,7 +268,7 @@ def test_a_corpus_without_splits_at_hand_is_refused(tmp_path: Path) -> None:
 def test_a_corpus_without_tags_is_refused(data: Path, tmp_path: Path) -> None:
     recipe = recipe_of(tmp_path, "--task.tags", "labels")
     with pytest.raises(DataError, match="treebank train has no column 'labels'; its columns are"):
-        train_supervised(recipe, tmp_path / "out", data_root=data, progress=False)
+        train(recipe, tmp_path / "out", data_root=data, progress=False)
     assert not (tmp_path / "out").exists()
 
 

@@ -11,8 +11,8 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.training import tune as module
-from paraphrastic_hf.training.arguments import Recipe
-from paraphrastic_hf.training.train import train
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.tune import Trial, ranked, tune, with_settings
 from paraphrastic_hf.training.tune_report import table, write_search
 
@@ -27,13 +27,15 @@ def root(sts_folder: Path) -> Path:
     return sts_folder.parent
 
 
-def small_recipe(folder: Path, *overrides: str) -> Recipe:
+def small_recipe(folder: Path, *overrides: str) -> ContrastiveRecipe:
     path = folder / "recipe.yaml"
     path.write_text(f"data: {{sources: [{json.dumps(str(PAIRS))}]}}", encoding="utf-8")
-    return load_recipe(Recipe, path, [*SMALL, *overrides])
+    return load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
 
 
-def search(recipe: Recipe, output: Path, root: Path, grid: dict = GRID, **options) -> list[Trial]:
+def search(
+    recipe: ContrastiveRecipe, output: Path, root: Path, grid: dict = GRID, **options
+) -> list[Trial]:
     return tune(recipe, grid, output, data_root=root, progress=False, **options)
 
 
@@ -45,7 +47,7 @@ def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, roo
     worst = with_settings(recipe, trials[-1].settings)
     alone = train(worst, tmp_path / "alone", data_root=root, progress=False)
     assert trials[-1].score == alone.best_score
-    best = load_recipe(Recipe, output / "best.yaml")
+    best = load_recipe(ContrastiveRecipe, output / "best.yaml")
     assert best == with_settings(recipe, trials[0].settings)
     assert (output / "best" / "recipe.yaml").read_text(encoding="utf-8") == to_yaml(best)
     assert SentenceEncoder.from_pretrained(output / "best").encode("cat").shape == (16,)
@@ -59,7 +61,7 @@ def test_trials_of_the_same_text_share_its_tokens(
 ) -> None:
     folders = []
 
-    def watched(recipe: Recipe, output: Path, **options):
+    def watched(recipe: ContrastiveRecipe, output: Path, **options):
         folders.append(options["work"])
         return train(recipe, output, **options)
 
@@ -77,7 +79,7 @@ def test_an_interrupted_search_goes_on(
     whole = search(recipe, tmp_path / "whole", root)
     runs = []
 
-    def stopped(recipe: Recipe, output: Path, **options):
+    def stopped(recipe: ContrastiveRecipe, output: Path, **options):
         runs.append(output)
         if len(runs) == 3:
             raise KeyboardInterrupt

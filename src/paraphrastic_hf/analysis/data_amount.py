@@ -13,8 +13,9 @@ import numpy as np
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
 from paraphrastic_hf.analysis.runs import Variant, run_variants
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.training.arguments import Recipe, SourceArguments
-from paraphrastic_hf.training.corpus import SourcePairs, read_sources
+from paraphrastic_hf.training.arguments import SourceArguments
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.sources import SourcePairs, read_sources
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,7 @@ FEWEST = 10  # the thesis halves until there are fewer
 
 
 def data_amount(
-    recipe: Recipe,
+    recipe: ContrastiveRecipe,
     folder: str | Path,
     *,
     sizes: Sequence[int] | None = None,

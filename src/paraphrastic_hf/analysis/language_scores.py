@@ -22,8 +22,9 @@ from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.sts import AVERAGE
-from paraphrastic_hf.training.arguments import Recipe, SourceArguments
-from paraphrastic_hf.training.corpus import read_sources
+from paraphrastic_hf.training.arguments import SourceArguments
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.sources import read_sources
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ def _texts(
 
 
 def of_runs(
-    recipe: Recipe,
+    recipe: ContrastiveRecipe,
     folder: str | Path,
     bitext: str | Path,
     distances: Distances,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
 from paraphrastic_hf.analysis.runs import Variant, run_variants
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ THESIS = {  # sentence similarity: average Pearson r x 100 of 22 datasets
 
 
 def ngram_vocabulary(
-    recipe: Recipe,
+    recipe: ContrastiveRecipe,
     folder: str | Path,
     *,
     most: Sequence[int] = MOST,

@@ -16,8 +16,8 @@ from typing import Any
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.text.files import write_bytes, write_json
-from paraphrastic_hf.training.arguments import Recipe
-from paraphrastic_hf.training.train import train
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
 
 logger = logging.getLogger(__name__)
 
@@ -31,14 +31,14 @@ class Variant:
         datasets: Gives text besides the recipe's sources, as `train` takes it.
     """
 
-    recipe: Recipe
+    recipe: ContrastiveRecipe
     datasets: Callable[[], list[Any]] = list
 
 
 def run_variants(
     variants: Mapping[str, Variant],
     folder: str | Path,
-    base: Recipe,
+    base: ContrastiveRecipe,
     *,
     data_root: str | Path | None = None,
     progress: bool = False,
@@ -89,10 +89,10 @@ def run_variants(
     return scores
 
 
-def _claim(folder: Path, base: Recipe) -> None:
+def _claim(folder: Path, base: ContrastiveRecipe) -> None:
     """Make a folder this recipe's, whose runs have recipes of their own."""
     path, text = folder / "recipe.yaml", to_yaml(base)
-    if path.exists() and load_recipe(Recipe, path) != base:
+    if path.exists() and load_recipe(ContrastiveRecipe, path) != base:
         raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))

@@ -14,7 +14,7 @@ from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.training.arguments import Recipe
+    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
 WORDS = "words/enwiki_vocab_min200.txt.xz"
 
@@ -166,23 +166,23 @@ def _name(model: str) -> str:
     return Path(model).name
 
 
-def _recipe(path: str, overrides: Sequence[str]) -> Recipe:
+def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
     from paraphrastic_hf.recipe import load_recipe
-    from paraphrastic_hf.training.arguments import Recipe
+    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
-    return load_recipe(Recipe, path, overrides)
+    return load_recipe(ContrastiveRecipe, path, overrides)
 
 
 def _training_text(model: str, root: str) -> Iterator[str]:
     """Both sides of the pairs that a model's recipe names."""
     from paraphrastic_hf.encoding.locate import packaged_model
     from paraphrastic_hf.recipe import load_recipe
-    from paraphrastic_hf.training.arguments import Recipe
-    from paraphrastic_hf.training.corpus import read_sources
+    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+    from paraphrastic_hf.training.sources import read_sources
 
     folder = Path(model) if Path(model).is_dir() else packaged_model(model)
     try:
-        recipe = load_recipe(Recipe, folder / "recipe.yaml")
+        recipe = load_recipe(ContrastiveRecipe, folder / "recipe.yaml")
         sources = read_sources(recipe, root)
     except (RecipeError, DataError) as error:
         raise DataError(

@@ -43,49 +43,54 @@ def run(arguments: argparse.Namespace) -> None:
     """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    from paraphrastic_hf.recipe import load_recipe
-    from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe, recipe_class
+    from paraphrastic_hf.training.kinds import KINDS, read_recipe
 
-    recipe = load_recipe(recipe_class(arguments.recipe), arguments.recipe, arguments.overrides)
-    settings = {
-        "data_root": arguments.data_root,
-        "overwrite": arguments.overwrite,
-        "progress": not arguments.quiet,
-    }
-    if isinstance(recipe, SupervisedRecipe):
-        from paraphrastic_hf.training.supervised import train_supervised
+    recipe = read_recipe(arguments.recipe, arguments.overrides)
+    from paraphrastic_hf.training.run import train
 
-        result, unit = train_supervised(recipe, arguments.output, **settings), "examples"
-        scores = _test_scores(Path(arguments.output))
-    else:
-        from paraphrastic_hf.training.train import train
-
-        result, unit = train(recipe, arguments.output, **settings), "pairs"
-        best = result.best_score
-        scores = f", {recipe.run.development} {best:.1f}" if best is not None else ""
-    rate = f", {result.pairs / result.seconds:,.0f} {unit}/s" if result.seconds else ""
-    print(f"{Path(arguments.output)}: {result.step:,} steps{rate}{scores}")
+    result = train(
+        recipe,
+        arguments.output,
+        data_root=arguments.data_root,
+        overwrite=arguments.overwrite,
+        progress=not arguments.quiet,
+    )
+    per_second = f"{KINDS[recipe.kind].examples}/s"
+    rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
+    outcome = _outcome(Path(arguments.output), result.best_score)
+    print(f"{Path(arguments.output)}: {result.step:,} steps{rate}{outcome}")
 
 
-def _test_scores(output: Path) -> str:
+def _outcome(output: Path, best_score: float | None) -> str:
+    """What a run came to, by its record: scores of splits, perplexity, or a development score."""
     run = json.loads((output / "run.json").read_text(encoding="utf-8"))
-    shown = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
-    return "".join(f", {score}" for score in shown)
+    if "measure" in run:
+        scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
+        return "".join(f", {score}" for score in scores)
+    if "held_out" in run:
+        return f", perplexity {run['held_out']['perplexity']:.1f} of held-out sentences"
+    return "" if best_score is None else f", {run['development']} {best_score:.1f}"
 
 
 def describe_keys() -> str:
-    """A line for every key of a recipe."""
+    """A line for every key of a recipe: those of contrastive ones, then what other kinds add."""
     from paraphrastic_hf.recipe import key_paths
-    from paraphrastic_hf.training.arguments import Recipe, SourceArguments
-    from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+    from paraphrastic_hf.training.arguments import SourceArguments
+    from paraphrastic_hf.training.kinds import KINDS
 
-    keys = key_paths(Recipe) | {
-        f"data.sources[].{k}": field for k, field in key_paths(SourceArguments).items()
-    }
-    supervised = key_paths(SupervisedRecipe)
-    own = {key: field for key, field in supervised.items() if keys.get(key) != field}
-    heading = "\n\nOf a supervised recipe, one with a task, beside tokenizer and model:\n\n"
-    return _lines_of(keys) + heading + _lines_of(own)
+    source_keys = {f"data.sources[].{k}": field for k, field in key_paths(SourceArguments).items()}
+    first, *others = KINDS
+    known = key_paths(KINDS[first].recipe) | source_keys
+    described = _lines_of(known)
+    for kind in others:
+        keys = key_paths(KINDS[kind].recipe)
+        own = {key: field for key, field in keys.items() if not _is_known(key, field, known)}
+        described += f"\n\nThese are other, or new, with kind: {kind}\n\n" + _lines_of(own)
+    return described
+
+
+def _is_known(key: str, field: Any, known: dict[str, Any]) -> bool:
+    return key in known and known[key].metadata == field.metadata
 
 
 def _lines_of(keys: dict[str, Any]) -> str:

@@ -72,15 +72,15 @@ def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from paraphrastic_hf.recipe import load_recipe
-    from paraphrastic_hf.training.arguments import Recipe
+    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
     from paraphrastic_hf.training.search_space import parse_grid
     from paraphrastic_hf.training.tune import tune
     from paraphrastic_hf.training.tune_report import table, write_search
 
-    recipe = load_recipe(Recipe, arguments.recipe, arguments.overrides)
+    recipe = load_recipe(ContrastiveRecipe, arguments.recipe, arguments.overrides)
     trials = tune(
         recipe,
-        parse_grid(Recipe, arguments.grid),
+        parse_grid(ContrastiveRecipe, arguments.grid),
         arguments.output,
         sampler=arguments.sampler,
         trials=arguments.trials,

@@ -162,7 +162,7 @@ def model_card(
         size=(directory / "model.safetensors").stat().st_size / 1e6,
         command=command,
         seed=recipe["seed"],
-        pairs=run["progress"]["pairs"],
+        pairs=run["progress"]["examples"],
         minutes=run["progress"]["seconds"] / 60,
         threads=run["threads"],
         sources="\n".join(sources),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -14,6 +15,7 @@ from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.families import FAMILIES
+from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
@@ -36,6 +38,9 @@ for _task_class in SENTENCE_TASKS:
 
 AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
 AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)
+
+AutoConfig.register(LanguageModelConfig.model_type, LanguageModelConfig, exist_ok=True)
+AutoModelForCausalLM.register(LanguageModelConfig, LanguageModel, exist_ok=True)
 
 # The other tokenizers are stock classes. Any config will do: it is found by its own name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)

@@ -7,7 +7,7 @@ implements `token_states`, `embed_flat`, and `pool` where the mean is not what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -72,9 +72,26 @@ class ParaphrasticModel(PreTrainedModel):
         """The tables of token vectors; the ids of each begin where those of the one before end."""
         return [self.get_input_embeddings()]
 
-    def rows_of_tables(self, ids: Tensor) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """Each table with its rows among `ids`, any shape; as often as they are there."""
-        tables, rows = self.tables(), ids.reshape(-1).long()
+    def sparse_tables(self) -> list[nn.Embedding]:
+        """The tables that want gradients of the rows a batch uses alone, on a CPU.
+
+        That pays where the vocabulary costs more than all the rest, and asks that the model reads
+        its table through `layers.embedding.lookup` and names the rows it reads in `rows_used`.
+        """
+        return []
+
+    def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
+        """The table rows that a forward pass over `inputs` reads.
+
+        Args:
+            inputs: The arguments of `forward` by name; `input_ids`, of any shape, may be padded,
+                since a row that is named without being read does no harm.
+
+        Yields:
+            Each of `tables` with the numbers of its rows, (rows read,) int64; a row that is read
+            several times is there as often.
+        """
+        tables, rows = self.tables(), inputs["input_ids"].reshape(-1).long()
         if len(tables) == 1:
             yield tables[0], rows
             return
@@ -95,6 +112,9 @@ class ParaphrasticModel(PreTrainedModel):
 
 class SentenceEncoderModel(ParaphrasticModel):
     """Base of every encoder of this package."""
+
+    def sparse_tables(self) -> list[nn.Embedding]:
+        return self.tables()
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Token vectors, (batch, seq, dim), from ids and mask, (batch, seq)."""

@@ -101,6 +101,9 @@ class SupervisedModel(ParaphrasticModel):
     def tables(self) -> list[nn.Embedding]:
         return self.encoder.tables()
 
+    def sparse_tables(self) -> list[nn.Embedding]:
+        return self.encoder.sparse_tables()
+
     def head_parameters(self) -> Iterator[nn.Parameter]:
         """Everything that is not the encoder's: the classification parameters of the thesis."""
         own = {id(parameter) for parameter in self.encoder.parameters()}

@@ -15,6 +15,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, models
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import build_normalizer, normalize, valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
@@ -31,6 +32,7 @@ class CharTokenizer:
 
     file = "tokenizer.json"
     keeps_to_words = False
+    special = SpecialIds()
 
     def __init__(
         self, characters: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False
@@ -90,6 +92,10 @@ class CharTokenizer:
             [valid_unicode(text) for text in texts], add_special_tokens=False
         )
         return Ragged.from_lists([encoding.ids for encoding in encodings])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The characters of ids; special ids leave nothing."""
+        return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
     def tokens(self) -> list[str]:
         """The character of every id."""

@@ -19,6 +19,7 @@ from typing import Any
 from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import write_bytes
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.ragged import Ragged
@@ -47,6 +48,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     model_input_names = ["input_ids", "attention_mask"]
     file = "ngrams.json"
     keeps_to_words = False
+    special = SpecialIds()
 
     def __init__(
         self,

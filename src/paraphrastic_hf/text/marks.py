@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,16 +40,12 @@ class MarkedTokenizer:
         self.marks = marks
         self.lowercase = tokenizer.lowercase
         self.vocab_size = tokenizer.vocab_size + len(MARKS[marks])
-
-    @property
-    def start_ids(self) -> list[int]:
-        """The id that begins a text, if there is one."""
-        return [self.inner.vocab_size] if START in MARKS[self.marks] else []
-
-    @property
-    def end_ids(self) -> list[int]:
-        """The id that ends a text, if there is one."""
-        return [self.vocab_size - 1] if END in MARKS[self.marks] else []
+        first, last = tokenizer.vocab_size, self.vocab_size - 1
+        self.special = replace(
+            tokenizer.special,
+            start=(first,) if START in MARKS[marks] else (),
+            end=(last,) if END in MARKS[marks] else (),
+        )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text, marks included."""
@@ -58,13 +55,18 @@ class MarkedTokenizer:
         offsets = np.zeros(len(inner.offsets), np.int64)
         np.cumsum(lengths + is_marked * len(MARKS[self.marks]), out=offsets[1:])
         ids = np.empty(int(offsets[-1]), np.int32)
-        shift = offsets[:-1] - inner.offsets[:-1] + len(self.start_ids)
+        start, end = self.special.start, self.special.end
+        shift = offsets[:-1] - inner.offsets[:-1] + len(start)
         ids[np.arange(len(inner.ids)) + np.repeat(shift, lengths)] = inner.ids
-        if self.start_ids:
-            ids[offsets[:-1][is_marked]] = self.start_ids[0]
-        if self.end_ids:
-            ids[offsets[1:][is_marked] - 1] = self.end_ids[0]
+        if start:
+            ids[offsets[:-1][is_marked]] = start[0]
+        if end:
+            ids[offsets[1:][is_marked] - 1] = end[0]
         return Ragged(ids, offsets)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; the marks leave nothing."""
+        return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def tokens(self) -> list[str]:
         """The token of every id."""
@@ -76,8 +78,8 @@ class MarkedTokenizer:
         self.inner.save(directory)
         fast = Tokenizer.from_file(str(directory / "tokenizer.json"))
         fast.add_special_tokens(list(MARKS[self.marks]))
-        before = [START] if self.start_ids else []
-        after = [END] if self.end_ids else []
+        before = [START] if self.special.start else []
+        after = [END] if self.special.end else []
         fast.post_processor = TemplateProcessing(
             single=[*before, "$A", *after],
             pair=[*before, "$A", *after, *(f"{mark}:1" for mark in before), "$B:1"]
@@ -85,6 +87,15 @@ class MarkedTokenizer:
             special_tokens=[(mark, fast.token_to_id(mark)) for mark in MARKS[self.marks]],
         )
         write_tokenizer(directory, fast)
-        path = directory / "paraphrastic_tokenizer.json"
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        write_json(path, {**settings, "marks": self.marks})
+        names = {"bos_token": before, "eos_token": after}
+        add_settings(
+            directory / "tokenizer_config.json",
+            {name: marks[0] for name, marks in names.items() if marks},
+        )
+        add_settings(directory / "paraphrastic_tokenizer.json", {"marks": self.marks})
+
+
+def add_settings(path: Path, settings: dict[str, str]) -> None:
+    """Add keys to a JSON file that holds a mapping."""
+    known = json.loads(path.read_text(encoding="utf-8"))
+    write_json(path, {**known, **settings})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
 from paraphrastic_hf.text.files import PARTS_FOLDER, write_json
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -38,22 +38,21 @@ class MixedTokenizer:
         self.first_ids = [sum(sizes[:k]) for k in range(len(sizes))]
         self.vocab_size = sum(sizes)
 
-    @property
-    def start_ids(self) -> list[int]:
-        """The ids that begin a part's text."""
-        return self._of_all("start_ids")
+        placed = list(zip(self.first_ids, self.parts, strict=True))
+        self.special = SpecialIds(
+            start=tuple(first + mark for first, part in placed for mark in part.special.start),
+            end=tuple(first + mark for first, part in placed for mark in part.special.end),
+        )
 
-    @property
-    def end_ids(self) -> list[int]:
-        """The ids that end a part's text."""
-        return self._of_all("end_ids")
+    def decode(self, ids: Sequence[int]) -> str:
+        """A mixture cannot be decoded.
 
-    def _of_all(self, name: str) -> list[int]:
-        return [
-            first + number
-            for first, part in zip(self.first_ids, self.parts, strict=True)
-            for number in getattr(part, name, [])
-        ]
+        Raises:
+            TypeError: Always; every text is there once for each part.
+        """
+        raise TypeError(
+            "the ids of a mixture hold every text once for each part; decode the ids of one part"
+        )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Ids of each text by all parts."""

@@ -22,9 +22,10 @@ from pathlib import Path
 import numpy as np
 import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import write_bytes, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import APART_PLANE, SPACE_MARK, build_normalizer, normalize
 from paraphrastic_hf.text.ragged import Ragged
@@ -47,6 +48,7 @@ class SubwordTokenizer:
 
     file = "spiece.model"
     keeps_to_words = True
+    special = SpecialIds(PAD_ID, UNKNOWN_ID)
 
     def __init__(
         self,
@@ -182,6 +184,11 @@ class SubwordTokenizer:
         pieces = ["" if any(kinds) else p for p, kinds in zip(pieces, special, strict=True)]
         return pieces, np.array(self._processor.get_score(ids), np.float32), self.keep_unknown
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """The normalised text of ids; special ids leave nothing."""
+        pieces = [int(number) for number in ids if number not in self.special.all]
+        return str(self._processor.decode(pieces))
+
     def tokens(self) -> list[str]:
         """The piece of every id."""
         return [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
@@ -221,6 +228,7 @@ class SubwordTokenizer:
             cut = pre_tokenizers.Split(Regex(f"{SPACE_MARK}?{unknown}"), "removed")
         words = pre_tokenizers.Metaspace(SPACE_MARK, "always", True)
         fast.pre_tokenizer = pre_tokenizers.Sequence([words, cut])
+        fast.decoder = decoders.Metaspace(SPACE_MARK, "always", True)
         return fast
 
 

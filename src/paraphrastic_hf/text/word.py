@@ -15,6 +15,7 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
@@ -35,6 +36,7 @@ class WordTokenizer:
 
     file = "tokenizer.json"
     keeps_to_words = True
+    special = SpecialIds()
 
     def __init__(
         self,
@@ -118,6 +120,12 @@ class WordTokenizer:
             [valid_unicode(t) for t in texts], add_special_tokens=False
         )
         return Ragged.from_lists([encoding.ids for encoding in encodings])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The words of ids with a space between; special ids leave nothing."""
+        tokens = self._fast.id_to_token
+        words = (tokens(int(number)) for number in ids if number not in self.special.all)
+        return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)
 
     def tokens(self) -> list[str]:
         """The word of every id."""

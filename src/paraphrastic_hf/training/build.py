@@ -15,7 +15,7 @@ from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.table import TableConfig, TableModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelArguments
 from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
 
@@ -23,7 +23,7 @@ READS_ORDER = ("recurrent", "gated", "char_cnn")
 TABLE_ALONE = {"averaging"}
 
 
-def check_encoders(recipe: Recipe) -> None:
+def check_encoders(recipe: ContrastiveRecipe) -> None:
     """Refuse an encoder without a meaning before any text is read.
 
     Raises:
@@ -47,7 +47,7 @@ def check_encoders(recipe: Recipe) -> None:
         _mixed_config(configs, recipe.combine)
 
 
-def _check_finish(recipe: Recipe) -> None:
+def _check_finish(recipe: ContrastiveRecipe) -> None:
     """Refuse before training what could not be done after it."""
     asked = {
         name: value
@@ -81,7 +81,7 @@ def check_encoder(encoder: EncoderArguments) -> TableConfig:
 
 
 def build_model(
-    recipe: Recipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
+    recipe: ContrastiveRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
 ) -> SentenceEncoderModel:
     """The encoder a recipe asks for, at its random or given start."""
     if not isinstance(tokenizer, MixedTokenizer):

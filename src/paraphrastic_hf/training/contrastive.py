@@ -1,9 +1,10 @@
-"""The contrastive task: which sentences a step sees, with which negatives, and its loss."""
+"""The contrastive objective: which sentences a step sees, with which negatives, and its loss."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import torch
@@ -16,10 +17,11 @@ from paraphrastic_hf.losses.infonce import infonce_loss
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
-from paraphrastic_hf.losses.regularization import Penalty
 from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.batching import Step
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import PairCorpus
+from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.megabatch import (
     MiniBatch,
     interleave,
@@ -27,10 +29,11 @@ from paraphrastic_hf.training.megabatch import (
     mega_batch_size,
     split,
 )
+from paraphrastic_hf.training.penalty import Penalty
 from paraphrastic_hf.training.scramble import scramble
 
 
-class ContrastiveTask:
+class ContrastiveObjective:
     """Training on sentence pairs: by the margin loss (thesis, 3.1.3, 4.4, 5.1.1) or InfoNCE.
 
     All randomness is a function of the seed and of the epoch or step, never of what ran before, so
@@ -48,7 +51,7 @@ class ContrastiveTask:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: ContrastiveRecipe,
         corpus: PairCorpus,
         model: SentenceEncoderModel,
         accelerator: Accelerator,
@@ -74,18 +77,28 @@ class ContrastiveTask:
         self._embeds_alike_in_training = not dropout and not self.arguments.scramble
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
-    def pairs_in_epoch(self) -> int:
+    def examples(self, epoch: int) -> int:
         """Pairs an epoch sees."""
         return self.corpus.pairs_in_epoch()
 
-    def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]:
-        """The next mega-batch, as this process's share of each of its mini-batches.
+    def steps(self, epoch: int) -> int:
+        """Mini-batches of an epoch."""
+        return ceil(self.examples(epoch) / self.arguments.batch_size)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The mini-batches of the next mega-batch, each a step, as this process's share of them.
 
         Args:
             epoch: From 0.
             position: Pairs of the epoch already seen.
             step: Mini-batches since training began; it sets the size while annealing.
         """
+        for batch in self.mega_batch(epoch, position, step):
+            whole = batch if batch.whole is None else batch.whole
+            yield Step([batch], len(whole.pairs[0]))
+
+    def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]:
+        """This process's share of each mini-batch of the next mega-batch; see `batches`."""
         args = self.arguments
         size = mega_batch_size(step, args.mega_batch, args.anneal_steps)
         firsts = self._plan(epoch)[0][position : position + size * args.batch_size]
@@ -99,8 +112,8 @@ class ContrastiveTask:
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         return batches if alone else (batch.share(rank, world) for batch in batches)
 
-    def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Tensor:
-        """The loss of one mini-batch, scalar.
+    def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Losses:
+        """The loss of one mini-batch, and what it is made of: margin, infonce, penalty.
 
         Args:
             model: The encoder as Accelerate wrapped it.
@@ -113,17 +126,16 @@ class ContrastiveTask:
         ids, lengths = self._tokens(sentences, epoch, step)
         vectors = model(ids, lengths=lengths).sentence_embedding  # (sentences, dim)
         rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 or 4, pairs)
-        loss = vectors.new_zeros((), dtype=torch.float32)
+        parts: dict[str, Tensor] = {}
         if self.arguments.objective != "infonce":
-            loss = loss + self._margin(vectors, rows, batch, step)
+            parts["margin"] = self._margin(vectors, rows, batch, step).float() / len(self._widths)
         if self.arguments.objective != "margin":
-            loss = loss + self._infonce(vectors, rows, batch)
-        loss = loss / len(self._widths)
+            parts["infonce"] = self._infonce(vectors, rows, batch).float() / len(self._widths)
         if self.penalty.is_active:
             whole = np.unique(batch.sentences if batch.whole is None else batch.whole.sentences)
             used = self.corpus.sentences.select(whole, self.max_length).ids
-            loss = loss + self.penalty(torch.from_numpy(used).to(vectors.device).long())
-        return loss
+            parts["penalty"] = self.penalty(torch.from_numpy(used).to(vectors.device).long())
+        return Losses.of(parts)
 
     def _margin(self, vectors: Tensor, rows: Tensor, batch: MiniBatch, step: int) -> Tensor:
         """This process's part of the margin loss, summed over the widths."""
@@ -194,7 +206,7 @@ class ContrastiveTask:
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
         chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
         random = np.random.default_rng([self.seed, step, 2])
-        scramble(ids, mask, chosen, random, self.corpus.start_ids, self.corpus.end_ids)
+        scramble(ids, mask, chosen, random, self.corpus.special.start, self.corpus.special.end)
         device = self.model.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 

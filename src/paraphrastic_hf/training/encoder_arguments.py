@@ -6,27 +6,10 @@ configuration (`models/`), and `training/build.py` refuses it for the families t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
-
-Check = tuple[bool, str, object, str]
-
-
-def refuse_unless(checks: Iterable[Check]) -> None:
-    """Refuse the first value that is not good.
-
-    Args:
-        checks: Whether it is good, the key, the value, and what it must be.
-
-    Raises:
-        RecipeError: One is not.
-    """
-    for is_good, name, value, wanted in checks:
-        if not is_good:
-            raise RecipeError(f"{name} must be {wanted}, got {value!r}")
+from paraphrastic_hf.training.arguments import refuse_unless
 
 
 @dataclass(frozen=True)
@@ -37,7 +20,7 @@ class TokenizerArguments:
         "sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram", "char")
     )
     vocab_size: int = argument(
-        20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams"
+        20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams", at_least=3
     )
     lowercase: bool = argument(True, help="lower-case first")
     keep_unknown: bool = argument(
@@ -47,17 +30,22 @@ class TokenizerArguments:
         False, help="refuse, rather than shrink, where the text is too small"
     )
     character_coverage: float = argument(
-        0.995, help="sentencepiece: share of characters with a piece (at-scale)"
+        0.995,
+        help="sentencepiece: share of characters with a piece (at-scale)",
+        above=0,
+        at_most=1,
     )
     input_sentence_size: int = argument(10_000_000, help="sentencepiece: lines sampled (at-scale)")
-    orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams")
+    orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams", at_least=1)
     padding_mode: str = argument(
         "both", help="char_ngram: spaces around a text", choices=("both", "left", "none")
     )
     spans_spaces: bool = argument(True, help="char_ngram: take n-grams across words too")
-    min_count: int = argument(1, help="char_ngram: leave out what occurs less often (3.7.5)")
+    min_count: int = argument(
+        1, help="char_ngram: leave out what occurs less often (3.7.5)", at_least=1
+    )
     most_per_order: int | None = argument(
-        None, help="char_ngram: keep at most this many of each length (Table 19)"
+        None, help="char_ngram: keep at most this many of each length (Table 19)", at_least=1
     )
     marks: str = argument(
         "none",
@@ -70,30 +58,8 @@ class TokenizerArguments:
     )
 
     def __post_init__(self) -> None:
-        coverage = self.character_coverage
         refuse_unless(
-            [
-                (self.vocab_size >= 3, "tokenizer.vocab_size", self.vocab_size, "at least 3"),
-                (
-                    0 < coverage <= 1,
-                    "tokenizer.character_coverage",
-                    coverage,
-                    "above 0, at most 1",
-                ),
-                (
-                    bool(self.orders) and min(self.orders) >= 1,
-                    "tokenizer.orders",
-                    self.orders,
-                    "lengths of at least 1",
-                ),
-                (self.min_count >= 1, "tokenizer.min_count", self.min_count, "at least 1"),
-                (
-                    self.most_per_order is None or self.most_per_order >= 1,
-                    "tokenizer.most_per_order",
-                    self.most_per_order,
-                    "at least 1",
-                ),
-            ]
+            [(bool(self.orders), "tokenizer.orders", self.orders, "lengths of at least 1")]
         )
 
 
@@ -115,12 +81,21 @@ class ModelArguments:
             "char_cnn",
         ),
     )
-    hidden_size: int = argument(300, help="dimensions of a sentence vector")
+    hidden_size: int = argument(300, help="dimensions of a sentence vector", at_least=1)
     embedding_size: int | None = argument(
-        None, help="projection, recurrent, char_cnn: dimensions of a token vector, if others"
+        None,
+        help="projection, recurrent, char_cnn: dimensions of a token vector, if others",
+        at_least=1,
     )
-    embedding_dropout: float = argument(0.3, help="dropout on the numbers of token vectors")
-    word_dropout: float = argument(0.0, help="dropout of whole tokens")
+    embedding_dropout: float = argument(
+        0.3,
+        help="probability that a number of a token vector is zeroed in training",
+        at_least=0,
+        below=1,
+    )
+    word_dropout: float = argument(
+        0.0, help="probability that a whole token is zeroed in training", at_least=0, below=1
+    )
     initializer_std: float = argument(1.0, help="standard deviation of the initial table")
     vectors: str | None = argument(
         None,
@@ -160,22 +135,6 @@ class ModelArguments:
     dense_activation: str | None = argument(
         None, help="char_cnn: of the dense layer, tanh or linear; none for no dense layer"
     )
-
-    def __post_init__(self) -> None:
-        embedding, word = self.embedding_dropout, self.word_dropout
-        refuse_unless(
-            [
-                (0 <= embedding < 1, "model.embedding_dropout", embedding, "0 to 1"),
-                (0 <= word < 1, "model.word_dropout", word, "0 to 1"),
-                (self.hidden_size >= 1, "model.hidden_size", self.hidden_size, "at least 1"),
-                (
-                    self.embedding_size is None or self.embedding_size >= 1,
-                    "model.embedding_size",
-                    self.embedding_size,
-                    "at least 1",
-                ),
-            ]
-        )
 
 
 @dataclass(frozen=True)

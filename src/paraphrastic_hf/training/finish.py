@@ -18,12 +18,15 @@ from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import PairCorpus
 
 
 def finish(
-    model: SentenceEncoderModel, tokenizer: TextTokenizer, corpus: PairCorpus, recipe: Recipe
+    model: SentenceEncoderModel,
+    tokenizer: TextTokenizer,
+    corpus: PairCorpus,
+    recipe: ContrastiveRecipe,
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
     """The model and tokenizer to save, as the recipe's `finish` asks.
 

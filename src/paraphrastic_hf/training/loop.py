@@ -1,18 +1,17 @@
-"""The training loop every task runs in: Accelerate, evaluation, checkpoints, logs, resume.
+"""The training loop of every kind of run: Accelerate, evaluation, checkpoints, logs, resume.
 
-A task offers mega-batches and a loss (`training/contrastive.py`); nothing here knows what they
-hold.
+An objective offers steps and a loss (`training/contrastive.py`, for one); nothing here knows what
+its batches hold.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,25 +23,71 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.models.base import ParaphrasticModel
-from paraphrastic_hf.training.arguments import RunArguments, TrainingArguments
+from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
+from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.checkpoint import (
     load_latest,
     load_weights,
     save_checkpoint,
     save_weights,
 )
-from paraphrastic_hf.training.optimizers import RowAdam, clip_gradients
-from paraphrastic_hf.training.supervised_arguments import SupervisedRun, SupervisedTraining
+from paraphrastic_hf.training.log import TrainingLog
+from paraphrastic_hf.training.optimisation import learning_rate, make_optimizer, use_sparse_tables
+from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients
 
 logger = logging.getLogger(__name__)
 
 
-class Task(Protocol):
-    """What the loop needs of a task; a mini-batch is the task's own affair."""
+@dataclasses.dataclass(frozen=True)
+class Losses:
+    """The loss of a batch.
 
-    def pairs_in_epoch(self) -> int: ...
-    def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[Any]: ...
-    def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Tensor: ...
+    Attributes:
+        total: What is minimised, scalar.
+        parts: What it is made of, by name, scalars; each is logged beside the total.
+    """
+
+    total: Tensor
+    parts: Mapping[str, Tensor] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Tensor]) -> Losses:
+        """The sum of its parts; a single part needs no name in the log."""
+        terms = list(parts.values())
+        return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
+
+
+class Objective(Protocol):
+    """What the loop needs to know of what is trained.
+
+    Everything random must be a function of the seed and of the epoch or step, never of what ran
+    before: then a resumed run repeats an unbroken one, and there is no random state to save.
+    """
+
+    def examples(self, epoch: int) -> int:
+        """Examples that an epoch, from 0, sees."""
+
+    def steps(self, epoch: int) -> int:
+        """Steps that an epoch takes."""
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next steps of an epoch; after the last of them a checkpoint may be written.
+
+        Args:
+            epoch: From 0.
+            position: Examples of the epoch already seen.
+            step: Steps since training began.
+        """
+
+    def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
+        """The loss of one batch of a step; those of all its batches add up.
+
+        Args:
+            model: The model as Accelerate wrapped it.
+            batch: One of `Step.batches`.
+            epoch: From 0.
+            step: Steps since training began.
+        """
 
 
 @dataclasses.dataclass
@@ -51,11 +96,11 @@ class Progress:
 
     Attributes:
         epoch: From 0.
-        position: Pairs of the epoch already seen.
-        step: Mini-batches since training began.
-        pairs: Pairs, or examples of a supervised task, since training began.
+        position: Examples of the epoch already seen.
+        step: Steps of the optimizer since training began.
+        examples: Examples since training began.
         seconds: Training time, evaluation left out.
-        best_score: Highest development score (`training/development.py`); None before the first.
+        best_score: Highest development score; None before the first evaluation.
         best_step: Its step.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
@@ -64,19 +109,24 @@ class Progress:
     epoch: int = 0
     position: int = 0
     step: int = 0
-    pairs: int = 0
+    examples: int = 0
     seconds: float = 0.0
     best_score: float | None = None
     best_step: int | None = None
     next_evaluation: int = 0
     next_checkpoint: int = 0
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Progress:
+        """What a checkpoint or `run.json` holds; older ones have `pairs` for `examples`."""
+        return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})
+
 
 class TrainingLoop:
-    """Runs a task to its end, or from its last checkpoint to its end.
+    """Trains a model to the end of its run, from the start or from the last checkpoint.
 
     Args:
-        model: The encoder, or supervised model, on its device.
+        model: The model, on its device.
         training: Optimisation settings.
         run: Checkpoint, log and selection settings.
         seed: Seed of dropout.
@@ -84,31 +134,32 @@ class TrainingLoop:
         accelerator: Device, precision and processes.
         evaluate: The development score of a model, or None to keep the last weights.
         show_progress: Show a progress bar.
+        examples: What examples are called there.
     """
 
     def __init__(
         self,
         model: ParaphrasticModel,
-        training: TrainingArguments | SupervisedTraining,
-        run: RunArguments | SupervisedRun,
+        training: OptimisationArguments,
+        run: RunArguments,
         *,
         seed: int,
         directory: Path,
         accelerator: Accelerator,
         evaluate: Callable[[Any], float] | None = None,
         show_progress: bool = True,
+        examples: str = "pairs",
     ) -> None:
         self.model, self.training, self.run_arguments = model, training, run
         self.seed, self.directory, self.accelerator = seed, directory, accelerator
         self.evaluate, self.show_progress = evaluate, show_progress
-        for table in model.tables():
-            # On CPU a step costs the rows used. A GPU updates a whole table in no time, and NCCL
-            # cannot sum row-sparse gradients. Momentum moves every row at every step.
-            table.sparse = model.device.type == "cpu" and training.optimizer != "sgd"
+        self.unit = examples
+        use_sparse_tables(model, training)
         self.optimizer = make_optimizer(model, training)
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
         )
+        self._logged: dict[str, Any] | None = None  # what the log had not written yet
 
     @property
     def best_weights(self) -> Path:
@@ -124,10 +175,11 @@ class TrainingLoop:
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
-        self.progress = Progress(**state["progress"])
+        self.progress = Progress.of(state["progress"])
+        self._logged = state.get("log")
         return True
 
-    def train(self, task: Task) -> Progress:
+    def train(self, objective: Objective) -> Progress:
         """Train to the end. The best weights, or else the last, are then in the model.
 
         Raises:
@@ -137,82 +189,99 @@ class TrainingLoop:
         wrapped = self.accelerator.prepare_model(self.model) if self._is_distributed else self.model
         self.model.train()
         at, epochs = self.progress, self.training.epochs
-        size = task.pairs_in_epoch()
-        total_steps = epochs * math.ceil(size / self.training.batch_size)
+        total_steps = sum(map(objective.steps, range(epochs)))
+        if self.training.steps is not None:
+            total_steps = min(total_steps, self.training.steps)
         is_main = self.accelerator.is_main_process
         bar = tqdm(
-            total=epochs * size,
-            initial=at.pairs,
-            unit=" pairs",
+            total=sum(map(objective.examples, range(epochs))),
+            initial=at.examples,
+            unit=f" {self.unit}",
             unit_scale=True,
             disable=not (self.show_progress and is_main),
         )
-        with bar, closing(_Log(self.directory / "logs", at.step, is_main=is_main)) as log:
-            while at.epoch < epochs:
-                started, pairs_before = time.perf_counter(), at.position
-                for batch in task.mega_batch(at.epoch, at.position, at.step):
-                    loss = self._step(task, wrapped, batch, total_steps)
+        log = TrainingLog(self.directory / "logs", at.step, self._logged, is_main=is_main)
+        with bar, closing(log):
+            while not self._is_over():
+                size = objective.examples(at.epoch)
+                started, position_before = time.perf_counter(), at.position
+                for step in objective.batches(at.epoch, at.position, at.step):
+                    losses = self._step(objective, wrapped, step, total_steps)
                     at.step += 1
-                    at.position = min(at.position + self.training.batch_size, size)
-                    log.add(loss)
+                    at.position = min(at.position + step.size, size)
+                    log.add(losses)
                     if at.step % self.run_arguments.log_every == 0:
-                        elapsed = at.seconds + time.perf_counter() - started
-                        log.write(
+                        log.write_losses(
                             at.step,
                             epoch=at.epoch,
-                            seconds=elapsed,
-                            lr=self._learning_rate(total_steps),
+                            seconds=at.seconds + time.perf_counter() - started,
+                            lr=learning_rate(self.training, at.step, total_steps),
                         )
-                        shown = {"loss": f"{log.mean_loss:.3f}"}
-                        if at.best_score is not None:
-                            shown["dev"] = f"{at.best_score:.2f}"
-                        bar.set_postfix(shown)
+                        self._show(bar, log)
+                    if self._is_over():
+                        break
                 at.seconds += time.perf_counter() - started
-                at.pairs += at.position - pairs_before
-                bar.update(at.position - pairs_before)
+                at.examples += at.position - position_before
+                bar.update(at.position - position_before)
                 is_epoch_end = at.position >= size
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
-                self._between_mega_batches(log, is_epoch_end, is_last=at.epoch >= epochs)
+                is_last = self._is_over()
+                if is_last and log.has_unwritten_losses:
+                    log.write_losses(at.step, epoch=epochs, seconds=at.seconds)
+                self._between_steps(log, is_epoch_end or is_last, is_last)
             self._settle()
-            if log.has_unwritten_losses:
-                log.write(at.step, epoch=epochs, seconds=at.seconds)
         if at.best_step is not None:
             load_weights(self.model, self.best_weights)
         self.model.eval()
         return at
 
+    def _is_over(self) -> bool:
+        at, most = self.progress, self.training.steps
+        return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
+
+    def _show(self, bar: Any, log: TrainingLog) -> None:
+        shown = {"loss": f"{log.mean_loss:.3f}"}
+        if self.progress.best_score is not None:
+            shown["dev"] = f"{self.progress.best_score:.2f}"
+        bar.set_postfix(shown)
+
     @property
     def _is_distributed(self) -> bool:
         return self.accelerator.num_processes > 1
 
-    def _learning_rate(self, total_steps: int) -> float:
-        rate = self.training.learning_rate
-        if self.training.schedule == "linear":
-            rate *= max(0.0, 1 - self.progress.step / max(1, total_steps))
-        return rate
-
-    def _step(self, task: Task, wrapped: nn.Module, batch: Any, total_steps: int) -> float:
+    def _step(
+        self, objective: Objective, wrapped: nn.Module, step: Step, total_steps: int
+    ) -> dict[str, float]:
+        """One step of the optimizer; its loss and the parts of it, by name."""
         at = self.progress
         # Dropout too is a function of the step: a resumed run draws what the first one would have.
         self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
-        with self.accelerator.autocast():
-            loss = task.loss(wrapped, batch, at.epoch, at.step)
-        value = loss.item()
-        if not math.isfinite(value):
-            raise ParaphrasticError(
-                f"the loss is {value} at step {at.step}; lower training.learning_rate "
-                f"({self.training.learning_rate}) or set training.clip; checkpoints written before "
-                "are intact"
-            )
-        self.accelerator.backward(loss)
+        values: dict[str, float] = {}
+        for number, batch in enumerate(step.batches, 1):
+            is_last = number == len(step.batches)
+            with nullcontext() if is_last else self.accelerator.no_sync(wrapped):
+                with self.accelerator.autocast():
+                    losses = objective.loss(wrapped, batch, at.epoch, at.step)
+                for name, value in {"loss": losses.total, **losses.parts}.items():
+                    values[name] = values.get(name, 0.0) + value.item()
+                self._refuse_unless_finite(values["loss"])
+                self.accelerator.backward(losses.total)
         if self.training.clip:
             clip_gradients(self.model.parameters(), self.training.clip)
         for group in self.optimizer.param_groups:
-            group["lr"] = self._learning_rate(total_steps)
+            group["lr"] = learning_rate(self.training, at.step, total_steps)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return value
+        return values
+
+    def _refuse_unless_finite(self, loss: float) -> None:
+        if not math.isfinite(loss):
+            raise ParaphrasticError(
+                f"the loss is {loss} at step {self.progress.step}; lower training.learning_rate "
+                f"({self.training.learning_rate}) or set training.clip; checkpoints written before "
+                "are intact"
+            )
 
     def _seed(self, seed: int) -> None:
         # torch.manual_seed would, without a GPU, queue a call with its stack for one at every step
@@ -233,11 +302,11 @@ class TrainingLoop:
                 for tensor in [*self.model.parameters(), *(t for t in state if t.ndim)]:
                     broadcast(tensor.data)
 
-    def _between_mega_batches(self, log: _Log, is_epoch_end: bool, is_last: bool) -> None:
-        """Evaluate and write a checkpoint if due; only here is the state whole without any
-        negatives."""
+    def _between_steps(self, log: TrainingLog, ends_epoch: bool, is_last: bool) -> None:
+        """Evaluate and write a checkpoint, if it is time; only here do the weights and the progress
+        say all there is to know of the run."""
         at, run = self.progress, self.run_arguments
-        if self.evaluate is not None and (at.step >= at.next_evaluation or is_epoch_end):
+        if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
             self._settle()
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
             if self.accelerator.is_main_process:
@@ -256,77 +325,7 @@ class TrainingLoop:
                     at.step,
                     self.model,
                     self.optimizer,
-                    {"progress": dataclasses.asdict(at)},
+                    {"progress": dataclasses.asdict(at), "log": log.state},
                     run.keep_checkpoints,
                 )
             self.accelerator.wait_for_everyone()
-
-
-def make_optimizer(
-    model: ParaphrasticModel, training: TrainingArguments | SupervisedTraining
-) -> torch.optim.Optimizer:
-    """Adam, AdaGrad or SGD; a step of the first two costs the rows of the table that the batch
-    uses.
-
-    Both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam it
-    catches up.
-    """
-    torch.sparse.check_sparse_tensor_invariants.disable()  # explicit, or torch warns about the cost
-    if training.optimizer == "adagrad":
-        return torch.optim.Adagrad(model.parameters(), lr=training.learning_rate)
-    if isinstance(training, SupervisedTraining) and training.optimizer == "sgd":
-        momentum = training.momentum or 0.0
-        return torch.optim.SGD(model.parameters(), lr=training.learning_rate, momentum=momentum)
-    optimizer = RowAdam(model.parameters(), lr=training.learning_rate)
-    optimizer.watch(model)
-    return optimizer
-
-
-class _Log:
-    """`logs/train.jsonl` and TensorBoard files; on resume, lines after the checkpoint are cut."""
-
-    def __init__(self, directory: Path, step: int, *, is_main: bool) -> None:
-        self._sum, self._count, self.mean_loss = 0.0, 0, math.nan
-        self._is_main = is_main
-        if not is_main:
-            return
-        from torch.utils.tensorboard import SummaryWriter
-
-        directory.mkdir(parents=True, exist_ok=True)
-        path = directory / "train.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        kept = [line for line in lines if _step_of(line) <= step]
-        self._file = path.open("w", encoding="utf-8")
-        self._file.writelines(line + "\n" for line in kept)
-        self._board = SummaryWriter(str(directory), purge_step=step + 1)
-
-    @property
-    def has_unwritten_losses(self) -> bool:
-        """Whether steps have passed since the last line."""
-        return self._count > 0
-
-    def add(self, loss: float) -> None:
-        self._sum, self._count = self._sum + loss, self._count + 1
-
-    def write(self, step: int, **values: Any) -> None:
-        if self._count and "development" not in values:
-            self.mean_loss = self._sum / self._count
-            values["loss"] = self.mean_loss
-            self._sum, self._count = 0.0, 0
-        if self._is_main:
-            self._file.write(json.dumps({"step": step, **values}) + "\n")
-            self._file.flush()
-            for name, value in values.items():
-                self._board.add_scalar(name, value, step)
-
-    def close(self) -> None:
-        if self._is_main:
-            self._file.close()
-            self._board.close()
-
-
-def _step_of(line: str) -> float:
-    try:
-        return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):  # a line cut short by a kill
-        return math.inf

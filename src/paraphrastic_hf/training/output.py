@@ -1,10 +1,13 @@
-"""The folder of a run, and the machine it is on: what contrastive and supervised training share."""
+"""The folder of a run, and the machine it is on."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,13 @@ import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.text.files import write_bytes
-from paraphrastic_hf.training.arguments import Recipe
+from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.loop import Progress
-from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
@@ -42,8 +49,51 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
     )
 
 
-def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> None:
-    """Make `output` this recipe's, or refuse.
+@contextmanager
+def locked(output: Path, is_main: bool) -> Iterator[None]:
+    """Make the folder of a run, and keep other runs out of it for as long as the block lasts.
+
+    The lock is the operating system's, on the folder itself: it leaves no file, and goes with the
+    process however that ends. A folder that stays empty is removed again.
+
+    Args:
+        output: The folder.
+        is_main: Whether this process locks; of several that train together, one does.
+
+    Raises:
+        RecipeError: Another process trains there.
+        CheckpointError: The folder cannot be made.
+    """
+    if not is_main:
+        yield
+        return
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(f"cannot write to {output}: {error}") from error
+    folder = os.open(output, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if folder is not None:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RecipeError(
+                    f"another process is training in {output}: wait until it ends, or choose "
+                    "another --output"
+                ) from error
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)
+        if output.is_dir() and not any(output.iterdir()):
+            output.rmdir()
+
+
+def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
+    """Make the folder `output` this recipe's, or refuse.
+
+    Returns:
+        Whether it was free, or has been made so; not so if an earlier run is to go on.
 
     Raises:
         RecipeError: It holds another run, or something else.
@@ -52,7 +102,8 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
     record = output / "recipe.yaml"
     if overwrite and record.exists():
         _remove_run(output)
-    if record.exists():
+    is_new = not record.exists()
+    if not is_new:
         old, new = _record(record, type(recipe)), to_yaml(recipe)
         if old != new:
             changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
@@ -61,27 +112,25 @@ def claim(output: Path, recipe: Recipe | SupervisedRecipe, overwrite: bool) -> N
                 f"{'; '.join(changed) or 'the order of entries'}); use another --output or "
                 "--overwrite"
             )
-    elif output.exists() and any(output.iterdir()):
+    elif any(path.suffix != ".part" for path in output.iterdir()):  # of a claim that was killed
         raise RecipeError(
             f"{output} is not empty and holds no run of this program; choose another --output"
         )
     try:
-        output.mkdir(parents=True, exist_ok=True)
         text = to_yaml(recipe).encode("utf-8")
         if not record.exists() or record.read_bytes() != text:  # of newer keys
             write_bytes(record, text)
     except OSError as error:
         raise CheckpointError(f"cannot write to {output}: {error}") from error
+    return is_new
 
 
 def give_up(output: Path) -> None:
     """Undo a claim that came to nothing, so that a corrected recipe finds the place free."""
     _remove_run(output)
-    if not any(output.iterdir()):
-        output.rmdir()
 
 
-def _record(path: Path, kind: type[Recipe] | type[SupervisedRecipe]) -> str:
+def _record(path: Path, kind: type) -> str:
     """The recipe a run was begun with, with the defaults of keys that are newer than it."""
     try:
         return to_yaml(load_recipe(kind, path, []))
@@ -98,10 +147,15 @@ def _remove_run(output: Path) -> None:
             path.unlink()
 
 
+def is_finished(output: Path) -> bool:
+    """Whether the run of a folder has come to its end."""
+    return (output / "run.json").exists()
+
+
 def read_finished(output: Path) -> Progress:
     """What a finished run came to."""
     record = json.loads((output / "run.json").read_text(encoding="utf-8"))
-    return Progress(**record["progress"])
+    return Progress.of(record["progress"])
 
 
 def circumstances() -> dict[str, Any]:

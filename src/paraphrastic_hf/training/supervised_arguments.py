@@ -1,4 +1,4 @@
-"""Every key of a supervised recipe; a recipe with a `task` is one.
+"""Every key that a supervised recipe has alone: task, head, penalties.
 
 Defaults are values the thesis tried (3.2.4) unless a help text says otherwise.
 """
@@ -6,22 +6,17 @@ Defaults are values the thesis tried (3.2.4) unless a help text says otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, read_mapping
+from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
-    ONE,
-    PORTION,
-    ZERO,
     DatasetArguments,
-    Recipe,
-)
-from paraphrastic_hf.training.encoder_arguments import (
-    ModelArguments,
-    TokenizerArguments,
+    OptimisationArguments,
+    RunArguments,
     refuse_unless,
+    seed_argument,
 )
+from paraphrastic_hf.training.encoder_arguments import ModelArguments, TokenizerArguments
 
 DEFAULT_SCORES = [1, 5]
 SPLITS = ("train", "validation", "test")
@@ -49,8 +44,12 @@ class TaskArguments:
         None,
         help="tagging: share of a corpus's first split that each split it lacks is given, in order "
         "and with whole documents; 0.1 if absent",
+        above=0,
+        below=0.5,
     )
-    max_length: int = argument(100, help="cut a text, of tagging a word, at this many tokens")
+    max_length: int = argument(
+        100, help="cut a text, of tagging a word, at this many tokens", at_least=1
+    )
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,16 @@ class HeadArguments:
 
     size: int = argument(
         50,
-        help="sigmoid units (tuned over 50, 150, 300), 0 for a linear head; tagging: of each LSTM",
+        help="sigmoid units (tuned over 50, 150, 300), 0 for a linear head; tagging: units of each "
+        "LSTM",
+        at_least=0,
     )
-    dropout: float = argument(0.0, help="dropout on the numbers that enter the head")
+    dropout: float = argument(
+        0.0,
+        help="probability that a number that enters the head is zeroed in training",
+        at_least=0,
+        below=1,
+    )
     capital_feature: bool | None = argument(
         None, help="tagging: tell whether a word has a capital letter (3.7.3); true if absent"
     )
@@ -73,49 +79,50 @@ class HeadArguments:
 
 
 @dataclass(frozen=True)
-class SupervisedTraining:
+class SupervisedTraining(OptimisationArguments):
     """The penalties and the optimisation."""
 
-    epochs: int = argument(10, help="passes over the training split")
-    batch_size: int = argument(25, help="examples in a mini-batch (tuned over 25, 50, 100)")
+    epochs: int = argument(10, help="passes over the training split", at_least=1)
+    batch_size: int = argument(
+        25, help="examples in a mini-batch (tuned over 25, 50, 100)", at_least=1
+    )
+    learning_rate: float = argument(
+        1e-3, help="size of a step of the optimizer; the thesis gives AdaGrad 0.05", above=0
+    )
     scramble: float = argument(
-        0.0, help="probability that an example's tokens are shuffled (2017, section 4.3)"
+        0.0,
+        help="probability that an example's tokens are put in random order (2017, section 4.3)",
+        at_least=0,
+        at_most=1,
     )
     freeze: str = argument(
         "none",
         help="what stays as it starts: the tables of token vectors, or the whole encoder",
         choices=("none", "tables", "encoder"),
     )
-    lambda_w: float = argument(0.0, help="regularisation of token vectors toward their start")
+    lambda_w: float = argument(
+        0.0, help="weight of the L2 penalty that pulls token vectors to their start", at_least=0
+    )
     lambda_c: float = argument(
-        0.0, help="L2 on all other parameters of the encoder; with `start`, on their way from it"
+        0.0,
+        help="weight of the L2 penalty on all other parameters of the encoder; with `start`, on "
+        "their way from it",
+        at_least=0,
     )
-    lambda_s: float = argument(0.0, help="L2 on the parameters of the head")
-    optimizer: str = argument("adam", help="optimizer", choices=("adam", "adagrad", "sgd"))
-    momentum: float | None = argument(None, help="of sgd; 0 if absent")
-    learning_rate: float = argument(1e-3, help="of the optimizer; the thesis gives AdaGrad 0.05")
-    schedule: str = argument(
-        "constant", help="learning rate over training", choices=("constant", "linear")
+    lambda_s: float = argument(
+        0.0, help="weight of the L2 penalty on the parameters of the head", at_least=0
     )
-    clip: float = argument(0.0, help="largest gradient norm; 0 for no clipping")
 
 
-@dataclass(frozen=True)
-class SupervisedRun:
-    """Checkpoints and logs. The best epoch on the validation split is kept."""
-
-    evaluate_every: int = argument(
-        1_000_000, help="mini-batches between evaluations; an epoch's end evaluates too"
-    )
-    checkpoint_every: int = argument(1000, help="mini-batches between checkpoints")
-    keep_checkpoints: int = argument(2, help="checkpoints kept")
-    log_every: int = argument(100, help="mini-batches between log lines")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SupervisedRecipe:
     """A whole supervised training run."""
 
+    kind: str = argument(
+        "supervised",
+        help="what is trained: a model of scores or labels",
+        choices=("supervised",),
+    )
     task: TaskArguments = argument(help="what is learned, and from what")
     start: str | None = argument(
         None,
@@ -130,8 +137,11 @@ class SupervisedRecipe:
     )
     head: HeadArguments = argument(HeadArguments(), help="the layers over sentence vectors")
     training: SupervisedTraining = argument(SupervisedTraining(), help="the objective")
-    run: SupervisedRun = argument(SupervisedRun(), help="checkpoints and logs")
-    seed: int = argument(1, help="of everything random")
+    run: RunArguments = argument(
+        RunArguments(evaluate_every=1_000_000, checkpoint_every=1000),
+        help="checkpoints and logs; the best epoch on the validation split is kept",
+    )
+    seed: int = seed_argument()
 
     @property
     def scores(self) -> tuple[int, int]:
@@ -140,65 +150,32 @@ class SupervisedRecipe:
         return lowest, highest
 
     def __post_init__(self) -> None:
-        task, head, training, run = self.task, self.head, self.training, self.run
-        rate = training.learning_rate
-        every = min(run.evaluate_every, run.checkpoint_every, run.log_every)
+        check_bounds(self)
+        scores = self.task.scores
         refuse_unless(
             [
                 (
-                    task.scores is None or (len(task.scores) == 2 and task.scores[0] < self.top),
+                    scores is None or (len(scores) == 2 and scores[0] < scores[1]),
                     "task.scores",
-                    task.scores,
+                    scores,
                     "a lowest and a higher number",
-                ),
-                (task.max_length >= 1, "task.max_length", task.max_length, ONE),
-                (head.size >= 0, "head.size", head.size, ZERO),
-                (0 <= head.dropout < 1, "head.dropout", head.dropout, "0 to below 1"),
-                (training.epochs >= 1, "training.epochs", training.epochs, ONE),
-                (training.batch_size >= 1, "training.batch_size", training.batch_size, ONE),
-                (0 <= training.scramble <= 1, "training.scramble", training.scramble, PORTION),
-                (training.lambda_w >= 0, "training.lambda_w", training.lambda_w, ZERO),
-                (training.lambda_c >= 0, "training.lambda_c", training.lambda_c, ZERO),
-                (training.lambda_s >= 0, "training.lambda_s", training.lambda_s, ZERO),
-                (training.clip >= 0, "training.clip", training.clip, ZERO),
-                (rate > 0, "training.learning_rate", rate, "positive"),
-                (
-                    training.momentum is None or 0 <= training.momentum < 1,
-                    "training.momentum",
-                    training.momentum,
-                    "0 to below 1",
-                ),
-                (
-                    task.held_out is None or 0 < task.held_out < 0.5,
-                    "task.held_out",
-                    task.held_out,
-                    "above 0 and below 0.5",
-                ),
-                (every >= 1, "run.*_every", every, ONE),
-                (run.keep_checkpoints >= 1, "run.keep_checkpoints", run.keep_checkpoints, ONE),
-                (0 <= self.seed < 2**32, "seed", self.seed, "0 to 2**32 - 1"),
+                )
             ]
         )
         self._refuse_keys_of_others()
         self._refuse_contradictions()
 
-    @property
-    def top(self) -> int:
-        """The highest score."""
-        return (self.task.scores or DEFAULT_SCORES)[-1]
-
     def _refuse_keys_of_others(self) -> None:
-        """Keys of tagging alone, or of one optimizer, default to nothing."""
+        """Keys that only tagging has default to nothing."""
         task, head, training = self.task, self.head, self.training
-        for name, value, owner, own in (
-            ("task.tags", task.tags, "tagging", task.kind),
-            ("task.held_out", task.held_out, "tagging", task.kind),
-            ("head.capital_feature", head.capital_feature, "tagging", task.kind),
-            ("head.word_layer", head.word_layer, "tagging", task.kind),
-            ("training.momentum", training.momentum, "sgd", training.optimizer),
+        for name, value in (
+            ("task.tags", task.tags),
+            ("task.held_out", task.held_out),
+            ("head.capital_feature", head.capital_feature),
+            ("head.word_layer", head.word_layer),
         ):
-            if value is not None and owner != own:
-                raise RecipeError(f"{name} is a key of {owner}, not of {own}: leave it out")
+            if value is not None and task.kind != "tagging":
+                raise RecipeError(f"{name} is a key of tagging, not of {task.kind}: leave it out")
         if task.kind == "tagging" and training.scramble:
             raise RecipeError(
                 f"training.scramble ({training.scramble}) would part words from their tags: leave "
@@ -239,12 +216,3 @@ class SupervisedRecipe:
                     f"training.{name} ({value}) regularises what training.freeze "
                     f"{training.freeze} keeps: leave one of them out"
                 )
-
-
-def recipe_class(path: str | Path) -> type[Recipe] | type[SupervisedRecipe]:
-    """What a recipe file is: supervised if it has a `task`.
-
-    Raises:
-        RecipeError: The file is missing or malformed.
-    """
-    return SupervisedRecipe if "task" in read_mapping(path) else Recipe

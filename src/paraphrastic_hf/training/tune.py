@@ -23,10 +23,10 @@ from typing import Any
 from paraphrastic_hf.errors import CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import write_bytes, write_json
-from paraphrastic_hf.training.arguments import Recipe
 from paraphrastic_hf.training.build import check_encoders
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.search_space import Grid, Settings, combinations, every, propose
-from paraphrastic_hf.training.train import train
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Trial:
 
 
 def tune(
-    recipe: Recipe,
+    recipe: ContrastiveRecipe,
     grid: Grid,
     output: str | Path,
     *,
@@ -138,7 +138,7 @@ def describe(settings: Settings) -> str:
     return ", ".join(f"{key.rsplit('.', 1)[-1]} {value}" for key, value in settings.items())
 
 
-def with_settings(recipe: Recipe, settings: Settings) -> Recipe:
+def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
     """A recipe with some keys set.
 
     Raises:
@@ -146,13 +146,13 @@ def with_settings(recipe: Recipe, settings: Settings) -> Recipe:
     """
     mapping = copy.deepcopy(to_mapping(recipe))
     for key, value in settings.items():
-        set_key(Recipe, mapping, key, value)
-    changed = build(Recipe, mapping)
+        set_key(ContrastiveRecipe, mapping, key, value)
+    changed = build(ContrastiveRecipe, mapping)
     check_encoders(changed)
     return changed
 
 
-def _refuse_wrong_values(recipe: Recipe, grid: Grid) -> None:
+def _refuse_wrong_values(recipe: ContrastiveRecipe, grid: Grid) -> None:
     """Refuse a value with which no settings of the grid make a recipe."""
     good: list[Settings] = []
     refused: list[tuple[Settings, RecipeError]] = []
@@ -175,10 +175,10 @@ def _lasting(item: Any) -> Any:
     return list(item) if isinstance(item, Iterator) else item
 
 
-def _claim(output: Path, recipe: Recipe) -> None:
+def _claim(output: Path, recipe: ContrastiveRecipe) -> None:
     record = output / "recipe.yaml"
     if record.exists():
-        if load_recipe(Recipe, record) != recipe:
+        if load_recipe(ContrastiveRecipe, record) != recipe:
             raise RecipeError(
                 f"{output} holds a search or run of another recipe; use another --output"
             )
@@ -202,7 +202,7 @@ def _read(output: Path) -> list[Trial]:
         ) from error
 
 
-def _run(settings: Settings, base: Recipe, output: Path, **options: Any) -> Trial:
+def _run(settings: Settings, base: ContrastiveRecipe, output: Path, **options: Any) -> Trial:
     """Train with some settings; what comes of it, also where nothing does."""
     started = time.perf_counter()
     try:
@@ -222,7 +222,7 @@ def _run(settings: Settings, base: Recipe, output: Path, **options: Any) -> Tria
     )
 
 
-def _keep(trial: Trial, is_best: bool, recipe: Recipe, output: Path) -> None:
+def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) -> None:
     """The best model so far becomes `best`; others go. A failed run keeps its checkpoints."""
     folder = _folder(output, trial.settings)
     if not is_best:
@@ -240,7 +240,7 @@ def _folder(output: Path, settings: Settings) -> Path:
     return output / "trials" / _digest(settings)
 
 
-def _corpus_name(recipe: Recipe) -> str:
+def _corpus_name(recipe: ContrastiveRecipe) -> str:
     """Equal for recipes whose tokenizers and tokenized pairs are the same."""
     values = to_mapping(recipe)
     tokenizers = [encoder.tokenizer for encoder in recipe.encoders]

@@ -1,8 +1,9 @@
-"""Optimizers whose step costs the rows used, not the vocabulary, and clipping that sees those
+"""Adam whose step costs the table rows used, not the vocabulary, and clipping that sees those
 rows."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -46,6 +47,8 @@ class RowAdam(torch.optim.Optimizer):
         lr: Learning rate; may change from step to step.
         betas: Decay of the two moments.
         eps: Added to the denominator.
+        weight_decay: Taken off dense parameters at each step, times the learning rate and the
+            parameter (decoupled). Tables with row-sparse gradients have none.
     """
 
     WINDOW = 10_000  # every so many steps all rows catch up, which bounds what to remember
@@ -56,17 +59,21 @@ class RowAdam(torch.optim.Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
+        weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, settings)
         self._travel: dict[Tensor, _Travel] = {}  # of each table
 
     def watch(self, model: ParaphrasticModel) -> None:
         """Have the rows a forward pass reads catch up before it reads them."""
 
+        names = list(inspect.signature(model.forward).parameters)
+
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if self._travel:
-                ids = args[0] if args else kwargs["input_ids"]
-                for table, rows in model.rows_of_tables(ids):
+                inputs = {**dict(zip(names, args, strict=False)), **kwargs}
+                for table, rows in model.rows_used(inputs):
                     if table.weight in self._travel:
                         self._catch_up(table.weight, self.param_groups[0], rows)
 
@@ -120,6 +127,8 @@ class RowAdam(torch.optim.Optimizer):
         denominator = v.sqrt().add_(eps)
         change = torch.div(m, denominator, out=denominator).mul_(-rate)
         if rows is None:
+            if group["weight_decay"]:
+                parameter.mul_(1 - group["lr"] * group["weight_decay"])
             parameter.add_(change)
             return
         first.index_copy_(0, rows, m)

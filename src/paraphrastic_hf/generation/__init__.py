@@ -1,0 +1,1 @@
+"""Models that generate: what they say, and how likely they find what others say."""

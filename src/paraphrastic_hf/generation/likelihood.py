@@ -1,0 +1,123 @@
+"""How likely a language model finds sentences: log-likelihood and perplexity.
+
+Filters of back-translated corpora ask for it (2017 back-translation paper, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+from tqdm.auto import tqdm
+from transformers import AutoModelForCausalLM
+
+from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.models.language_model import LanguageModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
+
+TOKENS_AT_A_TIME = 8192
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What a language model makes of sentences.
+
+    Attributes:
+        nats: (sentences,) float64, natural logarithm of each sentence's probability; NaN for a
+            sentence without a known token.
+        tokens: (sentences,) int64, tokens that were predicted: the sentence's and its end.
+    """
+
+    nats: np.ndarray
+    tokens: np.ndarray
+
+    @property
+    def perplexity(self) -> np.ndarray:
+        """(sentences,) exp(-nats / tokens) of each sentence, at least 1."""
+        return np.exp(-self.nats / np.maximum(self.tokens, 1))
+
+
+class LanguageScorer:
+    """A trained language model that judges text.
+
+    Args:
+        model: The model, in evaluation mode.
+        tokenizer: Its tokenizer.
+        max_length: Sentences are cut at this many tokens, marks included.
+
+    Example:
+        >>> scorer = LanguageScorer.from_pretrained("runs/language-model")  # doctest: +SKIP
+        >>> scorer.score(["the cat sat", "cat the sat"]).perplexity  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, model: LanguageModel, tokenizer: TextTokenizer, max_length: int = 1000
+    ) -> None:
+        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> LanguageScorer:
+        """The language model of a directory that `paraphrastic train` wrote.
+
+        Raises:
+            ModelError: It is missing, damaged, or no language model.
+        """
+        model = load_pretrained(Path(directory), AutoModelForCausalLM)
+        return cls(model, load_tokenizer(directory))  # type: ignore[arg-type]
+
+    def score(self, texts: Sequence[str], *, progress: bool = False) -> Likelihood:
+        """The likelihood of each text.
+
+        Args:
+            texts: Any number; an empty one has no likelihood (NaN).
+            progress: Show a progress bar.
+        """
+        ids = self.tokenizer.encode_batch(list(texts))
+        return log_likelihoods(self.model, ids, self.max_length, progress=progress)
+
+
+@torch.no_grad()
+def log_likelihoods(
+    model: LanguageModel, sentences: Ragged, max_length: int, *, progress: bool = False
+) -> Likelihood:
+    """The likelihood of tokenized sentences, in batches of like length.
+
+    Args:
+        model: The model; it is put in evaluation mode for as long as this takes.
+        sentences: Ids with the marks that begin and end a sentence.
+        max_length: Sentences are cut at this many tokens.
+        progress: Show a progress bar.
+    """
+    lengths = np.minimum(np.diff(sentences.offsets), max_length)
+    nats, tokens = np.full(len(lengths), np.nan), np.maximum(lengths - 1, 0)
+    order = np.argsort(lengths, kind="stable")
+    order = order[lengths[order] > 1]
+    was_training = model.training
+    model.eval()
+    with tqdm(total=len(order), unit=" sentences", unit_scale=True, disable=not progress) as bar:
+        while len(order):
+            count = max(1, int(TOKENS_AT_A_TIME // lengths[order[-1]]))
+            chosen, order = order[-count:], order[:-count]
+            nats[chosen] = _of_batch(model, sentences, chosen, max_length)
+            bar.update(len(chosen))
+    model.train(was_training)
+    return Likelihood(nats, tokens.astype(np.int64))
+
+
+def _of_batch(
+    model: LanguageModel, sentences: Ragged, chosen: np.ndarray, max_length: int
+) -> np.ndarray:
+    padded, mask = sentences.padded(chosen, max_length)
+    ids = torch.from_numpy(padded).to(model.device)
+    is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(model.device)
+    logits = model(input_ids=ids[:, :-1], logits_at=is_predicted).logits.float()
+    losses = F.cross_entropy(logits, ids[:, 1:][is_predicted], reduction="none")
+    of_tokens = losses.new_zeros(is_predicted.shape)
+    of_tokens[is_predicted] = losses
+    return np.asarray(-of_tokens.double().sum(1).cpu())

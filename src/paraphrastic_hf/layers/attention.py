@@ -1,0 +1,96 @@
+"""Attention with several heads, to a sequence itself or to another (Vaswani et al., 2017; thesis,
+5.4).
+
+The product is torch's fused one. Attention weights have no dropout: the fused kernel of a CPU has
+none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Attention(nn.Module):
+    """softmax(Q K' / sqrt(size of a head)) V of each head, and a linear map of all heads.
+
+    Args:
+        dim: Numbers of a state; a multiple of `heads`.
+        heads: Heads that share them.
+
+    Raises:
+        ValueError: `dim` is no multiple of `heads`.
+
+    Example:
+        >>> attention = Attention(8, heads=2)
+        >>> attention(torch.randn(3, 5, 8), is_causal=True).shape
+        torch.Size([3, 5, 8])
+    """
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        if dim % heads:
+            raise ValueError(f"dim must be a multiple of heads ({heads}), got {dim}")
+        self.heads = heads
+        self.query = nn.Linear(dim, dim)
+        self.key_value = nn.Linear(dim, 2 * dim)
+        self.output = nn.Linear(dim, dim)
+
+    def forward(
+        self,
+        states: Tensor,
+        memory: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        is_causal: bool = False,
+        cache: Any = None,
+        layer: int = 0,
+    ) -> Tensor:
+        """What each state gathers.
+
+        Args:
+            states: (batch, seq, dim), which ask.
+            memory: (batch, keys, dim), which are asked; the states themselves if absent.
+            mask: True where a state may look: (batch, keys), or (batch, seq, keys).
+            is_causal: Let no state look at later ones. With a mask, both hold.
+            cache: What earlier steps of generation left: its `update(keys, values, layer)` returns
+                all keys and values so far, the new ones last.
+            layer: Number of this layer in the cache.
+
+        Returns:
+            (batch, seq, dim). A state that may look nowhere gathers zeros.
+        """
+        asked = states if memory is None else memory
+        queries = self._split(self.query(states))  # (batch, heads, seq, size)
+        keys, values = map(self._split, self.key_value(asked).chunk(2, -1))
+        if cache is not None:
+            keys, values = cache.update(keys, values, layer)
+        seq, known = queries.shape[2], keys.shape[2]
+        if is_causal and (mask is not None or known > seq):
+            if seq > 1 or mask is not None:
+                mask = _both(mask, _causal(seq, known, states.device))
+            is_causal = False
+        if mask is not None:
+            mask = mask[:, None, None] if mask.ndim == 2 else mask[:, None]  # (batch, 1, *, keys)
+        gathered = F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, is_causal=is_causal and seq > 1
+        )
+        return self.output(gathered.transpose(1, 2).flatten(2))
+
+    def _split(self, states: Tensor) -> Tensor:
+        """(batch, heads, seq, size) from (batch, seq, dim)."""
+        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def _causal(seq: int, known: int, device: torch.device) -> Tensor:
+    """(1, seq, known), True where the last `seq` of `known` states may look."""
+    return torch.ones(seq, known, dtype=torch.bool, device=device).tril(known - seq)[None]
+
+
+def _both(mask: Tensor | None, causal: Tensor) -> Tensor:
+    if mask is None:
+        return causal
+    return causal & (mask[:, None] if mask.ndim == 2 else mask).bool()

@@ -1,0 +1,117 @@
+"""Transformer blocks and positions (Vaswani et al., 2017; thesis, 5.4)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.attention import Attention
+from paraphrastic_hf.layers.dropout import dropout
+
+LONGEST_WAVE = 10_000.0
+
+
+def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
+    """Sines, then cosines, of positions, in waves from 2 pi to 10,000 * 2 pi tokens long.
+
+    Args:
+        positions: Whole numbers from 0, any shape.
+        dim: Even; numbers of a position's vector.
+
+    Returns:
+        (*positions, dim) float32.
+
+    Example:
+        >>> sinusoidal_positions(torch.tensor([0]), 4)
+        tensor([[0., 0., 1., 1.]])
+    """
+    half = dim // 2
+    steps = torch.arange(half, device=positions.device, dtype=torch.float32)
+    frequency = torch.exp(steps * (-math.log(LONGEST_WAVE) / max(1, half - 1)))
+    angles = positions.unsqueeze(-1).float() * frequency
+    return torch.cat([angles.sin(), angles.cos()], -1)
+
+
+class TransformerBlock(nn.Module):
+    """Self-attention, attention to a memory if there is one, and two dense layers.
+
+    Each is added to what goes into it, and normalised after the sum, as in the paper, or before
+    (`norm_first`), which trains more steadily.
+
+    Args:
+        dim: Numbers of a state.
+        heads: Attention heads.
+        feed_forward: Units between the two dense layers (ReLU).
+        dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
+        has_memory: Whether the block attends to a memory too, as that of a decoder does.
+        norm_first: Whether to normalise what enters each part, not the sums.
+
+    Example:
+        >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)
+        >>> block(torch.randn(3, 5, 8), is_causal=True).shape
+        torch.Size([3, 5, 8])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        feed_forward: int,
+        *,
+        dropout: float,
+        has_memory: bool = False,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.dropout, self.norm_first = dropout, norm_first
+        self.attention, self.attention_norm = Attention(dim, heads), nn.LayerNorm(dim)
+        self.memory_attention = Attention(dim, heads) if has_memory else None
+        self.memory_norm = nn.LayerNorm(dim) if has_memory else None
+        self.widen, self.narrow = nn.Linear(dim, feed_forward), nn.Linear(feed_forward, dim)
+        self.dense_norm = nn.LayerNorm(dim)
+
+    def forward(
+        self,
+        states: Tensor,
+        *,
+        mask: Tensor | None = None,
+        is_causal: bool = False,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: Any = None,
+        layer: int = 0,
+    ) -> Tensor:
+        """States after the block, (batch, seq, dim).
+
+        Args:
+            states: (batch, seq, dim).
+            mask: True where a state may look, as in `Attention`; everywhere if absent.
+            is_causal: Let no state look at later ones.
+            memory: (batch, keys, dim), for a block that has a memory.
+            memory_mask: (batch, keys), True where there is a memory.
+            cache: Keys and values of earlier steps of generation, as in `Attention`.
+            layer: Number of this block in the cache.
+        """
+
+        def attend(inputs: Tensor) -> Tensor:
+            return self.attention(inputs, mask=mask, is_causal=is_causal, cache=cache, layer=layer)
+
+        states = self._add(states, attend, self.attention_norm)
+        if self.memory_attention is not None and memory is not None:
+            states = self._add(
+                states,
+                lambda inputs: self.memory_attention(inputs, memory, mask=memory_mask),
+                self.memory_norm,
+            )
+        return self._add(states, self._dense, self.dense_norm)
+
+    def _dense(self, states: Tensor) -> Tensor:
+        return self.narrow(torch.relu(self.widen(states)))
+
+    def _add(self, states: Tensor, part: Any, norm: Any) -> Tensor:
+        if self.norm_first:
+            return states + dropout(part(norm(states)), self.dropout, self.training)
+        return norm(states + dropout(part(states), self.dropout, self.training))

@@ -1,0 +1,248 @@
+"""Every key that a contrastive recipe has alone: objective, finishing, selection.
+
+Defaults are the thesis's (5.2.1) unless a help text says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.training.arguments import (
+    DataArguments,
+    OptimisationArguments,
+    RunArguments,
+    check_source,
+    refuse_unless,
+    seed_argument,
+)
+from paraphrastic_hf.training.encoder_arguments import (
+    EncoderArguments,
+    ModelArguments,
+    TokenizerArguments,
+)
+
+DEVELOPMENT_SETS = ("none", "sts17-en-en", "stsb-dev", "ws353-tuning")
+
+
+@dataclass(frozen=True)
+class ContrastiveTraining(OptimisationArguments):
+    """The contrastive objective and its optimisation."""
+
+    epochs: int = argument(
+        10, help="passes over the data; 0 saves the random table as it is", at_least=0
+    )
+    batch_size: int = argument(128, help="pairs in a mini-batch (at-scale release)", at_least=1)
+    mega_batch: int = argument(
+        60, help="mini-batches from whose sentences negatives are chosen", at_least=1
+    )
+    anneal_steps: int = argument(
+        150,
+        help="mini-batches before the mega-batch grows by one; 0 for full size at once",
+        at_least=0,
+    )
+    negatives: str = argument("max", help="choice of negatives", choices=("max", "mix", "rand"))
+    pool: str = argument(
+        "partner_language",
+        help="the sentences that an anchor's negative is chosen from",
+        choices=("partner_language", "opposite_side"),
+    )
+    exclude: str = argument(
+        "duplicates",
+        help="which sentences are never negatives of each other: duplicates, equal sentences; "
+        "clusters, all that a chain of pairs links together; partners, a sentence and every "
+        "sentence that it, or one equal to it, is paired with; partners_and_lemmas, also the "
+        "lemmas of those (3.5.1)",
+        choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
+    )
+    similarity: str = argument(
+        "cosine",
+        help="what the hinge and the choice of negatives compare by; dot products in 3.5.1",
+        choices=("cosine", "dot"),
+    )
+    objective: str = argument(
+        "margin",
+        help="margin, a hinge on a chosen negative; infonce, a softmax over all of the mini-batch, "
+        "which chooses no negatives; both, their sum",
+        choices=("margin", "infonce", "both"),
+    )
+    margin: float = argument(0.4, help="margin of the hinge, in units of the similarity")
+    temperature: float = argument(
+        0.05, help="temperature of the softmax over cosines of infonce", above=0
+    )
+    matryoshka: list[int] = argument(
+        [], help="leading dimensions that are trained as embeddings too, such as [64, 128, 256]"
+    )
+    scramble: float = argument(
+        0.0,
+        help="probability that the tokens of a pair's sentences are put in random order; an "
+        "average does not see the order",
+        at_least=0,
+        at_most=1,
+    )
+    first_epoch: str = argument(
+        "shuffled",
+        help="order of the first epoch; a file's own is a curriculum if its best pairs come first "
+        "(3.7.2.4)",
+        choices=("shuffled", "file_order"),
+    )
+    freeze: str = argument(
+        "none",
+        help="what stays as it starts: the tables of token vectors (3.2.2.1)",
+        choices=("none", "tables"),
+    )
+    lambda_w: float = argument(
+        0.0, help="weight of the L2 penalty that pulls token vectors to their start", at_least=0
+    )
+    lambda_c: float = argument(
+        0.0,
+        help="weight of the L2 penalty on all other parameters; those of an identity-RNN are "
+        "pulled to their start",
+        at_least=0,
+    )
+    lambda_all: float = argument(
+        0.0, help="weight of the L2 penalty on every parameter (CHARAGRAM, 3.7.1)", at_least=0
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        cosine = self.similarity == "cosine"
+        refuse_unless(
+            [
+                (
+                    0 <= self.margin <= (2 if cosine else math.inf),
+                    "training.margin",
+                    self.margin,
+                    "from 0 to 2" if cosine else "0 or more",
+                ),
+                (
+                    self.objective == "margin" or self.mega_batch == 1,
+                    f"training.mega_batch with objective {self.objective}",
+                    self.mega_batch,
+                    "1: the softmax is over a mini-batch, and batch_size its width",
+                ),
+                (
+                    self.objective == "margin" or cosine,
+                    f"training.similarity with objective {self.objective}",
+                    self.similarity,
+                    "cosine",
+                ),
+                (
+                    all(a < b for a, b in pairwise([0, *self.matryoshka])),
+                    "training.matryoshka",
+                    self.matryoshka,
+                    "ascending numbers of dimensions, each at least 1",
+                ),
+            ]
+        )
+        if self.lambda_w and self.freeze == "tables":
+            raise RecipeError(
+                "training.lambda_w regularises what training.freeze tables keeps: leave one of "
+                "them out"
+            )
+
+
+@dataclass(frozen=True)
+class FinishArguments:
+    """What is done to a trained table before it is saved."""
+
+    whiten: float = argument(
+        0.0,
+        help="partial whitening: principal axes are scaled by their eigenvalue to the minus this",
+        at_least=0,
+        at_most=0.5,
+    )
+    sample: int = argument(
+        60_000, help="training sentences that the axes are computed from", at_least=1
+    )
+    dimension: int | None = argument(None, help="number of leading axes kept", at_least=1)
+    spread: bool = argument(
+        False, help="order the axes so that any prefix of the dimensions is a good model"
+    )
+    drop_apart: bool = argument(False, help="drop the pieces of the languages kept apart")
+    significant_bits: int | None = argument(
+        None,
+        help="binary digits kept of every number, so that files compress; 8 loses nearly nothing",
+        at_least=2,
+    )
+    precision: str = argument(
+        "float32", help="number format of the saved weights", choices=("float32", "float16")
+    )
+
+
+@dataclass(frozen=True)
+class ContrastiveRun(RunArguments):
+    """Checkpoints, logs and model selection."""
+
+    development: str = argument(
+        "sts17-en-en",
+        help="set that picks the best checkpoint; ws353-tuning is for words (3.5.3)",
+        choices=DEVELOPMENT_SETS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastiveRecipe:
+    """A whole contrastive training run."""
+
+    kind: str = argument(
+        "contrastive", help="what is trained: a sentence encoder", choices=("contrastive",)
+    )
+    data: DataArguments = argument(DataArguments(), help="what to train on")
+    tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
+    model: ModelArguments = argument(ModelArguments(), help="the encoder")
+    parts: list[EncoderArguments] = argument(
+        [],
+        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}; instead "
+        "of tokenizer and model",
+    )
+    combine: str = argument(
+        "concatenate", help="parts: how their vectors become one", choices=("concatenate", "add")
+    )
+    training: ContrastiveTraining = argument(ContrastiveTraining(), help="the objective")
+    finish: FinishArguments = argument(
+        FinishArguments(), help="what is done to the trained table before it is saved"
+    )
+    run: ContrastiveRun = argument(ContrastiveRun(), help="checkpoints, logs and model selection")
+    seed: int = seed_argument()
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+        for source in self.data.sources:
+            check_source(source)
+        training, finish = self.training, self.finish
+        refuse_unless(
+            [
+                (
+                    finish.dimension is None or finish.dimension <= self.model.hidden_size,
+                    "finish.dimension",
+                    finish.dimension,
+                    "from 1 to model.hidden_size",
+                )
+            ]
+        )
+        if training.matryoshka and (finish.whiten or finish.dimension or finish.spread):
+            raise RecipeError(
+                "training.matryoshka trains the leading dimensions, and finish.whiten, dimension "
+                "and spread make others lead: leave one of them out"
+            )
+        if training.matryoshka and self.parts and self.combine == "concatenate":
+            raise RecipeError(
+                "the leading dimensions of parts side by side are the first part's alone: leave "
+                "training.matryoshka out, or add the parts"
+            )
+        if not self.parts and self.combine != "concatenate":
+            raise RecipeError("combine is about parts, and there are none; leave it out")
+        if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
+            raise RecipeError(
+                "a recipe with parts has their tokenizers and models: move tokenizer and model "
+                "into each of parts"
+            )
+
+    @property
+    def encoders(self) -> list[EncoderArguments]:
+        """The parts of the encoder; itself alone if it has none."""
+        return self.parts or [EncoderArguments(self.tokenizer, self.model)]

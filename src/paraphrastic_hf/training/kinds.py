@@ -1,0 +1,159 @@
+"""The kinds of training: a recipe's `kind` names the keys it has and what a run of it does.
+
+A new kind adds a recipe class, a class that answers to `Kind`, and a line to `KINDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import build, parse_overrides, read_mapping, set_key
+from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
+from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from paraphrastic_hf.models.base import ParaphrasticModel
+    from paraphrastic_hf.training.loop import Objective
+
+
+class Recipe(Protocol):
+    """What every recipe has, whatever its kind."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def training(self) -> OptimisationArguments: ...
+    @property
+    def run(self) -> RunArguments: ...
+    @property
+    def seed(self) -> int: ...
+
+
+class Kind(Protocol):
+    """What one kind of recipe does in a run; `run.train` calls these in this order.
+
+    Making one checks the recipe and reads what can be read at once, so that a mistake is found
+    before anything in the output folder is touched.
+    """
+
+    def __init__(self, recipe: Any, context: Context) -> None: ...
+
+    def prepare(self, work: Path) -> None:
+        """Leave in `work` what the run reads: a tokenizer, tokenized text. It is called in the
+        first process alone, and again when the run resumes: what is there already stays."""
+
+    def build(self, work: Path) -> ParaphrasticModel:
+        """The model at its start, from what `prepare` left. Random weights have been seeded."""
+
+    def objective(self, model: Any, accelerator: Accelerator) -> Objective:
+        """What the loop trains the model on."""
+
+    def development(self) -> Callable[[Any], float] | None:
+        """A function from the model to its score on the development set, of which more is better;
+        None if there is no such set and the last weights are kept."""
+
+    def save(self, model: Any, output: Path) -> dict[str, Any]:
+        """Write the finished model to `output`; what it comes to, for `run.json`."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a run is given beside its recipe.
+
+    Attributes:
+        data_root: Folder that the recipe's paths start from; else the variable PARAPHRASTIC_DATA,
+            else the working folder.
+        datasets: `datasets.Dataset` objects, or iterables of mappings, to train on besides the
+            recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
+        progress: Whether to show progress bars.
+    """
+
+    data_root: str | Path | None = None
+    datasets: Iterable[Any] = ()
+    progress: bool = False
+
+
+@dataclass(frozen=True)
+class KindEntry:
+    """One kind of training.
+
+    Attributes:
+        recipe: The dataclass of its recipes.
+        implementation: `module:class` of its `Kind`, imported when a run begins.
+        examples: What its examples are called in messages.
+    """
+
+    recipe: type
+    implementation: str
+    examples: str
+
+    def load(self) -> type[Kind]:
+        """The class that answers to `Kind`."""
+        module, _, name = self.implementation.partition(":")
+        found: type[Kind] = getattr(importlib.import_module(module), name)
+        return found
+
+
+KINDS: dict[str, KindEntry] = {
+    "contrastive": KindEntry(
+        ContrastiveRecipe, "paraphrastic_hf.training.contrastive_run:Contrastive", "pairs"
+    ),
+    "supervised": KindEntry(
+        SupervisedRecipe, "paraphrastic_hf.training.supervised_run:Supervised", "examples"
+    ),
+    "language_model": KindEntry(
+        LanguageModelRecipe,
+        "paraphrastic_hf.training.language_model:LanguageModelling",
+        "sentences",
+    ),
+}
+
+
+def read_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
+    """Read a recipe file of any kind, with command-line overrides applied on top.
+
+    Args:
+        path: YAML file. Without a `kind`, a recipe with a `task` is supervised, any other
+            contrastive.
+        overrides: Alternating `--key value...` strings, as of `recipe.load_recipe`.
+
+    Returns:
+        An instance of the kind's recipe class.
+
+    Raises:
+        RecipeError: Missing or malformed file, an unknown kind or key, or a wrong value.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
+        ...     read_recipe(file.name, ["--margin", "0.5"]).training.margin
+        0.5
+    """
+    mapping, settings = read_mapping(path), parse_overrides(overrides)
+    mapping |= {key: value for key, value in settings if key == "kind"}
+    recipe_class = class_of(mapping)
+    for key, value in settings:
+        set_key(recipe_class, mapping, key, value)
+    return build(recipe_class, mapping)
+
+
+def class_of(mapping: dict[str, Any]) -> type:
+    """The class of the recipe with these keys and values.
+
+    Raises:
+        RecipeError: Its `kind` is unknown.
+    """
+    kind = mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
+    if kind not in KINDS:
+        raise RecipeError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    return KINDS[kind].recipe

@@ -1,0 +1,207 @@
+"""A language model over sentences: objective and run."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
+from torch import Tensor, nn
+
+from paraphrastic_hf.encoding.directory import save_supervised
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.generation.likelihood import log_likelihoods
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.batching import Step, plan_batches
+from paraphrastic_hf.training.corpus import has_columns, read_columns, write_columns
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
+from paraphrastic_hf.training.loop import Losses
+from paraphrastic_hf.training.sources import check_sources, read_sentences
+from paraphrastic_hf.training.tokenizers import train_tokenizer
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Some sentences of a step.
+
+    Attributes:
+        own: (sentences,) numbers of this process's share of them.
+        weight: Factor of the mean loss of this share: its part of the predicted tokens of the whole
+            step, times the number of processes, whose gradients are averaged.
+    """
+
+    own: np.ndarray
+    weight: float
+
+
+class LanguageModelObjective:
+    """Predicting every next token of sentences, by smoothed cross-entropy.
+
+    Args:
+        recipe: The whole recipe.
+        sentences: Token ids with both marks.
+        accelerator: For the number of processes.
+    """
+
+    def __init__(
+        self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
+    ) -> None:
+        self.arguments, self.seed = recipe.training, recipe.seed
+        self.max_length, self.accelerator = recipe.data.max_length, accelerator
+        self.sentences = sentences
+        self.lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
+        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
+
+    def examples(self, epoch: int) -> int:
+        """Sentences of an epoch."""
+        return len(self.sentences)
+
+    def steps(self, epoch: int) -> int:
+        """Steps of the first epoch; those of others differ by a few."""
+        return ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next step: so many batches of like length as are accumulated."""
+        plan, starts = self._plan(epoch)
+        first = int(np.searchsorted(starts, position))
+        chosen = plan[first : first + self.arguments.accumulate]
+        predicted = [self._predicted(batch) for batch in chosen]
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        batches = []
+        for batch in chosen:
+            own = np.array_split(batch, world)[rank]
+            weight = self._predicted(own) * world / sum(predicted)
+            batches.append(TokenBatch(own if len(own) else batch[:1], weight))
+        yield Step(batches, sum(map(len, chosen)))
+
+    def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
+        """The cross-entropy, of the right token and of its smoothing."""
+        ids, mask = self.sentences.padded(batch.own, self.max_length)
+        device = self.accelerator.device
+        inputs, targets = (torch.from_numpy(part).to(device) for part in (ids[:, :-1], ids[:, 1:]))
+        is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(device)
+        logits = model(input_ids=inputs, logits_at=is_predicted).logits  # (tokens, vocab)
+        right, everyone = cross_entropy_parts(
+            logits, targets[is_predicted], self.arguments.label_smoothing
+        )
+        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
+        if everyone is not None:
+            parts["smoothing"] = everyone * batch.weight
+        return Losses.of(parts)
+
+    def _predicted(self, batch: np.ndarray) -> int:
+        """Tokens that are predicted: all but the first of each sentence."""
+        return int(self.lengths[batch].sum()) - len(batch)
+
+    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """The epoch's batches, and the place in the epoch at which each begins."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            plan = plan_batches(
+                self.lengths,
+                max_tokens=self.arguments.batch_tokens,
+                max_examples=self.arguments.batch_size,
+                random=np.random.default_rng([self.seed, epoch]),
+            )
+            starts = np.cumsum([0, *map(len, plan)])[:-1]
+            self._epoch = (epoch, plan, starts)
+        return self._epoch[1:]
+
+
+class LanguageModelling:
+    """Training a language model over sentences, `kind: language_model`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: A setting is wrong.
+        DataError: A source is not there.
+    """
+
+    def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context
+        check_sources(recipe.data, context.data_root)
+
+    def prepare(self, work: Path) -> None:
+        """The tokenizer, the sentences to train on and those held out, in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sentences = read_sentences(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        tokenizer = train_tokenizer(recipe.tokenizer, sentences, recipe.seed)
+        tokenizer.save(work / "tokenizer")
+        ids = tokenizer.encode_batch(sentences)
+        known = np.flatnonzero(np.diff(ids.offsets) > 0)
+        if len(known) < 2 * recipe.data.held_out:
+            raise DataError(
+                f"data.held_out ({recipe.data.held_out:,}) must leave as many sentences to train "
+                f"on, and there are {len(known):,} distinct ones in all: set it lower, or give more"
+            )
+        order = np.random.default_rng([recipe.seed, 4]).permutation(known)
+        held_out, kept = (np.sort(part) for part in np.split(order, [recipe.data.held_out]))
+        columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}
+        write_columns(work / "corpus", columns, {})
+
+    def build(self, work: Path) -> LanguageModel:
+        """The model with random weights."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.columns, _ = read_columns(work / "corpus")
+        size, special = self.recipe.model, self.tokenizer.special
+        try:
+            config = LanguageModelConfig(
+                vocab_size=self.tokenizer.vocab_size,
+                hidden_size=size.hidden_size,
+                num_hidden_layers=size.layers,
+                num_attention_heads=size.heads,
+                intermediate_size=size.feed_forward,
+                dropout=size.dropout,
+                pad_token_id=special.pad,
+                bos_token_id=special.start[0],
+                eos_token_id=special.end[0],
+            )
+        except StrictDataclassError as error:
+            raise RecipeError(f"model: {error.__cause__ or error}") from error
+        return LanguageModel(config)
+
+    def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
+        """The sentences, in batches of about equally many tokens."""
+        return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
+
+    def development(self) -> Callable[[Any], float]:
+        """Minus the cross-entropy of the held-out sentences, in nats a token."""
+        return lambda model: -self._cross_entropy(model)
+
+    def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
+        """The model directory, and the perplexity of the held-out sentences."""
+        cross_entropy = self._cross_entropy(model)
+        save_supervised(model.to("cpu"), self.tokenizer, output)
+        return {
+            "held_out": {
+                "sentences": len(self.columns["held_out"]),
+                "nats_per_token": cross_entropy,
+                "perplexity": math.exp(cross_entropy),
+            },
+            "sentences": len(self.columns["sentences"]),
+            "vocab_size": self.tokenizer.vocab_size,
+        }
+
+    def _cross_entropy(self, model: LanguageModel) -> float:
+        found = log_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
+        return -float(found.nats.sum() / found.tokens.sum())

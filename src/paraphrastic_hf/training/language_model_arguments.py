@@ -1,0 +1,123 @@
+"""Every key that the recipe of a language model has alone.
+
+No paper of this project trains one; its perplexity filters corpora (2017 back-translation paper)
+and judges paraphrases. Defaults are sizes that two cores train in minutes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.training.arguments import (
+    DataArguments,
+    RunArguments,
+    TokenBatchArguments,
+    check_source,
+    refuse_unless,
+    seed_argument,
+)
+from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+
+
+@dataclass(frozen=True)
+class SentenceArguments(DataArguments):
+    """Which sentences to train on."""
+
+    language: str = argument(
+        "en", help="the sentences of this language are read, from either side of each source"
+    )
+    held_out: int = argument(
+        2000,
+        help="distinct sentences that are not trained on; the checkpoint that predicts them best "
+        "is kept",
+        at_least=1,
+    )
+
+
+@dataclass(frozen=True)
+class TransformerArguments:
+    """Size of a transformer."""
+
+    hidden_size: int = argument(256, help="numbers of a token's state", at_least=1)
+    layers: int = argument(3, help="transformer blocks", at_least=1)
+    heads: int = argument(4, help="attention heads of a block; they share hidden_size", at_least=1)
+    feed_forward: int = argument(
+        1024, help="units of the feed-forward layer of a block", at_least=1
+    )
+    dropout: float = argument(
+        0.1, help="probability that a number is zeroed in training", at_least=0, below=1
+    )
+
+    def __post_init__(self) -> None:
+        refuse_unless(
+            [
+                (
+                    self.hidden_size % self.heads == 0 and self.hidden_size % 2 == 0,
+                    f"model.hidden_size with {self.heads} heads",
+                    self.hidden_size,
+                    f"even and a multiple of {self.heads}",
+                )
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class LanguageModelTraining(TokenBatchArguments):
+    """The objective of a language model and its optimisation."""
+
+    epochs: int = argument(5, help="passes over the sentences", at_least=1)
+    label_smoothing: float = argument(
+        0.1,
+        help="share of the target probability that is spread evenly over the vocabulary",
+        at_least=0,
+        below=1,
+    )
+    schedule: str = argument(
+        "linear",
+        help="learning rate after warm-up: constant; linear, falling to 0 at the end of the run; "
+        "or inverse_root, falling with the square root of the number of steps",
+        choices=("constant", "linear", "inverse_root"),
+    )
+    warmup_steps: int = argument(
+        200, help="steps in which the learning rate rises from 0, in a straight line", at_least=0
+    )
+    clip: float = argument(
+        1.0,
+        help="largest norm of the whole gradient, which is scaled down to it; 0 for no clipping",
+        at_least=0,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelRecipe:
+    """A whole training run of a language model over sentences."""
+
+    kind: str = argument(
+        "language_model", help="what is trained: a language model", choices=("language_model",)
+    )
+    data: SentenceArguments = argument(SentenceArguments(), help="what to train on")
+    tokenizer: TokenizerArguments = argument(
+        TokenizerArguments(vocab_size=8000, marks="both", keep_unknown=True),
+        help="how text becomes ids; sentences must have both marks",
+    )
+    model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
+    training: LanguageModelTraining = argument(LanguageModelTraining(), help="the objective")
+    run: RunArguments = argument(RunArguments(), help="checkpoints and logs")
+    seed: int = seed_argument()
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+        for source in self.data.sources:
+            check_source(source)
+        if self.tokenizer.marks != "both" or self.tokenizer.kind == "char_ngram":
+            raise RecipeError(
+                "a language model predicts where a sentence ends from where it starts: set "
+                "tokenizer.marks to both, and tokenizer.kind to sentencepiece, word or char"
+            )
+        if self.data.max_length < 3:
+            raise RecipeError(
+                f"data.max_length must be at least 3, a token and both marks, got "
+                f"{self.data.max_length}"
+            )

@@ -1,0 +1,87 @@
+"""From the keys of `OptimisationArguments` to an optimizer and its learning rate."""
+
+from __future__ import annotations
+
+import torch
+
+from paraphrastic_hf.models.base import ParaphrasticModel
+from paraphrastic_hf.training.arguments import OptimisationArguments
+from paraphrastic_hf.training.row_adam import RowAdam
+
+
+def use_sparse_tables(model: ParaphrasticModel, arguments: OptimisationArguments) -> None:
+    """Give the tables that ask for it gradients of the rows used alone, where that is possible.
+
+    A GPU updates a whole table in no time, and NCCL cannot sum row-sparse gradients; momentum and
+    weight decay move every row at every step.
+    """
+    is_possible = (
+        model.device.type == "cpu"
+        and arguments.optimizer in ("adam", "adagrad")
+        and not arguments.weight_decay
+    )
+    asked = {id(table) for table in model.sparse_tables()}
+    for table in model.tables():
+        table.sparse = is_possible and id(table) in asked
+
+
+def make_optimizer(
+    model: ParaphrasticModel, arguments: OptimisationArguments
+) -> torch.optim.Optimizer:
+    """The optimizer of a recipe, over all parameters of a model.
+
+    For tables with row-sparse gradients a step of Adam or AdaGrad costs the rows that the batch
+    uses, and both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam
+    it catches up (`row_adam.py`). A model without such tables gets torch's fused Adam, with
+    decoupled weight decay.
+    """
+    parameters, rate = model.parameters(), arguments.learning_rate
+    torch.sparse.check_sparse_tensor_invariants.disable()  # explicit, or torch warns about the cost
+    if arguments.optimizer == "adagrad":
+        return torch.optim.Adagrad(parameters, lr=rate)
+    if arguments.optimizer in ("sgd", "nesterov"):
+        momentum, is_nesterov = arguments.momentum or 0.0, arguments.optimizer == "nesterov"
+        return torch.optim.SGD(parameters, lr=rate, momentum=momentum, nesterov=is_nesterov)
+    first, second = arguments.betas
+    if not model.sparse_tables():
+        return torch.optim.AdamW(
+            parameters,
+            lr=rate,
+            betas=(first, second),
+            weight_decay=arguments.weight_decay,
+            fused=True,
+        )
+    optimizer = RowAdam(
+        parameters, lr=rate, betas=(first, second), weight_decay=arguments.weight_decay
+    )
+    optimizer.watch(model)
+    return optimizer
+
+
+def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int) -> float:
+    """The learning rate of a step.
+
+    Args:
+        arguments: Peak rate, warm-up and schedule.
+        step: Steps before this one, from 0.
+        total_steps: Steps of the whole run.
+
+    Returns:
+        Constant, or linear to 0 at the end of the run, or peak * sqrt(warm-up / (step + 1)); during
+        warm-up peak * (step + 1) / warm-up.
+
+    Example:
+        >>> arguments = OptimisationArguments(
+        ...     learning_rate=1.0, schedule="inverse_root", warmup_steps=4
+        ... )
+        >>> [learning_rate(arguments, step, 100) for step in (0, 3, 15)]
+        [0.25, 1.0, 0.5]
+    """
+    rate, warmup = arguments.learning_rate, arguments.warmup_steps
+    if step < warmup:
+        return rate * (step + 1) / warmup
+    if arguments.schedule == "linear":
+        return rate * max(0.0, 1 - (step - warmup) / max(1, total_steps - warmup))
+    if arguments.schedule == "inverse_root":
+        return rate * (warmup / (step + 1)) ** 0.5
+    return rate

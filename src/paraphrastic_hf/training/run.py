@@ -1,0 +1,146 @@
+"""A recipe of any kind from beginning to end: data to a finished model directory.
+
+Beside the model (`encoding/directory.py`) the directory holds `recipe.yaml`, every setting of the
+run; `run.json`, what happened; and `logs/`, `train.jsonl` and TensorBoard files. While the run
+lasts there are `work/`, the tokenizer and the tokenized text, and `checkpoints/`; both go at the
+end. What a kind of recipe adds is a `Kind` (`kinds.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from safetensors import SafetensorError
+
+from paraphrastic_hf.errors import CheckpointError, ParaphrasticError
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
+from paraphrastic_hf.training.loop import Progress, TrainingLoop
+from paraphrastic_hf.training.output import (
+    circumstances,
+    claim,
+    clear_work,
+    give_up,
+    is_finished,
+    locked,
+    new_accelerator,
+    read_finished,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    recipe: Recipe,
+    output: str | Path,
+    *,
+    data_root: str | Path | None = None,
+    datasets: Iterable[Any] = (),
+    overwrite: bool = False,
+    progress: bool = True,
+    work: str | Path | None = None,
+) -> Progress:
+    """Train what a recipe describes and leave it, finished, in `output`.
+
+    Run again after an interruption, with the same recipe, it goes on from the last checkpoint and,
+    on CPU with the same number of threads, ends with the same weights bit for bit.
+
+    Args:
+        recipe: Every setting; `kinds.read_recipe` reads one.
+        output: Directory of the finished model.
+        data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
+            the working folder.
+        datasets: `datasets.Dataset` objects (or iterables of mappings) to train on besides the
+            recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
+        overwrite: Start afresh where `output` holds another run.
+        progress: Show progress bars.
+        work: Where the tokenizer and the tokenized text go, and stay, for runs that share them;
+            within `output`, and gone at the end, if absent.
+
+    Returns:
+        Steps, examples, seconds and the best development score.
+
+    Raises:
+        RecipeError: A setting is wrong, or `output` holds another run, or one that goes on now.
+        DataError: The data is missing, damaged or empty.
+        ModelError: A model that the recipe starts from cannot be read.
+        CheckpointError: All checkpoints are damaged, or one could not be written.
+
+    Example:
+        >>> from paraphrastic_hf.training.kinds import read_recipe
+        >>> recipe = read_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> train(recipe, "runs/mine", progress=False).best_score  # doctest: +SKIP
+    """
+    output = Path(output)
+    context = Context(data_root, datasets, progress)
+    kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before anything is removed
+    accelerator = new_accelerator(recipe.training.precision)
+    is_main = accelerator.is_main_process
+    with locked(output, is_main):
+        if is_main:
+            is_new = claim(output, recipe, overwrite)
+        accelerator.wait_for_everyone()
+        if is_finished(output):
+            logger.info("%s is finished; nothing to do", output)
+            if is_main:
+                clear_work(output)  # where a kill came between the end of a run and this
+            return read_finished(output)
+        work = output / "work" if work is None else Path(work)
+        if is_main:
+            try:
+                kind.prepare(work)
+            except ParaphrasticError:
+                if is_new:
+                    give_up(output)
+                raise
+        accelerator.wait_for_everyone()
+        return _train(recipe, kind, output, work, accelerator, progress)
+
+
+def _train(
+    recipe: Recipe, kind: Kind, output: Path, work: Path, accelerator: Accelerator, progress: bool
+) -> Progress:
+    torch.manual_seed(recipe.seed)
+    model = kind.build(work).to(accelerator.device)
+    loop = TrainingLoop(
+        model,
+        recipe.training,
+        recipe.run,
+        seed=recipe.seed,
+        directory=output,
+        accelerator=accelerator,
+        evaluate=kind.development(),
+        show_progress=progress,
+        examples=KINDS[recipe.kind].examples,
+    )
+    objective = kind.objective(model, accelerator)
+    if loop.resume():
+        logger.info("going on from step %s of %s", loop.progress.step, output)
+    result = loop.train(objective)
+    if accelerator.is_main_process:
+        try:
+            record = kind.save(model, output)
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(
+                f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
+                "intact; free some space and run the same command again"
+            ) from error
+        rate = round(result.examples / result.seconds) if result.seconds else None
+        write_json(
+            output / "run.json",
+            {
+                "progress": result.__dict__,
+                f"{KINDS[recipe.kind].examples}_per_second": rate,
+                **record,
+                "processes": accelerator.num_processes,
+                **circumstances(),
+            },
+        )
+        clear_work(output)
+    accelerator.wait_for_everyone()
+    return result

@@ -1,0 +1,202 @@
+"""From the sources that a recipe names to sentence pairs as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.data.load import builder, find_source, load_dataset
+from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.normalize import keep_apart, normalize
+from paraphrastic_hf.training.arguments import (
+    DataArguments,
+    DatasetArguments,
+    SourceArguments,
+    dataset_folder,
+    resolve_path,
+)
+from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+from paraphrastic_hf.training.language_model_arguments import SentenceArguments
+
+
+class TextRecipe(Protocol):
+    """What reading its text asks of a recipe."""
+
+    @property
+    def data(self) -> DataArguments: ...
+    @property
+    def tokenizer(self) -> TokenizerArguments: ...
+    @property
+    def seed(self) -> int: ...
+
+
+class SentenceRecipe(TextRecipe, Protocol):
+    """What reading the sentences of one language asks of a recipe."""
+
+    @property
+    def data(self) -> SentenceArguments: ...
+
+
+@dataclass(frozen=True)
+class SourcePairs:
+    """The pairs of one source, as text."""
+
+    source: SourceArguments
+    pairs: Sequence[Pair]
+
+
+def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
+    """Refuse a file or corpus that is not there; reads none.
+
+    Raises:
+        RecipeError: A file is not there.
+        DataError: A corpus, its configuration, split, option or folder is not there.
+    """
+    for source in data.sources:
+        for path in filter(None, (source.path, source.second)):
+            resolve_path(path, data_root)
+        if source.dataset is not None:
+            check_dataset(source.dataset, data_root)
+
+
+def read_sources(
+    recipe: TextRecipe,
+    data_root: str | Path | None,
+    datasets: Iterable[Any] = (),
+    *,
+    progress: bool = False,
+) -> list[SourcePairs]:
+    """The text of every source of a recipe, then of every `datasets` object.
+
+    Args:
+        recipe: The whole recipe.
+        data_root: Folder that its paths start from.
+        datasets: Datasets, or `(dataset, SourceArguments)` for one with languages, a cap
+            or a weight.
+        progress: Show a progress bar.
+
+    Raises:
+        DataError: A source is missing, damaged or without a usable pair, or there is none.
+    """
+    data = recipe.data
+    rows: list[tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]] = []
+    for source in data.sources:
+        rows.append(_open_source(source, data_root))
+    for number, item in enumerate(datasets):
+        default = SourceArguments(path=f"dataset {number}")
+        dataset, source = item if isinstance(item, tuple) else (item, default)
+        lines = rows_of_dataset(dataset, name=source.name, columns=source.columns)
+        rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
+    if not rows:
+        raise DataError("there is nothing to train on: name files with --sources, or give datasets")
+    found = []
+    for source, lines in tqdm(rows, desc="reading", unit=" sources", disable=not progress):
+        pairs = clean_pairs(
+            lines,
+            name=source.name,
+            max_pairs=source.max_pairs,
+            min_words=data.min_words,
+            max_words=data.max_words,
+            bad_rows=data.bad_rows,
+            seed=recipe.seed,
+        )
+        found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer)))
+    return found
+
+
+def read_sentences(
+    recipe: SentenceRecipe,
+    data_root: str | Path | None,
+    datasets: Iterable[Any] = (),
+    *,
+    progress: bool = False,
+) -> list[str]:
+    """The distinct sentences of one language among all sources, in the order they come.
+
+    Args:
+        recipe: The whole recipe; its `data.language` names the language.
+        data_root: Folder that its paths start from.
+        datasets: As of `read_sources`.
+        progress: Show a progress bar.
+
+    Raises:
+        DataError: A source is missing, damaged or without a usable pair, or no source has a
+            sentence of the language.
+    """
+    wanted, found = recipe.data.language, {}
+    named: set[str] = set()
+    for item in read_sources(recipe, data_root, datasets, progress=progress):
+        languages = item.source.languages or []
+        named.update(languages)
+        for side in (number for number, name in enumerate(languages) if name == wanted):
+            found.update(dict.fromkeys(pair[side] for pair in item.pairs))
+    if not found:
+        raise DataError(
+            f"no source has a sentence in {wanted!r}; set data.language to one of "
+            f"{', '.join(sorted(named))}, or name the languages of the sources"
+        )
+    return list(found)
+
+
+def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
+    """Refuse a corpus, configuration, split, option or folder that is not there; reads no row.
+
+    Raises:
+        DataError: One is not.
+    """
+    folder = dataset_folder(dataset, data_root)
+    corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
+    splits = find_source(dataset.name).configs.get(corpus.config.name)
+    if splits is not None and dataset.split not in splits:
+        raise DataError(
+            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}; set split to "
+            f"{' or '.join(splits)}"
+        )
+
+
+def _open_source(
+    source: SourceArguments, data_root: str | Path | None
+) -> tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]:
+    """A recipe's source with its languages settled, and its rows."""
+    languages = source.languages or ["en", "en"]
+    if source.dataset is None:
+        second = resolve_path(source.second, data_root) if source.second else None
+        path = resolve_path(str(source.path), data_root)
+        rows = iterate_rows(path, second=second, columns=source.columns)
+        return replace(source, languages=languages), rows
+    chosen = source.dataset
+    corpus = load_dataset(
+        chosen.name,
+        chosen.config,
+        chosen.split,
+        data_dir=dataset_folder(chosen, data_root),
+        streaming=True,
+        **chosen.options,
+    )
+    if source.languages is None and find_source(chosen.name).row_type == "bitext":
+        languages = list(corpus.features)[:2]
+    rows = rows_of_dataset(corpus, name=source.name, columns=source.columns)
+    return replace(source, languages=languages), rows
+
+
+def _marked(
+    pairs: list[Pair], source: SourceArguments, tokenizer: TokenizerArguments
+) -> list[Pair]:
+    apart, lowercase = tokenizer.apart, tokenizer.lowercase
+    moved = [language in apart for language in source.languages or ()]
+    if not any(moved):
+        return pairs
+    return [
+        (_apart(a, lowercase) if moved[0] else a, _apart(b, lowercase) if moved[1] else b)
+        for a, b in pairs
+    ]
+
+
+def _apart(text: str, lowercase: bool) -> str:
+    """Normalised first: private characters have no lower case."""
+    return keep_apart(normalize(text, lowercase))
