@@ -172,7 +172,7 @@ def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
             f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}"
         )
     for table in model.tables():
-        check_finite(table.weight.detach().numpy(), directory)
+        check_finite(table.weight.detach().numpy(), f"the table of {directory}")
     return model.eval()  # type: ignore[no-any-return]
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from paraphrastic_hf.encoding.table import width
+from paraphrastic_hf.encoding.packing import width
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
