@@ -17,7 +17,7 @@ import torch
 from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor
 
-from paraphrastic_hf.encoding.directory import save_directory
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 
@@ -56,8 +56,8 @@ class EncoderModule(InputModule):
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
         """Write model and tokenizer; the modules and settings sentence-transformers writes."""
-        encoder = self._sentence_encoder
-        save_directory(encoder.model, encoder.tokenizer, Path(output_path), modules=False)
+        directory = Path(output_path)
+        save_model(self.encoder, self.tokenizer, directory, SENTENCE_ENCODER, modules=False)
 
     def preprocess(
         self, inputs: list[str], prompt: str | None = None, **kwargs: Any

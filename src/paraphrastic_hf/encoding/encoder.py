@@ -249,9 +249,10 @@ class SentenceEncoder:
         Raises:
             OSError: The disk is full or the directory cannot be written.
         """
-        from paraphrastic_hf.encoding.directory import save_directory
+        from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
-        save_directory(self._weights.model_to_save(), self.tokenizer, Path(directory))
+        model = self._weights.model_to_save()
+        save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
     def encode(
         self,

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModelForSequenceClassification
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
@@ -96,7 +95,7 @@ class SentencePredictor:
             ModelError: It is not there, damaged, or no supervised model of texts.
         """
         path = Path(directory)
-        model = load_pretrained(path, AutoModelForSequenceClassification)
+        model = load_pretrained(path, SUPERVISED)
         if not isinstance(model, (RelatednessModel, ClassifierModel)):
             raise ModelError(
                 f"{path} holds a {type(model).__name__}, which SentencePredictor "

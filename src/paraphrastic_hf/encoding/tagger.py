@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoModelForTokenClassification
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.encoding.directory import TAGGER, load_pretrained
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -50,7 +49,7 @@ class Tagger:
         """
         path = Path(directory)
         tokenizer = load_tokenizer(path)
-        model = load_pretrained(path, AutoModelForTokenClassification)
+        model = load_pretrained(path, TAGGER)
         if not isinstance(model, TaggerModel):
             raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
         return cls(model, tokenizer)
