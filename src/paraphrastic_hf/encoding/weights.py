@@ -84,7 +84,7 @@ class Weights:
 
     @property
     def dimension(self) -> int:
-        """Numbers in an embedding."""
+        """How many numbers an embedding has."""
         held = self._held
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
