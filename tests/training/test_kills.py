@@ -32,8 +32,8 @@ model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
 training: {{epochs: 2, batch_tokens: 100, accumulate: 2, warmup_steps: 2}}
 run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
 """
-# Every run is a fork of one process that has imported all and trained nothing. Its arguments are the
-# recipe and a folder; it leaves the folder `whole`, and `killed-N` for every point N.
+# Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
+# recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
@@ -75,7 +75,8 @@ def in_a_fork(output, kill_at=None):
         os._exit(0)
     status = os.waitpid(child, 0)[1]
     os.close(events)
-    return (folder / "events").stat().st_size, os.WIFSIGNALED(status), os.waitstatus_to_exitcode(status)
+    count = (folder / "events").stat().st_size
+    return count, os.WIFSIGNALED(status), os.waitstatus_to_exitcode(status)
 
 
 total, _, code = in_a_fork(folder / "whole")

@@ -13,9 +13,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 from tqdm.auto import tqdm
-from transformers import AutoModelForCausalLM
 
-from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, load_pretrained
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -68,7 +67,7 @@ class LanguageScorer:
         Raises:
             ModelError: It is missing, damaged, or no language model.
         """
-        model = load_pretrained(Path(directory), AutoModelForCausalLM)
+        model = load_pretrained(Path(directory), LANGUAGE_MODEL)
         return cls(model, load_tokenizer(directory))  # type: ignore[arg-type]
 
     def score(self, texts: Sequence[str], *, progress: bool = False) -> Likelihood:

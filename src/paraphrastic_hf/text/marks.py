@@ -29,15 +29,19 @@ class MarkedTokenizer:
     Args:
         tokenizer: What cuts the text; it must save a `tokenizer.json`.
         marks: `start`, `end` or `both`.
+        opens_prompts: Whether the saved `tokenizer.json` leaves out the end, so that what
+            `AutoTokenizer` makes of a text can be continued by `generate`.
     """
 
     keeps_to_words = False
 
-    def __init__(self, tokenizer: TextTokenizer, marks: str) -> None:
+    def __init__(
+        self, tokenizer: TextTokenizer, marks: str, *, opens_prompts: bool = False
+    ) -> None:
         if marks not in MARKS:
             raise ValueError(f"marks must be one of {', '.join(MARKS)}, got {marks!r}")
         self.inner = tokenizer
-        self.marks = marks
+        self.marks, self.opens_prompts = marks, opens_prompts
         self.lowercase = tokenizer.lowercase
         self.vocab_size = tokenizer.vocab_size + len(MARKS[marks])
         first, last = tokenizer.vocab_size, self.vocab_size - 1
@@ -64,6 +68,10 @@ class MarkedTokenizer:
             ids[offsets[1:][is_marked] - 1] = end[0]
         return Ragged(ids, offsets)
 
+    def for_prompts(self) -> MarkedTokenizer:
+        """This tokenizer, to be saved beside a model that continues texts."""
+        return MarkedTokenizer(self.inner, self.marks, opens_prompts=True)
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; the marks leave nothing."""
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
@@ -79,19 +87,17 @@ class MarkedTokenizer:
         fast = Tokenizer.from_file(str(directory / "tokenizer.json"))
         fast.add_special_tokens(list(MARKS[self.marks]))
         before = [START] if self.special.start else []
-        after = [END] if self.special.end else []
+        after = [END] if self.special.end and not self.opens_prompts else []
         fast.post_processor = TemplateProcessing(
             single=[*before, "$A", *after],
             pair=[*before, "$A", *after, *(f"{mark}:1" for mark in before), "$B:1"]
             + [f"{mark}:1" for mark in after],
-            special_tokens=[(mark, fast.token_to_id(mark)) for mark in MARKS[self.marks]],
+            special_tokens=[(mark, fast.token_to_id(mark)) for mark in (*before, *after)],
         )
         write_tokenizer(directory, fast)
-        names = {"bos_token": before, "eos_token": after}
-        add_settings(
-            directory / "tokenizer_config.json",
-            {name: marks[0] for name, marks in names.items() if marks},
-        )
+        names = {"bos_token": START, "eos_token": END}
+        kept = {name: mark for name, mark in names.items() if mark in MARKS[self.marks]}
+        add_settings(directory / "tokenizer_config.json", kept)
         add_settings(directory / "paraphrastic_tokenizer.json", {"marks": self.marks})
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,12 +15,13 @@ from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 
-from paraphrastic_hf.encoding.directory import save_supervised
+from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.likelihood import log_likelihoods
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.batching import Step, plan_batches
 from paraphrastic_hf.training.corpus import has_columns, read_columns, write_columns
@@ -30,8 +30,6 @@ from paraphrastic_hf.training.language_model_arguments import LanguageModelRecip
 from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.sources import check_sources, read_sentences
 from paraphrastic_hf.training.tokenizers import train_tokenizer
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ class LanguageModelling:
         tokenizer.save(work / "tokenizer")
         ids = tokenizer.encode_batch(sentences)
         known = np.flatnonzero(np.diff(ids.offsets) > 0)
-        if len(known) < 2 * recipe.data.held_out:
+        if len(known) < max(1, 2 * recipe.data.held_out):
             raise DataError(
                 f"data.held_out ({recipe.data.held_out:,}) must leave as many sentences to train "
                 f"on, and there are {len(known):,} distinct ones in all: set it lower, or give more"
@@ -161,7 +159,7 @@ class LanguageModelling:
 
     def build(self, work: Path) -> LanguageModel:
         """The model with random weights."""
-        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.tokenizer = cast(MarkedTokenizer, load_tokenizer(work / "tokenizer"))
         self.columns, _ = read_columns(work / "corpus")
         size, special = self.recipe.model, self.tokenizer.special
         try:
@@ -184,20 +182,26 @@ class LanguageModelling:
         """The sentences, in batches of about equally many tokens."""
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
-    def development(self) -> Callable[[Any], float]:
+    def development(self) -> Callable[[Any], float] | None:
         """Minus the cross-entropy of the held-out sentences, in nats a token."""
+        if not self.recipe.data.held_out:
+            return None
         return lambda model: -self._cross_entropy(model)
 
     def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
         """The model directory, and the perplexity of the held-out sentences."""
-        cross_entropy = self._cross_entropy(model)
-        save_supervised(model.to("cpu"), self.tokenizer, output)
-        return {
+        held_out = len(self.columns["held_out"])
+        cross_entropy = self._cross_entropy(model) if held_out else math.nan
+        save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
+        outcome = {
             "held_out": {
-                "sentences": len(self.columns["held_out"]),
+                "sentences": held_out,
                 "nats_per_token": cross_entropy,
                 "perplexity": math.exp(cross_entropy),
-            },
+            }
+        }
+        return {
+            **(outcome if held_out else {}),
             "sentences": len(self.columns["sentences"]),
             "vocab_size": self.tokenizer.vocab_size,
         }

@@ -31,8 +31,8 @@ class SentenceArguments(DataArguments):
     held_out: int = argument(
         2000,
         help="distinct sentences that are not trained on; the checkpoint that predicts them best "
-        "is kept",
-        at_least=1,
+        "is kept; 0 to keep the last",
+        at_least=0,
     )
 
 

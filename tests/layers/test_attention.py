@@ -1,0 +1,119 @@
+"""Attention and transformer blocks: the slow loop's result, causal, and padding without effect."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+
+from paraphrastic_hf.layers.attention import Attention
+from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
+
+DIM, HEADS = 8, 2
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def attention() -> Attention:
+    torch.manual_seed(0)
+    return Attention(DIM, HEADS).double()
+
+
+@pytest.fixture
+def states() -> Tensor:
+    return torch.randn(3, 5, DIM, generator=seeded(), dtype=torch.float64)
+
+
+def slow(attention: Attention, states: Tensor, memory: Tensor, may_look: Tensor) -> Tensor:
+    """Head by head and state by state; `may_look`, (batch, seq, keys)."""
+    size = DIM // HEADS
+    queries = attention.query(states)
+    keys, values = attention.key_value(memory).split(DIM, -1)
+    gathered = torch.zeros_like(states)
+    for b in range(len(states)):
+        for i in range(states.shape[1]):
+            for head in range(HEADS):
+                part = slice(head * size, (head + 1) * size)
+                scores = keys[b, :, part] @ queries[b, i, part] / size**0.5
+                seen = may_look[b, i]
+                weights = torch.softmax(scores[seen], 0)
+                gathered[b, i, part] = weights @ values[b, seen, part]
+    return attention.output(gathered)
+
+
+def test_it_is_the_slow_loop(attention: Attention, states: Tensor) -> None:
+    everything = torch.ones(3, 5, 5, dtype=torch.bool)
+    torch.testing.assert_close(attention(states), slow(attention, states, states, everything))
+
+
+def test_causal_is_the_slow_loop_over_earlier_states(attention: Attention, states: Tensor) -> None:
+    earlier = torch.ones(3, 5, 5, dtype=torch.bool).tril()
+    found = attention(states, is_causal=True)
+    torch.testing.assert_close(found, slow(attention, states, states, earlier))
+
+
+def test_another_sequence_is_asked_where_the_mask_allows(
+    attention: Attention, states: Tensor
+) -> None:
+    memory = torch.randn(3, 4, DIM, generator=seeded(1), dtype=torch.float64)
+    mask = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1]]).bool()
+    expected = slow(attention, states, memory, mask[:, None].expand(3, 5, 4))
+    torch.testing.assert_close(attention(states, memory, mask=mask), expected)
+
+
+def test_a_mask_and_causality_hold_together(attention: Attention, states: Tensor) -> None:
+    """Padding on the left, as in generation; a state that may look nowhere spoils no other."""
+    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 0, 0, 1, 1]]).bool()
+    found = attention(states, mask=mask, is_causal=True)
+    assert found.isfinite().all()
+    both = torch.ones(5, 5, dtype=torch.bool).tril() & mask[:, None]
+    expected = slow(attention, states, states, both | torch.eye(5, dtype=torch.bool))
+    torch.testing.assert_close(found[mask], expected[mask])
+
+
+@pytest.mark.parametrize("steps", [[5], [3, 2], [1, 1, 1, 1, 1], [2, 1, 2]])
+def test_a_cache_changes_nothing(steps: list[int], attention: Attention, states: Tensor) -> None:
+    cache, parts, at = DynamicCache(), [], 0
+    for step in steps:
+        parts.append(attention(states[:, at : at + step], is_causal=True, cache=cache))
+        at += step
+    torch.testing.assert_close(torch.cat(parts, 1), attention(states, is_causal=True))
+
+
+def test_heads_that_cannot_share_a_width_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"dim must be a multiple of heads \(3\), got 8"):
+        Attention(8, 3)
+
+
+def test_positions_by_hand() -> None:
+    """Waves of frequency 1 and 1/10,000: position 2 is sin 2, sin 0.0002, cos 2, cos 0.0002."""
+    found = sinusoidal_positions(torch.tensor([[0, 2]]), 4)
+    angles = torch.tensor([2, 2e-4])
+    expected = torch.stack([torch.tensor([0.0, 0, 1, 1]), torch.cat([angles.sin(), angles.cos()])])
+    torch.testing.assert_close(found, expected[None])
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("has_memory", [True, False])
+def test_padding_does_not_change_a_block(norm_first: bool, has_memory: bool) -> None:
+    torch.manual_seed(0)
+    block = TransformerBlock(
+        DIM, HEADS, 16, dropout=0.5, has_memory=has_memory, norm_first=norm_first
+    ).eval()
+    states, memory = torch.randn(2, 2, 6, DIM, generator=seeded())
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]]).bool()
+    given = {"memory": memory, "memory_mask": mask} if has_memory else {}
+    padded = block(states, mask=mask, **given)[0, :4]
+    alone = {"memory": memory[:1, :4]} if has_memory else {}
+    torch.testing.assert_close(padded, block(states[:1, :4], **alone)[0], atol=1e-6, rtol=1e-5)
+
+
+def test_a_block_that_normalises_sums_gives_normalised_states() -> None:
+    torch.manual_seed(0)
+    block = TransformerBlock(DIM, HEADS, 16, dropout=0.0)
+    states = block(torch.randn(2, 3, DIM, generator=seeded()))
+    torch.testing.assert_close(states.mean(-1), torch.zeros(2, 3), atol=1e-6, rtol=0)

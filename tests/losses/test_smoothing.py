@@ -1,0 +1,33 @@
+"""The smoothed cross-entropy: by hand, and torch's own as its oracle."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+
+
+def test_by_hand() -> None:
+    """Probabilities 3/4 and 1/4, the first right, e = 0.2: 0.8 ln(4/3) and 0.1 (ln(4/3) + ln 4)."""
+    logits = torch.tensor([[math.log(3), 0.0]], dtype=torch.float64)
+    right, everyone = cross_entropy_parts(logits, torch.tensor([0]), 0.2)
+    assert everyone is not None
+    assert right.item() == pytest.approx(0.8 * math.log(4 / 3))
+    assert everyone.item() == pytest.approx(0.1 * (math.log(4 / 3) + math.log(4)))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_the_sum_is_that_of_torch(smoothing: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(7, 5, generator=generator, requires_grad=True)
+    targets = torch.randint(5, (7,), generator=generator)
+    right, everyone = cross_entropy_parts(logits, targets, smoothing)
+    total = right if everyone is None else right + everyone
+    expected = F.cross_entropy(logits, targets, label_smoothing=smoothing)
+    torch.testing.assert_close(total, expected)
+    (found,) = torch.autograd.grad(total, logits)
+    torch.testing.assert_close(found, torch.autograd.grad(expected, logits)[0])
