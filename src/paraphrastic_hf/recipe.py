@@ -235,6 +235,9 @@ def full_key(cls: type, key: str) -> str:
     if key in known:
         return key
     matches = [name for name in known if name.rsplit(".", 1)[-1] == key]
+    within = [name for name in known if name.startswith(f"{key}.")]
+    if within:
+        raise RecipeError(f"{key} is a section of this recipe; set its keys, as in --{within[0]}")
     if len(matches) != 1:
         hint = f"it could be {' or '.join(matches)}" if matches else _nearest(key, known)
         raise RecipeError(f"--{key} is not a key of this recipe; {hint}")

@@ -1,0 +1,138 @@
+"""What a run does with its folder, whatever is trained."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.training import output as run_output
+from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.run import train
+
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+SMALL = f"""
+data: {{sources: [{PAIRS}]}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8}}
+training: {{epochs: 1, mega_batch: 1}}
+run: {{development: none}}
+"""
+HOLDS = """
+import fcntl, os, sys
+fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "recipe.yaml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+def test_a_folder_in_which_another_process_trains_is_refused(recipe: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "held\n"
+    with pytest.raises(RecipeError, match=r"another process is training in .*out: wait until"):
+        train(read_recipe(recipe), folder, progress=False)
+    other.communicate()
+    assert train(read_recipe(recipe), folder, progress=False).examples == 60
+
+
+def test_a_kill_while_a_finished_run_is_cleared_is_made_good(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paraphrastic_hf.training.run.clear_work", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(read_recipe(recipe), folder, progress=False)
+    assert (folder / "work").exists()
+    before = load_file(folder / "model.safetensors")
+    assert train(read_recipe(recipe), folder, progress=False).examples == 60
+    assert not (folder / "work").exists()
+    assert not (folder / "checkpoints").exists()
+    after = load_file(folder / "model.safetensors")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_what_a_claim_left_when_it_was_killed_does_not_bar_the_next(
+    recipe: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "recipe.yaml.part").write_text("data: {sou")
+    assert train(read_recipe(recipe), tmp_path / "out", progress=False).examples == 60
+
+
+def test_a_supervised_run_that_cannot_be_prepared_leaves_nothing(tmp_path: Path) -> None:
+    """A tokenizer of more entries than the text has is refused after the folder was claimed."""
+    data = tmp_path / "data"
+    (data / "sst").mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        (data / "sst" / f"stsa.binary.{split}").write_text("1 a good film\n0 a bad film\n")
+    path = tmp_path / "sst.yaml"
+    path.write_text(
+        "task: {kind: sentiment, dataset: {name: sst, config: binary}}\n"
+        "tokenizer: {kind: word, vocab_size: 900, hard_vocab_limit: true}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(DataError, match="vocab_size is 900"):
+        train(read_recipe(path), tmp_path / "out", data_root=data, progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_finished_run_of_an_older_version_is_read(recipe: Path, tmp_path: Path) -> None:
+    """It counted `pairs`, and its recipe named no kind."""
+    folder = tmp_path / "out"
+    result = train(read_recipe(recipe), folder, progress=False)
+    record = folder / "run.json"
+    record.write_text(record.read_text().replace('"examples": 60', '"pairs": 60'))
+    resolved = (folder / "recipe.yaml").read_text()
+    (folder / "recipe.yaml").write_text(resolved.replace("kind: contrastive\n", "", 1))
+    assert train(read_recipe(recipe), folder, progress=False) == result
+    assert run_output.is_finished(folder)
+
+
+def test_an_unknown_kind_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("kind: contrastve")
+    with pytest.raises(RecipeError, match="kind must be one of contrastive, supervised, language_"):
+        read_recipe(tmp_path / "recipe.yaml")
+
+
+def test_a_kind_can_be_chosen_where_options_are_given(recipe: Path) -> None:
+    assert read_recipe(recipe, ["--kind", "contrastive"]).kind == "contrastive"
+    with pytest.raises(RecipeError, match="kind must be one of contrastive, supervised"):
+        read_recipe(recipe, ["--kind", "contrastve"])
+    with pytest.raises(RecipeError, match="model is a section of this recipe; set its keys, as in"):
+        read_recipe(recipe, ["--model", "{hidden_size: 3}"])
+
+
+def test_a_good_run_says_nothing(
+    recipe: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        train(read_recipe(recipe, ["--vocab_size", "100"]), tmp_path / "out", progress=False)
+    assert not caplog.records
