@@ -23,6 +23,7 @@ COMMANDS = {
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
     "predict": "scores or labels of lines by a model trained on a task",
+    "perplexity": "how likely a language model finds lines of text",
     "simile": "score translations by meaning: SimiLE and SIM, with significance",
     "compare": "two systems side by side, SIM against BLEU, with plots",
     "install-metric": 'make evaluate.load("simile") work offline',

@@ -1,0 +1,50 @@
+"""`paraphrastic perplexity MODEL FILE`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+EXAMPLES = """examples:
+  paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
+  paraphrastic perplexity runs/language-model translations.txt | sort -n | head
+
+Perplexity is the number of tokens that a choice among equally likely ones would have: 1 for a
+sentence the model is sure of, the size of its vocabulary for one it knows nothing about. It compares
+only between lines scored by one model. The last line, on standard error, is that of the whole text.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument(
+        "model", help="output of `paraphrastic train` with a recipe of kind language_model"
+    )
+    parser.add_argument("file", help="a text a line; .gz, .xz, or - for standard input")
+    parser.add_argument(
+        "--output", default="-", help="TSV file: perplexity, then the line (default: print)"
+    )
+    parser.epilog = EXAMPLES
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the perplexity of each line before it; `nan` for a line without a known token."""
+    import math
+
+    import numpy as np
+
+    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    from paraphrastic_hf.generation.likelihood import LanguageScorer
+
+    scorer = LanguageScorer.from_pretrained(arguments.model)
+    nats, tokens = 0.0, 0
+    with open_output(arguments.output) as output:
+        for block in read_blocks(arguments.file):
+            found = scorer.score(block)
+            for value, line in zip(found.perplexity, block, strict=True):
+                output.write(f"{value:.2f}\t{line}\n")
+            known = np.isfinite(found.nats)
+            nats, tokens = nats + found.nats[known].sum(), tokens + int(found.tokens[known].sum())
+    if tokens:
+        print(f"perplexity {math.exp(-nats / tokens):.2f}, {tokens:,} tokens", file=sys.stderr)
