@@ -10,8 +10,8 @@ EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model translations.txt | sort -n | head
 
 Perplexity is the number of tokens that a choice among equally likely ones would have: 1 for a
-sentence the model is sure of, the size of its vocabulary for one it knows nothing about. It compares
-only between lines scored by one model. The last line, on standard error, is that of the whole text.
+sentence the model is sure of, the size of its vocabulary for one it knows nothing about. It
+compares lines that one model scored. The last line, on standard error, is that of the whole text.
 """
 
 
