@@ -12,7 +12,7 @@ import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
 ORDER = [
-    {"errors", "recipe", "registration", "paraphrastic_hf"},
+    {"errors", "markdown", "recipe", "registration", "paraphrastic_hf"},
     {"text", "data"},
     {"layers"},
     {"models"},

@@ -166,7 +166,7 @@ def _write_parquet(mined: object, output: str) -> None:
     import pyarrow.parquet as pq
 
     from paraphrastic_hf.mining.files import MinedLines
-    from paraphrastic_hf.text.files import output_file
+    from paraphrastic_hf.text.files import output_file, replacing
 
     assert isinstance(mined, MinedLines)
     schema = pa.schema(
@@ -178,12 +178,6 @@ def _write_parquet(mined: object, output: str) -> None:
             ("target_line", pa.int64()),
         ]
     )
-    target = output_file(output)
-    partial = target.with_name(target.name + ".part")
-    try:
-        with pq.ParquetWriter(partial, schema) as writer:
-            for part in mined.rows():
-                writer.write_table(pa.table(part, schema=schema))
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(output_file(output)) as partial, pq.ParquetWriter(partial, schema) as writer:
+        for part in mined.rows():
+            writer.write_table(pa.table(part, schema=schema))

@@ -11,6 +11,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sources import all_sources
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.markdown import markdown_table
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,15 @@ def markdown(counts: Iterable[RowCount]) -> str:
     by_corpus: dict[str, list[RowCount]] = {}
     for count in counts:
         by_corpus.setdefault(count.corpus, []).append(count)
-    lines = ["| corpus | rows read | published | equal, or why not |", "|---|---|---|---|"]
+    table = []
     for corpus, rows in by_corpus.items():
         equal = all(row.read == row.published for row in rows)
         why = "equal" if equal else _differences(rows)
         notes = all_sources()[corpus].notes
-        lines.append(
-            f"| {corpus} | {_summary(rows, 'read')} | {_summary(rows, 'published')} | "
-            f"{why}{'' if equal or not notes else '. ' + notes} |"
-        )
-    return "\n".join(lines)
+        why += "" if equal or not notes else f". {notes}"
+        table.append([corpus, _summary(rows, "read"), _summary(rows, "published"), why])
+    columns = ["corpus", "rows read", "published", "equal, or why not"]
+    return "\n".join(markdown_table(columns, table, "llll"))
 
 
 def _summary(rows: list[RowCount], which: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf.mining.best import BestSoFar
+from paraphrastic_hf.text.files import replacing
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
 
@@ -20,10 +20,8 @@ def write_search(
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
-    partial = path.with_name(path.name + ".part")
-    with partial.open("wb") as file:
+    with replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
-    os.replace(partial, path)
 
 
 def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestSoFar) -> int:
