@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -171,22 +170,6 @@ def run(arguments: argparse.Namespace) -> None:
     analysis = analyse(arguments)
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
-
-
-def data_root(arguments: argparse.Namespace, what: str) -> str:
-    """The folder given, else PARAPHRASTIC_DATA.
-
-    Raises:
-        DataError: Neither is.
-    """
-    from paraphrastic_hf.errors import DataError
-
-    root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        raise DataError(
-            f"name the folder that holds {what} with --data-root (or PARAPHRASTIC_DATA)"
-        )
-    return str(root)
 
 
 def _lengths(text: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.cli.folders import data_root
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +28,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the card and say where."""
     from paraphrastic_hf.hub.cards import model_card, write_card
 
-    root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        raise DataError("say where the sources are with --data-root (or PARAPHRASTIC_DATA)")
     text = model_card(
         arguments.model,
-        data_root=root,
+        data_root=data_root(arguments.data_root, "the sources"),
         evaluation=arguments.evaluation,
         command=arguments.command_line,
         summary=arguments.summary,

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.sources import all_sources
+    from paraphrastic_hf.data.sources import SOURCES
 
     rows = [
         (
@@ -71,7 +71,7 @@ def _list(arguments: argparse.Namespace) -> None:
             "by hand" if not s.files else "",
             s.licence,
         )
-        for s in all_sources().values()
+        for s in SOURCES.values()
     ]
     head = ("corpus", "rows are", "configs", "download", "licence")
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
@@ -83,7 +83,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _info(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.card import counts_table
     from paraphrastic_hf.data.load import STOCK_FIELDS, builder_class, find_source
-    from paraphrastic_hf.data.sources import checksums
+    from paraphrastic_hf.data.source import checksums
 
     source = find_source(arguments.name)
     print(f"{source.name}: {source.summary}\n")

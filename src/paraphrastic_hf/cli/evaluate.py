@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from paraphrastic_hf.cli.folders import evaluation_folder
 from paraphrastic_hf.errors import DataError
 
 EPILOG = """\
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.report import markdown, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
-    data_dir = data_folder(arguments.data_dir)
+    data_dir = evaluation_folder(arguments.data_dir)
     suites = chosen_suites(arguments.suite)
     encoder = load_encoder(arguments.model)
     skipped = 0
@@ -72,15 +73,3 @@ def run(arguments: argparse.Namespace) -> int:
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
-
-
-def data_folder(given: str | None) -> str:
-    """The folder of the official files: as given, else in PARAPHRASTIC_DATA.
-
-    Raises:
-        DataError: Neither is there.
-    """
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if given is None and root is None:
-        raise DataError("say where the official files are with --data-dir (or PARAPHRASTIC_DATA)")
-    return given or os.path.join(str(root), "eval")

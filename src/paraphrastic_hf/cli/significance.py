@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     import sys
 
-    from paraphrastic_hf.cli.evaluate import data_folder
+    from paraphrastic_hf.cli.folders import evaluation_folder
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.significance import compare_encoders, significance_table
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed < 0:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     target = output_file(arguments.output) if arguments.output else None
-    data_dir = data_folder(arguments.data_dir)
+    data_dir = evaluation_folder(arguments.data_dir)
     models = (arguments.first, arguments.second)
     differences, skipped = compare_encoders(
         load_encoder(arguments.first),

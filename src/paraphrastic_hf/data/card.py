@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.markdown import markdown_table
 
 Counts = Mapping[str, Mapping[str, "int | None"]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.data.sources import all_sources
+from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.markdown import markdown_table
 
@@ -35,7 +35,7 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
     found: list[RowCount] = []
     sources = [
         source
-        for source in all_sources().values()
+        for source in SOURCES.values()
         if any((Path(data_dir) / name).exists() for name in source.folders)
     ]
     if not sources:
@@ -64,7 +64,7 @@ def markdown(counts: Iterable[RowCount]) -> str:
     for corpus, rows in by_corpus.items():
         equal = all(row.read == row.published for row in rows)
         why = "equal" if equal else _differences(rows)
-        notes = all_sources()[corpus].notes
+        notes = SOURCES[corpus].notes
         why += "" if equal or not notes else f". {notes}"
         table.append([corpus, _summary(rows, "read"), _summary(rows, "published"), why])
     columns = ["corpus", "rows read", "published", "equal, or why not"]

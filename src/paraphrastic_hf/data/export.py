@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.card import dataset_card
 from paraphrastic_hf.data.load import find_source, load_dataset
-from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 

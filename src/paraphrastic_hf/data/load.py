@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from paraphrastic_hf.data.sources import Source, all_sources
+from paraphrastic_hf.data.source import Source
+from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import convert
 
@@ -111,7 +112,7 @@ def find_source(name: str) -> Source:
     Raises:
         DataError: There is none of that name; the nearest is named.
     """
-    sources = all_sources()
+    sources = SOURCES
     if name not in sources:
         raise DataError(f"there is no corpus {name!r}; {_nearest(name, list(sources))}")
     return sources[name]
