@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
 from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
 from paraphrastic_hf.mining.neighbours import Neighbours, nearest
@@ -135,14 +135,18 @@ def check_options(
     index: str = "exact",
     probes: int = PROBES,
     precision: str = "float32",
+    one_to_one: bool = True,
     threshold: float | None = None,
-    **_: Any,
+    **unknown: Any,
 ) -> None:
     """Refuse what `mine` would refuse, before hours of encoding.
 
     Raises:
-        DataError: An argument is out of range, or FAISS is not installed.
+        DataError: There is no option of that name, one is out of range, or FAISS is not installed.
     """
+    for name in unknown:
+        known = sorted(check_options.__kwdefaults__ or ())
+        raise DataError(f"mining has no option {name!r}; {nearest_name(name, known)}")
     _check(index, INDICES, "index")
     _check(score, SCORES, "score")
     _check(candidates, CANDIDATES, "set of candidates")
