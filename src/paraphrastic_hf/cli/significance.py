@@ -18,19 +18,30 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("first", metavar="MODEL_A", help="model directory or Hub name")
-    parser.add_argument("second", metavar="MODEL_B", help="another")
     parser.add_argument(
-        "--suite", default="sts", metavar="NAME", help="a suite of scored pairs (default: sts)"
+        "first", metavar="MODEL_A", help="a model directory or the name of a model on the Hub"
+    )
+    parser.add_argument("second", metavar="MODEL_B", help="the model to compare it with")
+    parser.add_argument(
+        "--suite",
+        default="sts",
+        metavar="NAME",
+        help="a suite whose tasks are scored pairs (default: sts)",
     )
     parser.add_argument(
-        "--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)"
+        "--data-dir",
+        help="the folder of the official evaluation files (default: PARAPHRASTIC_DATA/eval)",
     )
     parser.add_argument(
-        "--samples", type=int, default=1000, help="resamples of the bootstrap (default: 1000)"
+        "--samples",
+        type=int,
+        default=1000,
+        help="how often the bootstrap resamples the pairs (default: 1000)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the resampling (default: 1)")
-    parser.add_argument("--output", metavar="FILE", help="write the table to a file too")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the seed of the resampling (default: 1)"
+    )
+    parser.add_argument("--output", metavar="FILE", help="also write the table to this file")
     parser.epilog = EPILOG
     parser.set_defaults(run=run)
 

@@ -139,7 +139,7 @@ def check_options(
     threshold: float | None = None,
     **unknown: Any,
 ) -> None:
-    """Refuse what `mine` would refuse, before hours of encoding.
+    """Refuse options that `mine` would refuse, so that this happens before hours of encoding.
 
     Raises:
         DataError: There is no option of that name, one is out of range, or FAISS is not installed.
@@ -175,7 +175,13 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Pairs from the neighbours both ways; arguments as in `mine`."""
+    """Make pairs of lines from the neighbours of both sides.
+
+    Args:
+        forward: The nearest targets of each source.
+        backward: The nearest sources of each target.
+        score: As `mine` takes it, like the other arguments.
+    """
     means = neighbour_mean(forward.scores), neighbour_mean(backward.scores)
     there = best_of_each(forward, *means, score)
     turned = best_of_each(backward, means[1], means[0], score)
@@ -201,8 +207,11 @@ def link(
 def best_of_each(
     neighbours: Neighbours, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Every row with the neighbour of the highest score, of equal ones the lowest; rows without
-    neighbours are left out."""
+    """Pair every row with its neighbour of the highest score.
+
+    Of neighbours with equal scores the one with the lowest number wins. Rows without neighbours are
+    left out.
+    """
     rows = np.nonzero((neighbours.ids >= 0).any(1))[0]
     ids, cosine = neighbours.ids[rows], neighbours.scores[rows]
     if not len(rows):
@@ -242,7 +251,7 @@ def _without(
     skip: np.ndarray,
     k: int,
 ) -> tuple[Neighbours, Neighbours]:
-    """Leave out what each source must not be paired with; `skip` names a target once at most."""
+    """Remove from the neighbours the target that each source must not be paired with, both ways."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)
