@@ -4,6 +4,7 @@ left."""
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
 ORDER = [
-    {"errors", "recipe", "registration", "paraphrastic_hf"},
+    {"errors", "markdown", "recipe", "registration", "paraphrastic_hf"},
     {"text", "data"},
     {"layers"},
     {"models"},
@@ -29,6 +30,10 @@ ORDER = [
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+FILES = {
+    ".".join(("paraphrastic_hf", *path.with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in MODULES
+}
 
 
 def folder(module: str) -> str:
@@ -56,6 +61,31 @@ def test_a_module_imports_only_from_folders_to_its_left(path: Path) -> None:
         assert LEVEL[folder(module)] <= LEVEL[own], (
             f"{path} imports {module}, which is to its right"
         )
+
+
+def runtime_imports(path: Path) -> set[Path]:
+    """Files of this package that a file imports when it runs, at the top or inside a function."""
+    nodes, found = [ast.parse((SOURCE / path).read_text(encoding="utf-8"))], set()
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            nodes += node.orelse
+            continue
+        nodes += ast.iter_child_nodes(node)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {FILES[name] for name in found & FILES.keys()}
+
+
+def test_the_import_graph_has_no_circles() -> None:
+    graph = {path: runtime_imports(path) for path in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = " -> ".join(map(str, reversed(error.args[1])))
+        pytest.fail(f"these modules import each other: {circle}")
 
 
 def test_text_and_data_import_no_torch() -> None:

@@ -3,6 +3,9 @@ out."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class ParaphrasticError(Exception):
     """Base of every error raised on purpose; the command line prints its message without a
@@ -31,3 +34,15 @@ class ModelError(ParaphrasticError, ValueError):
 
 class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """The end of a message that refuses a name: the most similar of those known, else all of them.
+
+    Example:
+        >>> nearest_name("treshold", ["k", "threshold"])
+        "did you mean 'threshold'?"
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"

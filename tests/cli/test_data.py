@@ -9,7 +9,7 @@ import datasets
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.data.sources import all_sources
+from paraphrastic_hf.data.sources import SOURCES
 
 PARANMT = "a big cat\tone large cat\t0.9\nyes\tyes\t1.0\nfog\train\t0.1\n"
 TREC = {"train_5500.label": "HUM:ind Who ?\nNUM:dist How far ?\n", "TREC_10.label": "NUM:x 1 ?\n"}
@@ -48,18 +48,18 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_list_has_a_line_a_corpus(capsys: pytest.CaptureFixture[str]) -> None:
     head, *lines = said(capsys, "list").splitlines()
     assert head.split() == ["corpus", "rows", "are", "configs", "download", "licence"]
-    assert [line.split()[0] for line in lines] == list(all_sources())
+    assert [line.split()[0] for line in lines] == list(SOURCES)
     by_name = {line.split()[0]: line for line in lines}
     assert "by hand" in by_name["twitter"]
     assert "by hand" not in by_name["sick"]
-    assert all(source.licence in by_name[name] for name, source in all_sources().items())
+    assert all(source.licence in by_name[name] for name, source in SOURCES.items())
 
 
-@pytest.mark.parametrize("name", list(all_sources()))
+@pytest.mark.parametrize("name", list(SOURCES))
 def test_info_says_what_a_corpus_is_and_how_to_get_it(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source, shown = all_sources()[name], said(capsys, "info", name)
+    source, shown = SOURCES[name], said(capsys, "info", name)
     assert shown.startswith(f"{name}: {source.summary}")
     assert source.licence in shown
     assert source.by_hand in shown

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.data.card import dataset_card
-from paraphrastic_hf.data.sources import Source, all_sources
+from paraphrastic_hf.data.source import Source
+from paraphrastic_hf.data.sources import SOURCES
 
 CARDS = Path(__file__).parents[2] / "hub_cards" / "datasets"
-SOURCES = list(all_sources().values())
+RECORDS = list(SOURCES.values())
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", RECORDS, ids=lambda source: source.name)
 def test_the_card_is_that_of_the_record(source: Source) -> None:
     """After a change of a record: `python -m tests.data.test_cards`."""
     written = (CARDS / f"{source.name}.md").read_text(encoding="utf-8")
@@ -22,10 +23,10 @@ def test_the_card_is_that_of_the_record(source: Source) -> None:
 
 
 def test_no_card_is_left_of_a_corpus_that_is_gone() -> None:
-    assert {path.stem for path in CARDS.glob("*.md")} == {source.name for source in SOURCES}
+    assert {path.stem for path in CARDS.glob("*.md")} == {source.name for source in RECORDS}
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", RECORDS, ids=lambda source: source.name)
 def test_a_record_is_whole(source: Source) -> None:
     assert source.summary.endswith((".", ".)", "?"))
     assert source.files or source.by_hand
@@ -39,7 +40,7 @@ def test_a_record_is_whole(source: Source) -> None:
 
 def main() -> None:
     CARDS.mkdir(parents=True, exist_ok=True)
-    for source in SOURCES:
+    for source in RECORDS:
         card = dataset_card(source, source.configs, has_files=False)
         (CARDS / f"{source.name}.md").write_text(card, encoding="utf-8")
 

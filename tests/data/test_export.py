@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import datasets
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -133,6 +137,82 @@ def test_an_interrupted_export_can_be_repeated(official: Path, tmp_path: Path) -
     export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
     record = json.loads((tmp_path / "out" / "export.json").read_text(encoding="utf-8"))
     assert list(record["sts"]) == ["sts12", "sts14"]
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing cleans up after it."""
+
+
+def export_killed(place: int, when: str, *arguments: Any, **options: Any) -> bool:
+    """Export, killed before or after the given renaming of a file or folder; whether it was."""
+    rename, count = os.replace, itertools.count()
+
+    def replace(source: Path, target: Path) -> None:
+        is_last = next(count) == place
+        if is_last and when == "before":
+            raise Killed
+        rename(source, target)
+        if is_last:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.replace", replace)
+        patch.setattr("paraphrastic_hf.text.files.remove", lambda path: None)
+        try:
+            export(*arguments, **options)
+        except Killed:
+            return True
+    return False
+
+
+def what_is_there(folder: Path) -> dict[str, dict[str, int]]:
+    """Rows of the configurations that lie in a folder, read with nothing of ours."""
+    return {
+        path.name: {"test": sum(pq.read_table(file).num_rows for file in path.glob("test-*"))}
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and path.suffix != ".part"
+    }
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "again"])
+def test_an_export_killed_at_any_renaming_can_be_gone_on_with(
+    official: Path, tmp_path: Path, is_first: bool, when: str
+) -> None:
+    """With another configuration, or with the same, of files that have changed meanwhile."""
+    gold, text = official / "sts14" / "STS.gs.OnWN.txt", official / "sts14" / "STS.input.OnWN.txt"
+    whole = gold.read_text(encoding="utf-8"), text.read_text(encoding="utf-8")
+    for place in itertools.count():
+        out = tmp_path / f"out-{place}"
+        for path, content in zip((gold, text), whole, strict=True):
+            path.write_text(content, encoding="utf-8")
+        if not is_first:
+            export("sts", out, configs=["sts12", "sts14"], data_dir=official)
+            for path, content in zip((gold, text), whole, strict=True):
+                path.write_text(content + content.splitlines()[0] + "\n", encoding="utf-8")
+        configs = {"configs": ["sts12", "sts14"], "data_dir": official}
+        if not export_killed(place, when, "sts", out, **configs):
+            break
+        export("sts", out, configs=["sts13"], data_dir=official)
+        record = json.loads((out / "export.json").read_text(encoding="utf-8"))["sts"]
+        assert record == what_is_there(out)
+        head = yaml.safe_load((out / "README.md").read_text(encoding="utf-8").split("---")[1])
+        assert [entry["config_name"] for entry in head["configs"]] == list(record)
+        counts = export("sts", out, **configs)
+        record = json.loads((out / "export.json").read_text(encoding="utf-8"))["sts"]
+        assert record == what_is_there(out)
+        assert {config: record[config] for config in counts} == counts
+        assert sorted(path.name for path in out.iterdir()) == [
+            *("README.md", "export.json", "sts12", "sts13", "sts14"),
+        ]
+    assert place == (7 if is_first else 8)  # renamings of an export that nothing kills
+
+
+def test_a_damaged_file_of_an_export_is_named(official: Path, exported: Path) -> None:
+    (exported / "sts13" / "test-00000.parquet").write_bytes(b"half")
+    with pytest.raises(DataError, match=r"test-00000.parquet is damaged .*export sts13 again"):
+        export("sts", exported, configs=["sts12"], data_dir=official)
+    export("sts", exported, configs=["sts13"], data_dir=official)
 
 
 def test_an_export_again_replaces_the_first(official: Path, exported: Path, tmp_path: Path) -> None:

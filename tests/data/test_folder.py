@@ -10,7 +10,7 @@ import pytest
 
 from paraphrastic_hf.data.download import Remote
 from paraphrastic_hf.data.folder import DEPTH, Folder, open_folder
-from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError
 from tests.data.serving import serving
 

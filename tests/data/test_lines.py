@@ -81,7 +81,6 @@ def test_latin_1_is_refused_by_file_and_line(name: str, tmp_path: Path) -> None:
 def test_another_encoding_is_read_if_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "a.txt", b"caf\xe9\tb\n")
     assert list(text_lines(path, encoding="latin-1")) == [(1, "café\tb")]
-    assert list(table_rows(path, 2, encoding="latin-1")) == [(1, ["café", "b"])]
 
 
 def test_a_nul_character_is_refused_by_file_and_line(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from paraphrastic_hf.data.schema import (
     parsed_sentence,
     scored_pair,
 )
-from paraphrastic_hf.data.sources import all_sources
+from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.data.statistics import describe
 
 SCORED = [
@@ -143,7 +143,7 @@ def test_the_table_has_a_line_a_corpus() -> None:
 
 
 def test_a_difference_is_shown_with_its_reason() -> None:
-    why = all_sources()["probing"].notes
+    why = SOURCES["probing"].notes
     assert row("probing", "tree_depth", "test", 9_000, 10_000) == (
         "| probing | tree_depth 9,000 | tree_depth 10,000 | tree_depth test: -1,000. " + why + " |"
     )

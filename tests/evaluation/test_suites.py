@@ -43,7 +43,7 @@ def test_a_table_too_wide_to_read_is_turned(names: Sequence[str]) -> None:
         assert table[0] == "| system | a | b |"
         assert table[2:] == ["| **ours** | 10.0 | 11.0 |", "| paper |  | 3.0 |"]
     else:
-        assert table[0] == "| | **ours** | paper |"
+        assert table[0] == "|  | **ours** | paper |"
         assert table[2:4] == [f"| {names[0]} | 10.0 |  |", f"| {names[1]} | 11.0 | 3.0 |"]
         assert len(table) == 2 + 9
 

@@ -182,7 +182,7 @@ def test_as_many_examples_are_shown_as_asked(
     comparison: Comparison, scorer: SimileScorer, count: int, shown: int
 ) -> None:
     text = report(comparison, scorer, count=count)
-    assert sum(line.endswith("| | | | |") for line in text.splitlines()) == shown
+    assert sum(line.endswith("|  |  |  |  |") for line in text.splitlines()) == shown
 
 
 def test_a_report_is_five_files(

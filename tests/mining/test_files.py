@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,23 @@ def test_wrong_options_are_refused_before_anything_is_encoded(
     encoder = Words()
     with pytest.raises(DataError, match=r"must be at least 1|there is no"):
         mine_lines(side(*LINES), side(*LINES), encoder, tmp_path / "work", **options)
+    assert not encoder.asked
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("treshold", "mining has no option 'treshold'; did you mean 'threshold'?"),
+        ("onetoone", "mining has no option 'onetoone'; did you mean 'one_to_one'?"),
+        ("keep", "mining has no option 'keep'; there are candidates, index, k, one_to_one, "),
+    ],
+)
+def test_an_option_misspelt_is_refused_before_anything_is_encoded(
+    option: str, message: str, tmp_path: Path
+) -> None:
+    encoder = Words()
+    with pytest.raises(DataError, match=re.escape(message)):
+        mine_lines(side(*LINES), side(*LINES), encoder, tmp_path / "work", **{option: 1})
     assert not encoder.asked
 
 

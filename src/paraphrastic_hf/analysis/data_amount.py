@@ -31,7 +31,6 @@ def data_amount(
     sizes: Sequence[int] | None = None,
     orders: Sequence[str] = ORDERS,
     data_root: str | Path | None = None,
-    progress: bool = False,
 ) -> Analysis:
     """Train a recipe on more and more of its pairs, and score each run on its development set.
 
@@ -45,13 +44,12 @@ def data_amount(
         sizes: Numbers of pairs; None is the thesis's: all, halved until fewer than ten.
         orders: Which of the two.
         data_root: Folder that recipe paths start from.
-        progress: Show progress bars.
 
     Raises:
         DataError: The sources are not there, or have fewer pairs than a size.
         RecipeError: The recipe has no development set, or `folder` holds runs of another.
     """
-    sources = read_sources(recipe, data_root, progress=progress)
+    sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)
     sizes = sorted(set(halvings(total) if sizes is None else sizes))
     if not sizes or sizes[0] < 1 or sizes[-1] > total:
@@ -69,7 +67,7 @@ def data_amount(
                 replace(recipe, data=replace(recipe.data, sources=[])),
                 partial(chosen_pairs, sources, numbers[:size]),
             )
-    scores = run_variants(variants, folder, recipe, data_root=data_root, progress=progress)
+    scores = run_variants(variants, folder, recipe, data_root=data_root)
     rows: list[list[Cell]] = [
         [size, *(scores[f"{order}-{size}"] for order in orders)] for size in sizes
     ]

@@ -116,7 +116,6 @@ def of_runs(
     *,
     pairs: int = 10_000,
     data_root: str | Path,
-    progress: bool = False,
 ) -> list[Language]:
     """Languages with the STS 2012-2016 average of a model trained on English and that language.
 
@@ -127,7 +126,6 @@ def of_runs(
         distances: To English, by language; languages that have none are left out.
         pairs: A random sample of so many of each; languages with fewer are left out.
         data_root: Folder that holds `eval`.
-        progress: Show progress bars.
 
     Raises:
         DataError: A file is not there or damaged, or a year of STS is missing.
@@ -149,7 +147,7 @@ def of_runs(
         picked = chosen_pairs(read, numbers[:pairs])  # the others need not stay in memory
         variants[f"{name}-{pairs}"] = Variant(empty, partial(list, picked))
         texts[name] = [(row["first"], row["second"]) for rows, _ in picked for row in rows]
-    run_variants(variants, folder, recipe, data_root=data_root, progress=progress)
+    run_variants(variants, folder, recipe, data_root=data_root)
     found = []
     for name, kept in texts.items():
         run = Path(folder) / "runs" / f"{name}-{pairs}"

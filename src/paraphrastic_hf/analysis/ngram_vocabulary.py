@@ -31,7 +31,6 @@ def ngram_vocabulary(
     most: Sequence[int] = MOST,
     orders: Sequence[Sequence[int]] = ORDERS,
     data_root: str | Path | None = None,
-    progress: bool = False,
 ) -> Analysis:
     """Train a recipe with the `most` most frequent n-grams of each length, for sets of lengths.
 
@@ -44,7 +43,6 @@ def ngram_vocabulary(
         most: N-grams kept of each length (k).
         orders: Sets of lengths.
         data_root: Folder that recipe paths start from.
-        progress: Show progress bars.
 
     Raises:
         RecipeError: The recipe's tokenizer has no character n-grams, it has no development set, or
@@ -67,7 +65,7 @@ def ngram_vocabulary(
                 vocab_size=k * len(lengths) + 2,
             )
             variants[_name(k, lengths)] = Variant(replace(recipe, tokenizer=tokenizer))
-    scores = run_variants(variants, folder, recipe, data_root=data_root, progress=progress)
+    scores = run_variants(variants, folder, recipe, data_root=data_root)
     heads = [_lengths(lengths) for lengths in orders]
     rows: list[list[Cell]] = [
         [f"{k:,}", *(scores[_name(k, lengths)] for lengths in orders)] for k in most

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from paraphrastic_hf.evaluation.report import OWN
+from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -114,9 +115,9 @@ def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
 def table_markdown(table: Table) -> list[str]:
     """Lines of a Markdown table; columns of numbers stand right."""
     columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
-    rules = ["---" if any(isinstance(cell, str) for cell in cells) else "---:" for cells in columns]
-    head = [f"| {' | '.join(map(_escape, table.columns))} |", f"|{'|'.join(rules)}|"]
-    return head + [f"| {' | '.join(cell_text(cell) for cell in row)} |" for row in table.rows]
+    align = "".join("l" if any(isinstance(c, str) for c in cells) else "r" for cells in columns)
+    rows = [[cell_text(cell) for cell in row] for row in table.rows]
+    return markdown_table([literal(name) for name in table.columns], rows, align)
 
 
 def cell_text(cell: Cell) -> str:
@@ -130,14 +131,10 @@ def cell_text(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return _escape(cell)
+        return literal(cell)
     if isinstance(cell, int) or abs(cell) >= 1000:
         return f"{cell:,.0f}"
     return f"{cell:.4g}"
-
-
-def _escape(text: str) -> str:
-    return re.sub(r"([\\|*_`])", r"\\\1", re.sub(r"\s+", " ", text))
 
 
 def _plain(cell: Cell) -> Cell:

@@ -41,7 +41,6 @@ def run_variants(
     base: ContrastiveRecipe,
     *,
     data_root: str | Path | None = None,
-    progress: bool = False,
 ) -> dict[str, float]:
     """Train every variant into `folder/runs/NAME`, and give their development scores.
 
@@ -52,7 +51,6 @@ def run_variants(
         folder: Of the analysis.
         base: The recipe they vary; `folder` is for this one alone.
         data_root: Folder that recipe paths start from.
-        progress: Show progress bars.
 
     Returns:
         Best development score, Pearson r x 100, by name.
@@ -81,7 +79,7 @@ def run_variants(
             output,
             data_root=data_root,
             datasets=datasets,
-            progress=progress,
+            progress=False,
         )
         assert result.best_score is not None  # every epoch ends with an evaluation
         scores[name] = result.best_score

@@ -10,7 +10,7 @@ import numpy as np
 
 from paraphrastic_hf.analysis.report import Cell
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.data.sources import all_sources
+from paraphrastic_hf.data.sources import SOURCES
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def read_tagged(corpus: str, data_dir: str | Path) -> list[ParsedSentence]:
     Raises:
         DataError: Its files are not in the folder.
     """
-    (splits,) = all_sources()[corpus].configs.values()
+    (splits,) = SOURCES[corpus].configs.values()
     found = []
     for split in splits:
         for row in load_dataset(corpus, split=split, data_dir=data_dir, streaming=True):

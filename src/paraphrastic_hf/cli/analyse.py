@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -78,83 +77,131 @@ def configure(parser: argparse.ArgumentParser) -> None:
             epilog=f"example:\n{example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        kind.add_argument("--output", required=True, help="folder for the tables and the plot")
+        kind.add_argument(
+            "--output", required=True, help="the folder that tables and plots are written into"
+        )
         if name != "convergence":
             kind.add_argument(
-                "--data-root", help="folder of train, eval and words (or PARAPHRASTIC_DATA)"
+                "--data-root",
+                help="the folder that holds train, eval and words (default: PARAPHRASTIC_DATA)",
             )
         recipe = name in ("data-amount", "ngram-vocabulary", "languages")
         kind.set_defaults(run=run, takes_overrides=recipe)
     _neighbours_arguments(added["neighbours"])
     for name in ("norms", "weighting", "gates"):
-        added[name].add_argument("model", help="model directory, packaged model or Hub name")
+        added[name].add_argument(
+            "model", help="a model directory, a packaged model or the name of a model on the Hub"
+        )
     norms, weighting = added["norms"], added["weighting"]
     for kind, corpora in ((norms, ("ewt", "treebank")), (added["gates"], ("ewt",))):
         kind.add_argument(
-            "--corpus", default="ewt", choices=corpora, help="tagged corpus (default: ewt)"
+            "--corpus",
+            default="ewt",
+            choices=corpora,
+            help="the tagged corpus to take words from (default: ewt)",
         )
-    norms.add_argument("--words", metavar="FILE", help="words with counts (default: DATA/words)")
-    weighting.add_argument("--start", metavar="MODEL", help="what training started from")
-    weighting.add_argument("--text", nargs="+", metavar="FILE", help="text to count tokens in")
-    added["convergence"].add_argument("runs", nargs="+", help="outputs of `paraphrastic train`")
+    norms.add_argument(
+        "--words",
+        metavar="FILE",
+        help="a list of words with their counts (default: the one in DATA/words)",
+    )
+    weighting.add_argument(
+        "--start",
+        metavar="MODEL",
+        help="the model that training started from (default: a random table)",
+    )
+    weighting.add_argument(
+        "--text",
+        nargs="+",
+        metavar="FILE",
+        help="text files to count tokens in (default: the pairs of the model's recipe)",
+    )
+    added["convergence"].add_argument(
+        "runs", nargs="+", help="folders that `paraphrastic train` wrote"
+    )
     amount, ngrams = added["data-amount"], added["ngram-vocabulary"]
     for kind in (amount, ngrams):
-        kind.add_argument("recipe", help="YAML recipe with a development set")
+        kind.add_argument("recipe", help="the recipe to train, a YAML file with a development set")
     amount.add_argument(
-        "--sizes", nargs="+", type=int, help="pairs (default: all, halved until fewer than 10)"
+        "--sizes",
+        nargs="+",
+        type=int,
+        help="the numbers of pairs to train on (default: all, then half as many, until fewer than "
+        "10)",
     )
     amount.add_argument(
         "--orders", nargs="+", default=["random", "ordered"], choices=["random", "ordered"],
-        help="how pairs are chosen (default: both)",
+        help="whether the first pairs are taken or random ones (default: both)",
     )  # fmt: skip
     ngrams.add_argument(
         "--most", nargs="+", type=int, default=[100, 1000, 50000],
-        help="n-grams of each length (default: 100 1000 50000)",
+        help="how many n-grams of each length to keep, one run for each number (default: 100 1000 "
+        "50000)",
     )  # fmt: skip
     ngrams.add_argument(
         "--lengths", nargs="+", type=_lengths, metavar="N,N",
         default=[(2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6)],
-        help="sets of lengths (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
+        help="the lengths of n-grams, one run for each set (default: 2 2,3 2,3,4 2,3,4,5 "
+        "2,3,4,5,6)",
     )  # fmt: skip
     _languages_arguments(added["languages"])
 
 
 def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument("models", nargs="+", help="one model or several, side by side")
-    kind.add_argument("--query", nargs="+", required=True, help="words, phrases or n-grams")
+    kind.add_argument("models", nargs="+", help="one or more models, which are shown side by side")
     kind.add_argument(
-        "--among", metavar="FILE", help="a word or phrase a line to look in (default: DATA/words)"
+        "--query",
+        nargs="+",
+        required=True,
+        help="the words, phrases or n-grams whose neighbours are wanted",
+    )
+    kind.add_argument(
+        "--among",
+        metavar="FILE",
+        help="the words or phrases to search, one a line (default: the list in DATA/words)",
     )
     kind.add_argument(
         "--rows", action="store_true",
-        help="look in the rows of the model's table; _ stands for a space",
+        help="search the rows of the model's own table instead; _ stands for a space",
     )  # fmt: skip
-    kind.add_argument("--most", type=int, help="only the first so many words or rows")
-    kind.add_argument("--count", type=int, default=7, help="neighbours (default: 7)")
+    kind.add_argument(
+        "--most", type=int, help="search only this many words or rows, from the first on"
+    )
+    kind.add_argument(
+        "--count",
+        type=int,
+        default=7,
+        help="how many neighbours to show for each query (default: 7)",
+    )
 
 
 def _languages_arguments(kind: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "model", metavar="MODEL_OR_RECIPE",
-        help="model directory or packaged model, or a recipe (.yaml) to train for each language",
+        help="a model directory or packaged model, or a recipe (.yaml) to train for each language",
     )  # fmt: skip
     kind.add_argument(
         "--bitext", metavar="DIR",
-        help="folder of en-XX folders (default: Tatoeba's sentences; for a recipe DATA/train)",
+        help="a folder of folders en-XX with bitext (default: Tatoeba's sentences; for a recipe, "
+        "DATA/train)",
     )  # fmt: skip
     kind.add_argument(
         "--pairs", type=int, default=10_000,
-        help="sentence pairs of each language's bitext (default: 10000; without a bitext, for a "
-        "model, all of Tatoeba's)",
+        help="how many sentence pairs of each language's bitext to use (default: 10000; of "
+        "Tatoeba's sentences always all)",
     )  # fmt: skip
     kind.add_argument(
         "--without", nargs="+", default=[], metavar="CODE",
-        help="languages to leave out, such as those a model was trained on",
+        help="the languages to leave out, such as those a model was trained on",
     )  # fmt: skip
-    kind.add_argument("--distances", metavar="FILE", help="TSV of distances, instead of URIEL's")
+    kind.add_argument(
+        "--distances",
+        metavar="FILE",
+        help="a TSV file of distances between languages, to use instead of URIEL's",
+    )
     kind.add_argument(
         "--threshold", type=float, default=0.3,
-        help="overlap that parts low from high (default: 0.3)",
+        help="the share of common pieces above which an overlap counts as high (default: 0.3)",
     )  # fmt: skip
 
 
@@ -171,22 +218,6 @@ def run(arguments: argparse.Namespace) -> None:
     analysis = analyse(arguments)
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
-
-
-def data_root(arguments: argparse.Namespace, what: str) -> str:
-    """The folder given, else PARAPHRASTIC_DATA.
-
-    Raises:
-        DataError: Neither is.
-    """
-    from paraphrastic_hf.errors import DataError
-
-    root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        raise DataError(
-            f"name the folder that holds {what} with --data-root (or PARAPHRASTIC_DATA)"
-        )
-    return str(root)
 
 
 def _lengths(text: str) -> tuple[int, ...]:

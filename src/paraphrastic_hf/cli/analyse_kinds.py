@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.analysis.report import Analysis
-from paraphrastic_hf.cli.analyse import data_root
+from paraphrastic_hf.cli.folders import data_root
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -27,7 +27,7 @@ def neighbours(arguments: argparse.Namespace) -> Analysis:
     if arguments.rows and arguments.among:
         raise DataError("--rows looks in the model's own table; leave out --rows or --among")
     if not arguments.rows:
-        path = arguments.among or Path(data_root(arguments, "the word list")) / WORDS
+        path = arguments.among or Path(data_root(arguments.data_root, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
     encoders = {_name(model): load_encoder(model) for model in arguments.models}
     if len(encoders) < len(arguments.models):
@@ -42,7 +42,7 @@ def norms(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.tagged import read_tagged
     from paraphrastic_hf.data.word_list import read_word_list
 
-    root = Path(data_root(arguments, "the tagged corpus"))
+    root = Path(data_root(arguments.data_root, "the tagged corpus"))
     counts = read_word_list(arguments.words or root / WORDS)
     sentences = read_tagged(arguments.corpus, root / "eval")
     return analyse(load_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
@@ -52,7 +52,7 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis import weighting as analysis
     from paraphrastic_hf.cli.lines import read_blocks
 
-    root = data_root(arguments, "the STS files")
+    root = data_root(arguments.data_root, "the STS files")
     encoder, name = load_encoder(arguments.model), _name(arguments.model)
     table = analysis.trained_table(encoder, name)
     start = analysis.random_start(table)
@@ -73,7 +73,7 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.tagged import read_tagged
 
     encoder = load_encoder(arguments.model)
-    root = Path(data_root(arguments, "the tagged corpus"))
+    root = Path(data_root(arguments.data_root, "the tagged corpus"))
     return analyse(
         encoder, read_tagged(arguments.corpus, root / "eval"), name=_name(arguments.model)
     )
@@ -94,7 +94,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
         arguments.output,
         sizes=arguments.sizes,
         orders=arguments.orders,
-        data_root=data_root(arguments, "the training text"),
+        data_root=data_root(arguments.data_root, "the training text"),
     )
 
 
@@ -107,7 +107,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         arguments.output,
         most=arguments.most,
         orders=arguments.lengths,
-        data_root=data_root(arguments, "the training text"),
+        data_root=data_root(arguments.data_root, "the training text"),
     )
 
 
@@ -125,7 +125,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
-    root = Path(data_root(arguments, "the text"))
+    root = Path(data_root(arguments.data_root, "the text"))
     if arguments.distances:
         distances, source = (
             uriel.read_distances(arguments.distances),

@@ -5,18 +5,38 @@ from __future__ import annotations
 import argparse
 import os
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.cli.folders import data_root
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="folder that `paraphrastic train` wrote")
-    parser.add_argument("--evaluation", required=True, help="folder of its evaluation")
-    parser.add_argument("--data-root", help="folder of its sources (default: PARAPHRASTIC_DATA)")
-    parser.add_argument("--command-line", required=True, help="the command that trained it")
-    parser.add_argument("--summary", required=True, help="one or two sentences about it")
-    parser.add_argument("--languages", nargs="+", default=["en"], help="codes (default: en)")
-    parser.add_argument("--licence", default="cc-by-sa-4.0", help="of the weights")
+    parser.add_argument("model", help="the model directory that `paraphrastic train` wrote")
+    parser.add_argument(
+        "--evaluation",
+        required=True,
+        help="the folder that `paraphrastic evaluate --output` wrote for this model",
+    )
+    parser.add_argument(
+        "--data-root",
+        help="the folder that holds the text it was trained on (default: PARAPHRASTIC_DATA)",
+    )
+    parser.add_argument(
+        "--command-line",
+        required=True,
+        help="the command that trained the model, as the card is to quote it",
+    )
+    parser.add_argument("--summary", required=True, help="one or two sentences about the model")
+    parser.add_argument(
+        "--languages",
+        nargs="+",
+        default=["en"],
+        help="the ISO codes of its languages (default: en)",
+    )
+    parser.add_argument(
+        "--licence",
+        default="cc-by-sa-4.0",
+        help="the licence of the weights, as the Hub names it (default: cc-by-sa-4.0)",
+    )
     parser.epilog = (
         "Writes README.md into the model's folder, with every source, its licence and checksum.\n"
         "Refused if a source is not one that a released model may be trained on."
@@ -28,12 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the card and say where."""
     from paraphrastic_hf.hub.cards import model_card, write_card
 
-    root = arguments.data_root or os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        raise DataError("say where the sources are with --data-root (or PARAPHRASTIC_DATA)")
     text = model_card(
         arguments.model,
-        data_root=root,
+        data_root=data_root(arguments.data_root, "the sources"),
         evaluation=arguments.evaluation,
         command=arguments.command_line,
         summary=arguments.summary,

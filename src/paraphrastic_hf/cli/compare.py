@@ -26,16 +26,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         required=True,
         metavar="FILE",
-        help="one hypothesis a line, of two systems; .gz, .xz",
+        help="the outputs of the two systems, one segment a line; .gz and .xz are unpacked",
     )
-    parser.add_argument("--nbest", metavar="FILE", help="n-best lists to count ties in")
-    parser.add_argument("--output", metavar="DIR", help="folder of the report (default: print)")
     parser.add_argument(
-        "--count", type=int, default=5, help="segments to show from each end (default: 5)"
+        "--nbest",
+        metavar="FILE",
+        help="n-best lists in Moses's format; ties are counted among their hypotheses, not between "
+        "the two systems",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        help="write the report into this folder, made if need be (default: print it)",
+    )
+    parser.add_argument(
+        "--count",
+        type=int,
+        default=5,
+        help="how many segments to show where SIM differs and BLEU does not, and as many the other "
+        "way round (default: 5)",
     )
     add_scorer_arguments(parser)
     add_resampling_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.epilog = EPILOG
     parser.set_defaults(run=run)
 

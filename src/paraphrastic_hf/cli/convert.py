@@ -13,47 +13,60 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="vectors in GloVe's text format (also .gz, .xz, .zip or archive.zip/name), a Theano "
         "release (.pickle) or a PyTorch release (.pt); nothing in it is run",
     )
-    parser.add_argument("--output", required=True, help="model directory to write")
+    parser.add_argument("--output", required=True, help="the model directory to write")
     parser.add_argument(
-        "--overwrite", action="store_true", help="replace an earlier conversion in --output"
+        "--overwrite",
+        action="store_true",
+        help="replace the model if --output holds an earlier conversion",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.add_argument(
         "--kind",
-        help="what the file is, where its arrays cannot tell: words, trigrams, charagram, "
+        help="the kind of encoder in the file, needed where its arrays alone cannot tell: words, "
+        "trigrams, charagram, "
         "projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, bilstm-max, gran, gran-2 "
         "to gran-4, bigran, trigrams+words, trigrams+lstm-avg, words+lstm-avg, "
         "trigrams+words+lstm-avg",
     )
     parser.add_argument(
         "--tokenizer",
-        help="file beside the model: sentencepiece model, CHARAGRAM's features, or the vectors "
-        "whose words the rows are",
+        help="the file that names the rows of the model's table: a sentencepiece model, "
+        "CHARAGRAM's list of features, or vectors as text, whose words they are",
     )
     parser.add_argument(
         "--combine",
         choices=("add", "concatenate"),
-        help="two directions' states, or several encoders",
+        help="how the states of two directions, or the vectors of several encoders, become one "
+        "vector",
     )
     parser.add_argument(
         "--activation",
         choices=("tanh", "linear", "relu"),
-        help="of charagram (default tanh) and projection (default linear)",
+        help="the activation of a charagram (default: tanh) or projection (default: linear) "
+        "encoder",
     )
     parser.add_argument(
-        "--side", choices=("first", "second"), help="language of a release with a table for each"
+        "--side",
+        choices=("first", "second"),
+        help="which of the two languages to convert, of a release that has a table for each",
     )
     parser.add_argument(
         "--spaced",
         action="store_true",
-        help="words are what stands between spaces: text comes tokenized, as the releases expect",
+        help="split texts at spaces only, for text that is tokenized already, as the releases "
+        "expect it",
     )
-    parser.add_argument("--cased", action="store_true", help="do not lower-case; releases do")
+    parser.add_argument(
+        "--cased",
+        action="store_true",
+        help="keep capital letters; the releases were trained on lower-cased text",
+    )
     parser.add_argument(
         "--bad-rows",
         choices=("refuse", "skip", "last"),
         default="refuse",
-        help="vectors as text: bad rows and words that come twice; last keeps the last of two",
+        help="what to do about a malformed row or a repeated word among vectors as text: refuse "
+        "the file (default), skip the row, or, of a repeated word, keep the last row",
     )
     parser.epilog = (
         "examples:\n"

@@ -29,29 +29,54 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     actions.add_parser("list", help="every corpus, with its row type and licence")
     info = actions.add_parser("info", help="what a corpus is, where it comes from, its rows")
-    info.add_argument("name", help="corpus")
+    info.add_argument("name", help="the name of the corpus, as `paraphrastic data list` shows it")
     for action, summary in (
         ("build", "read a corpus into the datasets cache, and count its rows"),
         ("export", "write a corpus as parquet with a card, for plain datasets.load_dataset"),
         ("stats", "rows, lengths, repeats, scores and classes of a corpus"),
     ):
         command = actions.add_parser(action, help=summary, description=summary)
-        command.add_argument("name", help="corpus")
-        command.add_argument("--config", help="configuration (default: the first; export: all)")
-        command.add_argument("--data-dir", help="folder of the official files")
+        command.add_argument("name", help="the name of the corpus (`paraphrastic data list`)")
         command.add_argument(
-            "--set", nargs="+", default=[], metavar="KEY=VALUE", help="options of the corpus"
+            "--config", help="the configuration to read (default: the first; of export, all)"
+        )
+        command.add_argument(
+            "--data-dir", help="the folder of the official files (default: download them)"
+        )
+        command.add_argument(
+            "--set",
+            nargs="+",
+            default=[],
+            metavar="KEY=VALUE",
+            help="options of the corpus, which `paraphrastic data info` names",
         )
         if action == "export":
-            command.add_argument("--output", required=True, help="folder to write")
-            command.add_argument("--push", metavar="ORG/NAME", help="upload it to the Hub, private")
-            command.add_argument("--public", action="store_true", help="as a public repository")
+            command.add_argument(
+                "--output",
+                required=True,
+                help="the folder to write the parquet files and the card into",
+            )
+            command.add_argument(
+                "--push",
+                metavar="ORG/NAME",
+                help="also upload the export to this dataset repository on the Hub, which is "
+                "private",
+            )
+            command.add_argument(
+                "--public",
+                action="store_true",
+                help="with --push, make the repository public, if the licence allows it",
+            )
         if action == "build":
-            command.add_argument("--output", help="also save it here (datasets.load_from_disk)")
+            command.add_argument(
+                "--output", help="also save the rows in this folder, for datasets.load_from_disk"
+            )
     counts = actions.add_parser(
         "counts", help="rows read from a folder of corpora, beside the published counts"
     )
-    counts.add_argument("--data-dir", required=True, help="folder that holds many corpora")
+    counts.add_argument(
+        "--data-dir", required=True, help="the folder that holds the folders of the corpora"
+    )
     parser.set_defaults(run=run)
 
 
@@ -61,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.sources import all_sources
+    from paraphrastic_hf.data.sources import SOURCES
 
     rows = [
         (
@@ -71,7 +96,7 @@ def _list(arguments: argparse.Namespace) -> None:
             "by hand" if not s.files else "",
             s.licence,
         )
-        for s in all_sources().values()
+        for s in SOURCES.values()
     ]
     head = ("corpus", "rows are", "configs", "download", "licence")
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
@@ -83,7 +108,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _info(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.card import counts_table
     from paraphrastic_hf.data.load import STOCK_FIELDS, builder_class, find_source
-    from paraphrastic_hf.data.sources import checksums
+    from paraphrastic_hf.data.source import checksums
 
     source = find_source(arguments.name)
     print(f"{source.name}: {source.summary}\n")
@@ -119,7 +144,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         if "=" not in item:
             raise DataError(f"--set takes KEY=VALUE, got {item!r}")
         options.update(parse_overrides([f"--{item}"]))
-    for name in options:  # others that are none, the corpus refuses
+    for name in options:  # the corpus refuses all other names that are no options of it
         if name in RESERVED:
             raise DataError(f"--set {name}: {arguments.name} has no such option")
     return options

@@ -15,22 +15,31 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="model directory, Hub name, or english (packaged)")
-    parser.add_argument("texts", help="one text a line; .gz, .xz, or - for standard input")
+    parser.add_argument(
+        "model",
+        help="a model directory, the name of a model on the Hub, or"
+        " english or multilingual (packaged)",
+    )
+    parser.add_argument(
+        "texts",
+        help="a file with one text a line (.gz and .xz are unpacked), or - for standard input",
+    )
     parser.add_argument(
         "--output",
         default="-",
-        help=".npy file (texts, dim) float32; a folder, ended by /, for parquet files of a million "
-        "texts with vectors; - prints tab-separated rows",
+        help="where the vectors go: NAME.npy for one float32 array of shape (texts, dim); FOLDER/ "
+        "for parquet files of a million texts with their vectors; - (default) prints a line of "
+        "tab-separated numbers for each text",
     )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument(
         "--threads",
         type=_threads,
         default=-1,
-        help="of averaging models and tokenizers; default: all",
+        help="how many threads averaging models and tokenizers may use (default: one for each "
+        "core)",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.epilog = (
         "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
         "  paraphrastic encode runs/sp lines.txt.xz --output vectors/\n"

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from paraphrastic_hf.cli.folders import evaluation_folder
 from paraphrastic_hf.errors import DataError
 
 EPILOG = """\
@@ -24,17 +25,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from paraphrastic_hf.evaluation.suites import SUITES
 
     parser.add_argument(
-        "model", help="model directory or Hub name; any sentence-transformers model will do"
+        "model",
+        help="a model directory, or the name of a model on the Hub; any sentence-transformers model"
+        " will do",
     )
     parser.add_argument(
-        "--suite", nargs="+", default=["sts"], metavar="NAME", help="suites, or all (default: sts)"
+        "--suite",
+        nargs="+",
+        default=["sts"],
+        metavar="NAME",
+        help="the suites to run, or all (default: sts)",
     )
     parser.add_argument(
-        "--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)"
+        "--data-dir",
+        help="the folder of the official evaluation files (default: PARAPHRASTIC_DATA/eval)",
     )
-    parser.add_argument("--output", help="folder for the results")
-    parser.add_argument("--name", help="what to call the model in the report")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument(
+        "--output",
+        help="write tables, plots and finished tasks into this folder (default: print the tables "
+        "only)",
+    )
+    parser.add_argument(
+        "--name", help="what to call the model in the report (default: the last part of its path)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
     parser.epilog = f"suites:\n{suites}\n\n{EPILOG}"
     parser.set_defaults(run=run)
@@ -46,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.report import markdown, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
-    data_dir = data_folder(arguments.data_dir)
+    data_dir = evaluation_folder(arguments.data_dir)
     suites = chosen_suites(arguments.suite)
     encoder = load_encoder(arguments.model)
     skipped = 0
@@ -72,15 +86,3 @@ def run(arguments: argparse.Namespace) -> int:
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
-
-
-def data_folder(given: str | None) -> str:
-    """The folder of the official files: as given, else in PARAPHRASTIC_DATA.
-
-    Raises:
-        DataError: Neither is there.
-    """
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if given is None and root is None:
-        raise DataError("say where the official files are with --data-dir (or PARAPHRASTIC_DATA)")
-    return given or os.path.join(str(root), "eval")

@@ -18,10 +18,14 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "--cache", help="folder of modules (default: that of `evaluate`, see HF_MODULES_CACHE)"
+        "--cache",
+        help="the folder that `evaluate` loads modules from (default: its own, or "
+        "HF_MODULES_CACHE)",
     )
     parser.add_argument(
-        "--space", metavar="DIR", help="write the files of a Hub Space there instead"
+        "--space",
+        metavar="DIR",
+        help="install nothing, and write the files of a Hub Space of the metric into DIR",
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=run)

@@ -14,7 +14,7 @@ from typing import IO
 
 from paraphrastic_hf.data.lines import open_lines
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import output_file
+from paraphrastic_hf.text.files import output_file, replacing
 
 BLOCK = 16384
 MOST_BYTES = 2**23  # read at a time, and a line more
@@ -62,20 +62,9 @@ def open_output(path: str) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    if is_stream(path):
-        try:
-            with Path(path).open("w", encoding="utf-8") as file:
-                yield file
-        except OSError as error:
-            raise DataError(f"cannot write {path}: {error}") from error
-        return
-    target = output_file(path)
-    partial = target.with_name(target.name + ".part")
+    place = contextlib.nullcontext(Path(path)) if is_stream(path) else replacing(output_file(path))
     try:
-        with partial.open("w", encoding="utf-8") as file:
+        with place as target, target.open("w", encoding="utf-8") as file:
             yield file
-        partial.replace(target)
     except OSError as error:
         raise DataError(f"cannot write {path}: {error}") from error
-    finally:
-        partial.unlink(missing_ok=True)

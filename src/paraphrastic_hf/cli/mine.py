@@ -29,54 +29,88 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     option = parser.add_argument
-    option("source", help="one sentence a line; .gz, .xz, or - for standard input")
-    option("target", help="the same for the other language")
-    option("--model", required=True, help="model directory, Hub name, or multilingual (packaged)")
+    option(
+        "source",
+        help="a file with one sentence a line (.gz and .xz are unpacked), or - for standard input",
+    )
+    option("target", help="the same, with the sentences of the other language")
+    option(
+        "--model",
+        required=True,
+        help="a model directory, the name of a model on the Hub, or multilingual (packaged)",
+    )
     option(
         "--output",
         default="-",
-        help=".parquet, or a file of tab-separated score, source, target; - prints them",
+        help="where the pairs go: a file NAME.parquet, or any other file for lines of "
+        "tab-separated score, source and target; - (default) prints those lines",
     )
     option(
         "--score",
         choices=("ratio", "distance", "absolute", "cosine"),
         default="ratio",
-        help="margin over the neighbours' cosines, or the cosine, which absolute is too "
-        "(default: ratio)",
+        help="how a pair is scored: its cosine divided by the mean cosine of both sentences to "
+        "their nearest neighbours (ratio, the default), less that mean (distance), or as it is "
+        "(cosine, also named absolute)",
     )
-    option("--k", type=int, default=4, help="neighbours that the margin is taken over (default: 4)")
-    option("--threshold", type=float, help="lowest score of a pair (default: all pairs)")
+    option(
+        "--k",
+        type=int,
+        default=4,
+        help="over how many neighbours of each sentence that mean is taken (default: 4)",
+    )
+    option("--threshold", type=float, help="leave out pairs with a lower score (default: keep all)")
     option(
         "--candidates",
         choices=("forward", "backward", "union", "intersection"),
         default="union",
-        help="each source's best target, each target's best source, either, or both at once "
-        "(default: union)",
+        help="which pairs are considered: each source line with its best target (forward), each "
+        "target line with its best source (backward), the pairs of either (union, the default), or "
+        "those of both (intersection)",
     )
-    option("--many", action="store_true", help="a line may be in several pairs")
-    option("--different", action="store_true", help="never pair a line with an equal one")
+    option(
+        "--many",
+        action="store_true",
+        help="let a line be in several pairs (default: in one at most)",
+    )
+    option(
+        "--different",
+        action="store_true",
+        help="never pair a line with an equal one, to find paraphrases within one text",
+    )
     option(
         "--index",
         choices=("exact", "faiss-flat", "faiss-ivf"),
         default="exact",
-        help="search; FAISS holds all vectors in memory and does not resume (default: exact)",
+        help="how neighbours are searched: exact (default), by FAISS over all rows, or by FAISS "
+        "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
     )
-    option("--probes", type=int, default=32, help="cells faiss-ivf looks into (default: 32)")
+    option(
+        "--probes",
+        type=int,
+        default=32,
+        help="how many cells faiss-ivf looks into for each line (default: 32)",
+    )
     option(
         "--precision",
         choices=("float32", "bfloat16"),
         default="float32",
-        help="of the exact search: bfloat16 may be several times faster and misses a neighbour now "
-        "and then (default: float32)",
+        help="the precision of the exact search: bfloat16 may be several times faster, and misses "
+        "a neighbour now and then (default: float32)",
     )
     option(
         "--memory",
         type=float,
         default=1024,
-        help="MB for vectors, beside the model and about 200 bytes a line (default: 1024)",
+        help="how many MB vectors may take, beside the model and about 200 bytes a line (default: "
+        "1024)",
     )
-    option("--work", help="work folder, kept")
-    option("--quiet", action="store_true", help="no progress bars")
+    option(
+        "--work",
+        help="keep texts, vectors and the search in this folder (default: OUTPUT.work, removed at "
+        "the end)",
+    )
+    option("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EPILOG
     parser.set_defaults(run=run)
 
@@ -166,7 +200,7 @@ def _write_parquet(mined: object, output: str) -> None:
     import pyarrow.parquet as pq
 
     from paraphrastic_hf.mining.files import MinedLines
-    from paraphrastic_hf.text.files import output_file
+    from paraphrastic_hf.text.files import output_file, replacing
 
     assert isinstance(mined, MinedLines)
     schema = pa.schema(
@@ -178,12 +212,6 @@ def _write_parquet(mined: object, output: str) -> None:
             ("target_line", pa.int64()),
         ]
     )
-    target = output_file(output)
-    partial = target.with_name(target.name + ".part")
-    try:
-        with pq.ParquetWriter(partial, schema) as writer:
-            for part in mined.rows():
-                writer.write_table(pa.table(part, schema=schema))
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(output_file(output)) as partial, pq.ParquetWriter(partial, schema) as writer:
+        for part in mined.rows():
+            writer.write_table(pa.table(part, schema=schema))

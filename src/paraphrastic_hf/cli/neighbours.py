@@ -7,16 +7,22 @@ import argparse
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="model directory or Hub name")
-    parser.add_argument("corpus", help="one text a line; .gz, .xz, or - for standard input")
+    parser.add_argument("model", help="a model directory or the name of a model on the Hub")
+    parser.add_argument(
+        "corpus",
+        help="the texts to search, one a line (.gz and .xz are unpacked), or - for standard input",
+    )
     parser.add_argument(
         "--query",
         nargs="+",
         required=True,
-        help="texts to look for; - reads them from standard input",
+        help="the texts whose neighbours are wanted; - reads them from standard input, one a line",
     )
     parser.add_argument(
-        "--count", type=int, default=5, help="neighbours of each query (default: 5)"
+        "--count",
+        type=int,
+        default=5,
+        help="how many neighbours to print for each query (default: 5)",
     )
     parser.epilog = (
         "example:\n"

@@ -9,16 +9,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
         "model",
-        help="output of `paraphrastic train` with a task in its recipe, relatedness, entailment or "
-        "sentiment; `paraphrastic_hf.Tagger` is for taggers",
+        help="a model that `paraphrastic train` made of a recipe whose task is relatedness, "
+        "entailment or sentiment; for taggers see `paraphrastic_hf.Tagger`",
     )
     parser.add_argument(
         "file",
-        help="a text a line, or two with a tab between for relatedness and entailment; .gz, .xz, "
-        "or - for standard input",
+        help="a file with one text a line, or two with a tab between them for relatedness and "
+        "entailment (.gz and .xz are unpacked), or - for standard input",
     )
     parser.add_argument(
-        "--output", default="-", help="TSV file: score or label, then the line (default: print)"
+        "--output",
+        default="-",
+        help="write each line with its score or label before it to this TSV file (default: print)",
     )
     parser.epilog = (
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"

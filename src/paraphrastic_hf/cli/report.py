@@ -10,8 +10,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "results", nargs="+", help="folders that `paraphrastic evaluate --output` wrote"
     )
-    parser.add_argument("--output", required=True, help="folder for report.html and report.md")
-    parser.add_argument("--title", default="Evaluation", help="of the page")
+    parser.add_argument(
+        "--output", required=True, help="the folder that report.html and report.md are written into"
+    )
+    parser.add_argument(
+        "--title", default="Evaluation", help="the title of the page (default: Evaluation)"
+    )
     parser.epilog = (
         "example:\n  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report"
     )

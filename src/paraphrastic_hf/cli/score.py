@@ -7,12 +7,16 @@ import argparse
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="model directory or Hub name")
+    parser.add_argument("model", help="a model directory or the name of a model on the Hub")
     parser.add_argument(
-        "pairs", help="two tab-separated texts a line; .gz, .xz, or - for standard input"
+        "pairs",
+        help="a file with two tab-separated texts a line (.gz and .xz are unpacked), or - for "
+        "standard input",
     )
     parser.add_argument(
-        "--output", default="-", help="TSV file: similarity, then the line (default: print)"
+        "--output",
+        default="-",
+        help="write each line with its similarity before it to this TSV file (default: print)",
     )
     parser.epilog = (
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"

@@ -18,19 +18,30 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("first", metavar="MODEL_A", help="model directory or Hub name")
-    parser.add_argument("second", metavar="MODEL_B", help="another")
     parser.add_argument(
-        "--suite", default="sts", metavar="NAME", help="a suite of scored pairs (default: sts)"
+        "first", metavar="MODEL_A", help="a model directory or the name of a model on the Hub"
+    )
+    parser.add_argument("second", metavar="MODEL_B", help="the model to compare it with")
+    parser.add_argument(
+        "--suite",
+        default="sts",
+        metavar="NAME",
+        help="a suite whose tasks are scored pairs (default: sts)",
     )
     parser.add_argument(
-        "--data-dir", help="folder of the official files (default: PARAPHRASTIC_DATA/eval)"
+        "--data-dir",
+        help="the folder of the official evaluation files (default: PARAPHRASTIC_DATA/eval)",
     )
     parser.add_argument(
-        "--samples", type=int, default=1000, help="resamples of the bootstrap (default: 1000)"
+        "--samples",
+        type=int,
+        default=1000,
+        help="how often the bootstrap resamples the pairs (default: 1000)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the resampling (default: 1)")
-    parser.add_argument("--output", metavar="FILE", help="write the table to a file too")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the seed of the resampling (default: 1)"
+    )
+    parser.add_argument("--output", metavar="FILE", help="also write the table to this file")
     parser.epilog = EPILOG
     parser.set_defaults(run=run)
 
@@ -40,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     import sys
 
-    from paraphrastic_hf.cli.evaluate import data_folder
+    from paraphrastic_hf.cli.folders import evaluation_folder
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.significance import compare_encoders, significance_table
@@ -51,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed < 0:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     target = output_file(arguments.output) if arguments.output else None
-    data_dir = data_folder(arguments.data_dir)
+    data_dir = evaluation_folder(arguments.data_dir)
     models = (arguments.first, arguments.second)
     differences, skipped = compare_encoders(
         load_encoder(arguments.first),

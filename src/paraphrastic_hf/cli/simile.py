@@ -25,43 +25,59 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="FILE",
-        help="one reference a line; a file for each reference of a segment",
+        help="the references, one segment a line; several files if a segment has several "
+        "references",
     )
     parser.add_argument(
         "-m",
         "--model",
         default="simile",
-        help="simile (default: english, with even rows), english or multilingual (packaged), a "
-        "directory, or a Hub name of a sentence encoder",
+        help="the sentence encoder: simile (default: the packaged model english, with the lengths "
+        "of its rows evened out), english or multilingual (packaged), a model directory, or the "
+        "name of a model on the Hub",
     )
     parser.add_argument(
-        "--alpha", type=float, default=0.25, help="weight of the length penalty (default: 0.25)"
+        "--alpha",
+        type=float,
+        default=0.25,
+        help="the weight of the length penalty (default: 0.25; 0 leaves it out)",
     )
     parser.add_argument(
         "--penalty",
         default="both",
         choices=("both", "brevity", "excess", "none"),
-        help="which lengths are marked down: both (default), only shorter, only longer, or none",
+        help="which hypotheses lose score for their length: both shorter and longer ones "
+        "(default), only shorter ones (brevity), only longer ones (excess), or none",
     )
     parser.add_argument(
         "--length",
         default="tokens",
         choices=("tokens", "characters"),
-        help="unit of length: tokens of the model (default), or characters of them",
+        help="the unit of length: the model's tokens (default), or the characters of these",
     )
-    parser.add_argument("--lowercase", action="store_true", help="lower-case the texts first")
+    parser.add_argument(
+        "--lowercase", action="store_true", help="lower-case the texts before they are scored"
+    )
     parser.add_argument(
         "--several",
         default="best",
         choices=("best", "mean"),
-        help="what counts of several references (default: best)",
+        help="which score counts where there are several references: the best (default) or the "
+        "mean",
     )
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the bootstrap."""
-    parser.add_argument("--samples", type=int, default=1000, help="resamples (default: 1000)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the resampling (default: 1)")
+    parser.add_argument(
+        "--samples",
+        type=int,
+        default=1000,
+        help="how often segments are resampled for the intervals and p-values (default: 1000)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="the seed of the resampling (default: 1)"
+    )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,13 +88,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="FILE",
-        help="one hypothesis a line; a file a system; .gz, .xz",
+        help="a file for each system, with one segment a line; .gz and .xz are unpacked",
     )
     add_scorer_arguments(parser)
     parser.add_argument(
-        "--segments", action="store_true", help="print each segment's scores, tab-separated"
+        "--segments",
+        action="store_true",
+        help="print the scores of each segment, tab-separated, not those of the corpus",
     )
-    parser.add_argument("--output", default="-", help="write there, as JSON if it ends in .json")
+    parser.add_argument(
+        "--output",
+        default="-",
+        help="write the scores to this file, as JSON if its name ends in .json (default: print "
+        "them)",
+    )
     add_resampling_arguments(parser)
     parser.epilog = EPILOG
     parser.set_defaults(run=run)

@@ -24,17 +24,20 @@ that is unambiguous, its last name (--margin 0.5). The keys:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("recipe", help="YAML recipe")
+    parser.add_argument("recipe", help="the recipe to train, a YAML file")
     parser.add_argument(
-        "--output", required=True, help="directory of the finished model; run again to resume"
+        "--output",
+        required=True,
+        help="the model directory to write; the same command resumes an interrupted run",
     )
     parser.add_argument(
-        "--data-root", help="folder that paths in the recipe start from (or PARAPHRASTIC_DATA)"
+        "--data-root",
+        help="the folder that paths in the recipe start from (default: PARAPHRASTIC_DATA)",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="start afresh where --output holds another run"
+        "--overwrite", action="store_true", help="start afresh if --output holds another run"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EXAMPLES + describe_keys().replace("%", "%%")
     parser.set_defaults(run=run, takes_overrides=True)
 

@@ -36,31 +36,40 @@ lucky: compare it on other data than it was chosen by.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("recipe", help="YAML recipe")
+    parser.add_argument(
+        "recipe", help="the recipe whose settings are searched, a YAML file with a development set"
+    )
     parser.add_argument(
         "--grid",
         action="append",
         required=True,
         metavar="KEY=A,B,...",
-        help="values to try for a key of the recipe; give it once for each key",
+        help="the values to try for a key of the recipe; give this option once for each key",
     )
     parser.add_argument(
-        "--output", required=True, help="folder of the search; run again to go on with it"
+        "--output",
+        required=True,
+        help="the folder of the search; the same command goes on with an interrupted one",
     )
     parser.add_argument(
         "--sampler",
         choices=("grid", "random", "tpe"),
         default="grid",
-        help="grid: all settings, in order; random: in an order drawn by the recipe's seed; tpe: "
-        "where good ones were found (needs optuna: pip install 'paraphrastic-hf[tune]')",
+        help="the order in which settings are tried: as they stand in the grid (default), at "
+        "random by the recipe's seed, or near good ones (tpe; needs optuna: pip install "
+        "'paraphrastic-hf[tune]')",
     )
     parser.add_argument(
-        "--trials", type=int, metavar="N", help="stop after this many settings; all if absent"
+        "--trials",
+        type=int,
+        metavar="N",
+        help="stop after this many settings (default: try them all)",
     )
     parser.add_argument(
-        "--data-root", help="folder that paths in the recipe start from (or PARAPHRASTIC_DATA)"
+        "--data-root",
+        help="the folder that paths in the recipe start from (default: PARAPHRASTIC_DATA)",
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EXAMPLES.replace("%", "%%")
     parser.set_defaults(run=run, takes_overrides=True)
 

@@ -14,7 +14,8 @@ from datasets.iterable_dataset import ExamplesIterable
 
 import paraphrastic_hf
 from paraphrastic_hf.data.folder import Folder, fingerprint, open_folder
-from paraphrastic_hf.data.sources import Source, all_sources
+from paraphrastic_hf.data.source import Source
+from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError
 
 Row = Mapping[str, Any]
@@ -35,7 +36,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
         super().__init_subclass__(**kwargs)
         if not cls.NAME:
             return
-        cls.source = all_sources()[cls.NAME]
+        cls.source = SOURCES[cls.NAME]
         make = cls.BUILDER_CONFIG_CLASS
         cls.BUILDER_CONFIGS = [make(name=name) for name in cls.source.configs]
         if cls.BUILDER_CONFIGS:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
-import yaml
-
-from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.data.source import Source
+from paraphrastic_hf.markdown import markdown_table
 
 Counts = Mapping[str, Mapping[str, "int | None"]]
 TASK = {
@@ -20,7 +20,8 @@ TASK = {
 
 
 TEMPLATE = """---
-{front}---
+{front}
+---
 
 # {name}
 
@@ -97,11 +98,11 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
 
 
 def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
-    head: dict[str, object] = {
-        "pretty_name": source.name,
-        **_licence(source),
-        "task_categories": [TASK[source.row_type]],
-    }
+    from huggingface_hub import DatasetCardData
+
+    head = DatasetCardData(
+        pretty_name=source.name, task_categories=[TASK[source.row_type]], **_licence(source)
+    )
     if has_files:
         head["configs"] = [
             {
@@ -113,10 +114,10 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
             }
             for number, (config, splits) in enumerate(counts.items())
         ]
-    return yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000)
+    return head.to_yaml(original_order=["pretty_name", "license", "license_name"])
 
 
-def _licence(source: Source) -> dict[str, str]:
+def _licence(source: Source) -> dict[str, Any]:
     """The Hub's name for a Creative Commons licence; anything else is told on the card."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.licence):
         return {"license": source.licence.split(" (")[0].lower().replace(" ", "-")}
@@ -128,11 +129,11 @@ def counts_table(counts: Counts) -> str:
     if not counts:
         return "One configuration for each pair of languages."
     splits = list(dict.fromkeys(split for of in counts.values() for split in of))
-    lines = ["| configuration | " + " | ".join(splits) + " |", "|---" + "|---:" * len(splits) + "|"]
-    for config, of in counts.items():
-        cells = [f"{of[s]:,}" if of.get(s) is not None else "?" if s in of else "" for s in splits]
-        lines.append(f"| {config} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    rows = [
+        [config, *("" if s not in of else "?" if of[s] is None else f"{of[s]:,}" for s in splits)]
+        for config, of in counts.items()
+    ]
+    return "\n".join(markdown_table(["configuration", *splits], rows))
 
 
 def _addresses(source: Source) -> list[str]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.data.sources import all_sources
+from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.markdown import markdown_table
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
     found: list[RowCount] = []
     sources = [
         source
-        for source in all_sources().values()
+        for source in SOURCES.values()
         if any((Path(data_dir) / name).exists() for name in source.folders)
     ]
     if not sources:
@@ -59,16 +60,15 @@ def markdown(counts: Iterable[RowCount]) -> str:
     by_corpus: dict[str, list[RowCount]] = {}
     for count in counts:
         by_corpus.setdefault(count.corpus, []).append(count)
-    lines = ["| corpus | rows read | published | equal, or why not |", "|---|---|---|---|"]
+    table = []
     for corpus, rows in by_corpus.items():
         equal = all(row.read == row.published for row in rows)
         why = "equal" if equal else _differences(rows)
-        notes = all_sources()[corpus].notes
-        lines.append(
-            f"| {corpus} | {_summary(rows, 'read')} | {_summary(rows, 'published')} | "
-            f"{why}{'' if equal or not notes else '. ' + notes} |"
-        )
-    return "\n".join(lines)
+        notes = SOURCES[corpus].notes
+        why += "" if equal or not notes else f". {notes}"
+        table.append([corpus, _summary(rows, "read"), _summary(rows, "published"), why])
+    columns = ["corpus", "rows read", "published", "equal, or why not"]
+    return "\n".join(markdown_table(columns, table, "llll"))
 
 
 def _summary(rows: list[RowCount], which: str) -> str:

@@ -4,8 +4,7 @@ Hub."""
 from __future__ import annotations
 
 import json
-import os
-import shutil
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,14 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.card import dataset_card
 from paraphrastic_hf.data.load import find_source, load_dataset
-from paraphrastic_hf.data.sources import Source
+from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
 RECORD = "export.json"
+LANGUAGES = re.compile(r"\w+-\w+").fullmatch  # a configuration of a corpus that names none
 
 
 def export(
@@ -58,47 +59,67 @@ def export(
     wanted = list(configs or source.configs)
     if not wanted:
         raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
-    folder = _claim(name, output, data_dir, wanted)
+    folder = _claim(name, output, data_dir)
     counts: dict[str, dict[str, int]] = {}
     absent: list[MissingFileError] = []
     for config in wanted:
-        part = folder / f"{config}.part"
-        shutil.rmtree(part, ignore_errors=True)
         try:
-            splits = load_dataset(name, config, data_dir=data_dir, streaming=True, **options)
-            counts[config] = {
-                str(split): _write(rows, part, str(split), f"{config} {split}", progress)
-                for split, rows in splits.items()
-            }
+            with replacing(folder / config) as part:
+                splits = load_dataset(name, config, data_dir=data_dir, streaming=True, **options)
+                counts[config] = {
+                    str(split): _write(rows, part, str(split), f"{config} {split}", progress)
+                    for split, rows in splits.items()
+                }
+                if not (folder / RECORD).exists():  # the folder is ours before anything lies there
+                    write_json(folder / RECORD, {name: {}})
         except MissingFileError as error:
-            shutil.rmtree(part, ignore_errors=True)
             if configs or data_dir is None:
                 raise
             absent.append(error)
             continue
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
-        shutil.rmtree(folder / config, ignore_errors=True)
-        os.replace(part, folder / config)
-        _record(source, folder, {config: counts[config]})
+        _record(source, folder)
     if not counts:
         raise absent[0]
     return counts
 
 
-def _record(source: Source, folder: Path, counts: dict[str, dict[str, int]]) -> None:
-    """Add a configuration to what an export holds, and to its card."""
-    everything = {**_exported(folder).get(source.name, {}), **counts}
-    order = dict.fromkeys([*source.configs, *everything])
-    ordered = {config: everything[config] for config in order if config in everything}
-    _replace(folder / RECORD, json.dumps({source.name: ordered}, indent=2) + "\n")
-    _replace(folder / "README.md", dataset_card(source, ordered, has_files=True))
+def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
+    """Write down what an export holds, in `export.json` and on its card.
+
+    The parquet files themselves are counted, so that what is written is true even if an earlier
+    export was killed after it put a configuration in place and before it came here.
+
+    Returns:
+        Rows, by configuration and split.
+
+    Raises:
+        DataError: A parquet file is damaged.
+    """
+    found = sorted(path.name for path in folder.iterdir() if LANGUAGES(path.name))
+    configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
+    counts = {name: _rows_in(folder / name, source.configs.get(name, ())) for name in configs}
+    counts = {config: splits for config, splits in counts.items() if splits}
+    write_json(folder / RECORD, {source.name: counts})
+    write_bytes(folder / "README.md", dataset_card(source, counts, has_files=True).encode("utf-8"))
+    return counts
 
 
-def _claim(
-    name: str, output: str | Path, data_dir: str | Path | None, wanted: Iterable[str]
-) -> Path:
+def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
+    """Rows of each split whose files lie in a folder; the splits in `order` come first."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    counts: dict[str, int] = {}
+    for path in sorted(folder.glob("*-?????.parquet")):
+        split = path.name.rpartition("-")[0]
+        try:
+            counts[split] = counts.get(split, 0) + pq.read_metadata(path).num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"{path} is damaged ({error}); export {folder.name} again") from error
+    return {split: counts[split] for split in dict.fromkeys([*order, *counts]) if split in counts}
+
+
+def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
     """The output folder, if nothing of anyone else's can be lost in it.
 
     Raises:
@@ -121,9 +142,7 @@ def _claim(
     exported = _exported(folder)
     if exported and name not in exported:
         raise DataError(f"{folder} holds an export of {next(iter(exported))}; choose another")
-    known = {RECORD, "README.md", *exported.get(name, {})}
-    known |= {f"{part}.part" for part in (*known, *wanted)}  # of an export that was killed
-    strange = [path.name for path in folder.iterdir() if path.name not in known]
+    strange = [path.name for path in folder.iterdir() if path.suffix != ".part"]  # left by a kill
     if strange and not exported:
         raise DataError(f"{folder} is not empty and no export ({strange[0]}); choose another")
     return folder
@@ -135,12 +154,6 @@ def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
         return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}
-
-
-def _replace(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 def push(name: str, folder: str | Path, repository: str, *, public: bool = False) -> str:
@@ -164,7 +177,8 @@ def push(name: str, folder: str | Path, repository: str, *, public: bool = False
     source, folder = find_source(name), Path(folder)
     if public and not source.may_share:
         raise DataError(f"the licence of {name} does not allow publishing it; push it as private")
-    if name not in _exported(folder):
+    exported = name in _exported(folder) and _record(source, folder)
+    if not exported:
         raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
     api = HfApi()
     address = api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
@@ -174,7 +188,7 @@ def push(name: str, folder: str | Path, repository: str, *, public: bool = False
             f"{repository} is public already, and the licence of {name} does not allow publishing "
             "it; nothing was uploaded"
         )
-    mine = ["README.md", *(f"{config}/*.parquet" for config in _exported(folder)[name])]
+    mine = ["README.md", *(f"{config}/*.parquet" for config in exported)]
     api.upload_folder(
         repo_id=repository,
         folder_path=str(folder),

@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from paraphrastic_hf.data.download import ARCHIVES, cache_folder, fetch, is_archive, unpack
-from paraphrastic_hf.data.sources import Source, all_sources
+from paraphrastic_hf.data.source import Source
+from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
 
 DEPTH = 3
@@ -148,7 +149,7 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
 def _holds_corpora(base: Path) -> bool:
     """Whether a folder has folders of corpora that records know."""
     return base.is_dir() and any(
-        (base / name).exists() for source in all_sources().values() for name in source.folders
+        (base / name).exists() for source in SOURCES.values() for name in source.folders
     )
 
 

@@ -76,7 +76,6 @@ def table_rows(
     *,
     separator: str = "\t",
     header: str | None = None,
-    encoding: str = "utf-8",
 ) -> Iterator[tuple[int, list[str]]]:
     """Rows of an unquoted table with at least `columns` columns; empty lines are passed over.
 
@@ -85,12 +84,11 @@ def table_rows(
         columns: Columns a row must have; more are kept.
         separator: Between columns.
         header: What the first line starts with; that line is not a row.
-        encoding: Of the text.
 
     Raises:
         DataError: The header is another, or a row has fewer columns.
     """
-    for number, line in text_lines(path, encoding=encoding):
+    for number, line in text_lines(path):
         if header is not None and number == 1:
             if not line.startswith(header):
                 raise DataError(f"{path}:1 starts with {line[:40]!r}; expected {header!r}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from paraphrastic_hf.data.sources import Source, all_sources
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.data.source import Source
+from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
 from paraphrastic_hf.recipe import convert
 
 # What every configuration of `datasets` has.
@@ -78,7 +78,7 @@ def builder(
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
         raise DataError(
-            f"{name} has no configuration {config!r}; {_nearest(config, list(source.configs))}"
+            f"{name} has no configuration {config!r}; {nearest_name(config, source.configs)}"
         )
     if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
         raise DataError(
@@ -88,7 +88,9 @@ def builder(
     known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - STOCK_FIELDS
     for option in options:
         if option not in known:
-            raise DataError(f"{name} has no option {option!r}; {_nearest(option, sorted(known))}")
+            raise DataError(
+                f"{name} has no option {option!r}; {nearest_name(option, sorted(known))}"
+            )
     hints = get_type_hints(cls.BUILDER_CONFIG_CLASS)
     try:
         options = {k: convert(hints[k], v, k) if k in hints else v for k, v in options.items()}
@@ -111,12 +113,6 @@ def find_source(name: str) -> Source:
     Raises:
         DataError: There is none of that name; the nearest is named.
     """
-    sources = all_sources()
-    if name not in sources:
-        raise DataError(f"there is no corpus {name!r}; {_nearest(name, list(sources))}")
-    return sources[name]
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+    if name not in SOURCES:
+        raise DataError(f"there is no corpus {name!r}; {nearest_name(name, SOURCES)}")
+    return SOURCES[name]

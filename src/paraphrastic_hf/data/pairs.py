@@ -56,40 +56,22 @@ def read_pairs(
     *,
     second: str | Path | None = None,
     columns: Sequence[str] | None = None,
-    max_pairs: int | None = None,
-    min_words: int = 1,
-    max_words: int | None = None,
-    bad_rows: str = "skip",
-    seed: int = 1,
+    **options: Any,
 ) -> list[Pair]:
-    """The sentence pairs of one source, in file order.
+    """The good sentence pairs of one source, in file order.
 
     Args:
-        path: A TSV file (two columns; more are ignored, but every row must have as many as the
-            first), a text file if `second` is given, or a folder written by
-            `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
-        second: The text file whose lines are the other side of `path`'s lines.
-        columns: Names of the two columns of a `datasets` folder; its first two text columns if
-            absent.
-        max_pairs: Keep a random sample of at most this many good pairs.
-        min_words: Skip pairs with a side of fewer words (white space).
-        max_words: Skip pairs with a side of more words.
-        bad_rows: `skip`, with a warning that counts them, or `refuse`.
-        seed: Seed of the sample.
+        path: As `iterate_rows` takes it.
+        second: Likewise.
+        columns: Likewise.
+        **options: Of `clean_pairs`: how long and how many pairs may be, what bad rows come to.
 
     Raises:
         DataError: The file is missing or damaged, holds no good pair, or has a bad row and
             `bad_rows` is `refuse`.
     """
-    return clean_pairs(
-        iterate_rows(path, second=second, columns=columns),
-        name=str(path),
-        max_pairs=max_pairs,
-        min_words=min_words,
-        max_words=max_words,
-        bad_rows=bad_rows,
-        seed=seed,
-    )
+    rows = iterate_rows(path, second=second, columns=columns)
+    return clean_pairs(rows, name=str(path), **options)
 
 
 def clean_pairs(
@@ -102,7 +84,20 @@ def clean_pairs(
     bad_rows: str = "skip",
     seed: int = 1,
 ) -> list[Pair]:
-    """The good pairs among rows of `iterate_rows` or `rows_of_dataset`, as `read_pairs` says."""
+    """The good pairs among the rows of a source, in order.
+
+    Args:
+        rows: As `iterate_rows` or `rows_of_dataset` gives them.
+        name: Of the source, for messages.
+        max_pairs: Keep a random sample of at most this many good pairs.
+        min_words: Skip pairs with a side of fewer words (white space).
+        max_words: Skip pairs with a side of more words.
+        bad_rows: `skip`, with a warning that counts them, or `refuse`.
+        seed: Seed of the sample.
+
+    Raises:
+        DataError: No pair is good, or a row is bad and `bad_rows` is `refuse`.
+    """
     report = RowReport()
     good = good_rows(rows, name=name, bad_rows=bad_rows, report=report)
     pairs = _sample(
@@ -119,7 +114,19 @@ def clean_pairs(
 def iterate_rows(
     path: str | Path, *, second: str | Path | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[str, list[str] | str]]:
-    """`(place, the sides)` or `(place, what is wrong)` for every row of a source."""
+    """`(place, the sides)` or `(place, what is wrong)` for every row of a source.
+
+    Args:
+        path: A TSV file (two columns; more are ignored, but every row must have as many as the
+            first), a text file if `second` is given, or a folder written by
+            `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
+        second: The text file whose lines are the other side of `path`'s lines.
+        columns: Names of the two columns of a `datasets` folder; its first two text columns if
+            absent.
+
+    Raises:
+        DataError: The file is missing or damaged, or the two text files differ in length.
+    """
     path = Path(path)
     if path.is_dir():
         yield from _dataset_rows(path, columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paraphrastic_hf.data.download import Remote
-from paraphrastic_hf.data.sources import Source, github
+from paraphrastic_hf.data.source import Source, github
 
 STS_ADDRESS = "http://ixa2.si.ehu.es/stswiki/images"
 STS_TERMS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paraphrastic_hf.data.download import Remote
-from paraphrastic_hf.data.sources import Source, Splits, github, names
+from paraphrastic_hf.data.source import Source, Splits, github, names
 
 _QNN = ("FreedomIntelligence/qnn", "77f549372d4371e7f2d52e77bc18df5096dd4779")
 _MRPC = ("robertoviegas/SimCSE", "a0d98a537ceffe5f728077dd0930c41171db2d16")

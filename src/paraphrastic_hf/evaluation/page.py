@@ -14,13 +14,13 @@ from typing import Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import (
-    cell_text,
     figure_text,
     left_out,
     plot_systems,
     read_results,
 )
 from paraphrastic_hf.evaluation.suites import SUITES
+from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # of an absolute path
@@ -111,15 +111,15 @@ def page_markdown(sections: Sequence[Section], title: str) -> str:
     lines = [f"# {title}", ""]
     for section in sections:
         best = section.best()
-        lines += [f"## {section.name}", "", _about(section), ""]
-        lines += [f"| system | {' | '.join(section.columns)} |"]
-        lines += ["|---|" + "---:|" * len(section.columns)]
+        rows = []
         for name, values, is_paper in section.rows:
             cells = [
                 f"**{figure_text(v)}**" if not is_paper and round(v, 1) == b else figure_text(v)
                 for v, b in zip(values, best, strict=True)
             ]
-            lines.append(f"| {cell_text(name)} | {' | '.join(cells)} |")
+            rows.append([name, *cells])
+        lines += [f"## {section.name}", "", _about(section), ""]
+        lines += markdown_table(["system", *section.columns], rows)
         lines += ["", *(f"* {text}" for text in _remarks(section)), ""]
     return "\n".join(lines)
 

@@ -19,7 +19,6 @@ from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
 WHOLE = "all pairs"  # of a group, scored together
-MEASURES = ("pearson", "spearman")
 
 
 @dataclass(frozen=True)

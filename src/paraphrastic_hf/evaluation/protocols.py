@@ -37,7 +37,7 @@ def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.concatenate([np.abs(first - second), first * second], 1)
 
 
-def stratified_folds(labels: np.ndarray, folds: int, seed: int = SEED) -> np.ndarray:
+def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
     """The fold of each example, from 0; every fold has its share of every class.
 
     Raises:
@@ -45,7 +45,7 @@ def stratified_folds(labels: np.ndarray, folds: int, seed: int = SEED) -> np.nda
     """
     if len(labels) < folds:
         raise DataError(f"{len(labels)} examples are too few for {folds} folds")
-    order = np.random.default_rng(seed).permutation(len(labels))
+    order = np.random.default_rng(SEED).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.empty(len(labels), np.int64)
     fold[order] = np.arange(len(labels)) % folds

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -72,11 +72,12 @@ def markdown(results: dict[str, Any]) -> str:
         notes += [f"* {title}, {task}: {reason}" for task, reason in tasks.items()]
     measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
     lines += ["", *notes] if notes else []
-    lines += ["", f"| group | dataset | size | {' | '.join(measures)} |"]
-    lines += ["|---|---|---:|" + "---:|" * len(measures)]
-    for row in results["rows"]:
-        cells = [row["scores"].get(measure, math.nan) for measure in measures]
-        lines.append(_row(f"{row['group']} | {row['name']} | {row['size']:,}", cells))
+    rows = [
+        [row["group"], row["name"], f"{row['size']:,}", *_cells(row["scores"], measures)]
+        for row in results["rows"]
+    ]
+    align = "ll" + "r" * (1 + len(measures))
+    lines += ["", *markdown_table(["group", "dataset", "size", *measures], rows, align)]
     memory = results["peak_memory"]
     took = f"{results['seconds']:.1f} s" + (
         f", {memory / 1e6:.0f} MB at the peak" if memory else ""
@@ -84,25 +85,17 @@ def markdown(results: dict[str, Any]) -> str:
     return "\n".join([*lines, "", f"Took {took}."]) + "\n"
 
 
-def cell_text(text: str) -> str:
-    """A name in a table of Markdown."""
-    return re.sub(r"(?<!\\)\|", r"\\|", text)
-
-
 def headline_table(results: dict[str, Any]) -> list[str]:
     """What the suite is, and its figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
     lines = [f"{results['summary']}. {results['unit']}.", ""]
-    systems = {f"**{cell_text(results['model'])}**": headline, **results["papers"]}
+    systems = {f"**{results['model']}**": headline, **results["papers"]}
+    table = [["system", *headline]]
+    table += [[name, *_cells(values, headline)] for name, values in systems.items()]
     if sum(len(key) + 3 for key in headline) > WIDEST:
-        lines += [f"| | {' | '.join(systems)} |", "|---|" + "---:|" * len(systems)]
-        for key in headline:
-            lines.append(_row(key, [values.get(key, math.nan) for values in systems.values()]))
-        return lines
-    lines += [f"| system | {' | '.join(headline)} |", "|---|" + "---:|" * len(headline)]
-    for name, values in systems.items():
-        lines.append(_row(name, [values.get(key, math.nan) for key in headline]))
-    return lines
+        table = [list(column) for column in zip(*table, strict=True)]
+        table[0][0] = ""
+    return lines + markdown_table(table[0], table[1:])
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
@@ -168,5 +161,5 @@ def figure_text(value: float) -> str:
     return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _row(name: str, values: Any) -> str:
-    return f"| {name} | {' | '.join(map(figure_text, values))} |"
+def _cells(values: Mapping[str, float], keys: Iterable[str]) -> list[str]:
+    return [figure_text(values.get(key, math.nan)) for key in keys]

@@ -18,6 +18,7 @@ from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
+from paraphrastic_hf.markdown import markdown_table
 
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
 DRAWS_AT_A_TIME = 2**21
@@ -110,18 +111,17 @@ def compare_encoders(
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
     """The comparison as lines of Markdown; p-values below 0.05 in bold."""
-    lines = [
-        f"| group | dataset | size | score | {' | '.join(names)} | difference | p (bootstrap) "
+    columns = ["group", "dataset", "size", "score", *names]
+    columns += ["difference", "p (bootstrap)", "p (Steiger)"]
+    rows = [
+        [
+            *(each.group, each.name, f"{each.pairs:,}", each.measure),
+            *(f"{each.first:.1f}", f"{each.second:.1f}", _signed(each.second - each.first)),
+            *(_p(each.bootstrap), _p(each.steiger)),
+        ]
+        for each in differences
     ]
-    lines[0] += "| p (Steiger) |"
-    lines += ["|---|---|---:|---|---:|---:|---:|---:|---:|"]
-    for each in differences:
-        lines.append(
-            f"| {each.group} | {each.name} | {each.pairs:,} | {each.measure} | {each.first:.1f} "
-            f"| {each.second:.1f} | {_signed(each.second - each.first)} | {_p(each.bootstrap)} "
-            f"| {_p(each.steiger)} |"
-        )
-    return lines
+    return markdown_table(columns, rows, "llrlrrrrr")
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:

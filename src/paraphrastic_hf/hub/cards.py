@@ -16,11 +16,14 @@ from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_model
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
+from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
 RELEASABLE = ("open", "share-alike")
+SOURCE_COLUMNS = ("source", "pairs", "licence", "SHA-256 of the file")
 TEMPLATE = """---
-{front}---
+{front}
+---
 
 # {title}
 
@@ -41,8 +44,6 @@ of weights, no attention, no GPU.
 Seed {seed}; {pairs:,} pairs seen in {minutes:.0f} minutes on {threads} CPU thread(s). The recipe
 lies beside this card. {choice}
 
-| source | pairs | licence | SHA-256 of the file |
-|---|---:|---|---|
 {sources}
 
 ## Scores
@@ -105,6 +106,8 @@ def model_card(
         ModelError: The folder holds no finished training run, or of another kind of model than an
             average of sentencepieces.
     """
+    from huggingface_hub import ModelCardData
+
     directory, root = Path(directory), Path(data_root)
     try:
         run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
@@ -138,18 +141,18 @@ def model_card(
         if path not in known or known[path][5] not in RELEASABLE:
             raise DataError(f"{path} is no source that a released model may be trained on")
         digest = sha256_of(root / path)
-        sources.append(f"| {path} | {pairs:,} | {known[path][6]} | `{digest}` |")
+        sources.append([path, f"{pairs:,}", known[path][6], f"`{digest}`"])
     shared = any(known[path][5] == "share-alike" for path in counts)
     name, development = directory.name, run["development"]
-    front = {
-        "license": licence,
-        "language": languages,
-        "library_name": "sentence-transformers",
-        "pipeline_tag": "sentence-similarity",
-        "tags": ["paraphrastic", "static-embedding", "sentence-transformers"],
-    }
+    front = ModelCardData(
+        license=licence,
+        language=languages,
+        library_name="sentence-transformers",
+        pipeline_tag="sentence-similarity",
+        tags=["paraphrastic", "static-embedding", "sentence-transformers"],
+    )
     return TEMPLATE.format(
-        front=yaml.safe_dump(front, sort_keys=False),
+        front=front.to_yaml(original_order=["license"]),
         title=f"paraphrastic {name}",
         use=(PACKAGED if _is_packaged(name, weights) else DIRECTORY).format(name=name),
         choice="The last state was kept."
@@ -165,7 +168,7 @@ def model_card(
         pairs=run["progress"]["examples"],
         minutes=run["progress"]["seconds"] / 60,
         threads=run["threads"],
-        sources="\n".join(sources),
+        sources="\n".join(markdown_table(SOURCE_COLUMNS, sources, "lrll")),
         scores="\n\n".join(_scores(results) for results in suites),
         licence=licence.upper(),
     )
@@ -191,11 +194,11 @@ def write_card(directory: str | Path, text: str) -> None:
 def _scores(results: dict[str, Any]) -> str:
     lines = [f"### {results['suite']}", "", *headline_table(results)]
     if results["suite"] == "sts":  # the tracks and splits that no year holds
-        lines += ["", "| set | Pearson | Spearman |", "|---|---:|---:|"]
-        lines += [
-            f"| {row['group']} {row['name']} | {row['scores']['pearson']:.1f} "
-            f"| {row['scores']['spearman']:.1f} |"
+        rows = [
+            [f"{row['group']} {row['name']}"]
+            + [f"{row['scores'][measure]:.1f}" for measure in ("pearson", "spearman")]
             for row in results["rows"]
             if row["group"] not in YEARS
         ]
+        lines += ["", *markdown_table(["set", "Pearson", "Spearman"], rows)]
     return "\n".join(lines)

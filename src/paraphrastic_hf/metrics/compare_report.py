@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.systems import SystemScores
-from paraphrastic_hf.text.files import write_bytes, write_json
+from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 
 COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
 
@@ -59,14 +59,12 @@ def comparison_markdown(
     """The report as Markdown."""
     first, second = comparison.names
     lines = [f"# {first} and {second}", "", "Scores x 100.", ""]
-    lines += [
-        "| system | SimiLE | SIM | p (SimiLE) | mean sentence BLEU |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    rows = []
     for system, bleu in zip(systems, comparison.scores["BLEU"].mean(1), strict=True):
         p = "" if system.p_value is None else f"{system.p_value:.3f}"
         simile, sim = 100 * system.simile.mean, 100 * system.sim.mean
-        lines.append(f"| {_cell(system.name)} | {simile:.2f} | {sim:.2f} | {p} | {bleu:.2f} |")
+        rows.append([system.name, f"{simile:.2f}", f"{sim:.2f}", p, f"{bleu:.2f}"])
+    lines += markdown_table(["system", "SimiLE", "SIM", "p (SimiLE)", "mean sentence BLEU"], rows)
     if plots:
         lines += ["", "![How the scores spread](scores.png)"]
     what = "n-best list" if comparison.is_nbest else "segment's two outputs"
@@ -78,14 +76,12 @@ def comparison_markdown(
         "scores of 99.0 % of the pairs differ by SimiLE and of 85.1 % by BLEU, by 4.8 and 4.3 on "
         "average.",
         "",
-        "| metric | pairs | scores differ | mean difference |",
-        "|---|---:|---:|---:|",
     ]
-    for name in MEASURES:
-        ties = comparison.ties[name]
-        lines.append(
-            f"| {name} | {ties.pairs:,} | {100 * ties.unequal:.1f} % | {ties.difference:.1f} |"
-        )
+    rows = [
+        [name, f"{ties.pairs:,}", f"{100 * ties.unequal:.1f} %", f"{ties.difference:.1f}"]
+        for name, ties in ((name, comparison.ties[name]) for name in MEASURES)
+    ]
+    lines += markdown_table(["metric", "pairs", "scores differ", "mean difference"], rows)
     if plots:
         lines += ["", "## Where the metrics disagree", "", "![Changes](changes.png)"]
     order = comparison.order()
@@ -97,33 +93,20 @@ def comparison_markdown(
 
 
 def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
-    rows = [
-        "| | sentence | BLEU | SIM | change of BLEU | change of SIM |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
+    rows = []
     for i in segments:
-        rows.append(f"| {i + 1} | *{_cell(comparison.references[i][0])}* | | | | |")
+        rows.append([str(i + 1), f"*{literal(comparison.references[i][0])}*", *[""] * 4])
         for side, name in enumerate(comparison.names):
             values = [comparison.scores[m][side][i] for m in ("BLEU", "SIM")]
             changes = [comparison.change(m)[i] for m in ("BLEU", "SIM")] if side else []
-            cells = (
-                [f"{v:.2f}" for v in values]
-                + [f"{v:+.2f}" for v in changes]
-                + [""] * (2 - 2 * side)
-            )
-            rows.append(
-                f"| {_cell(name)} | {_cell(comparison.hypotheses[side][i])} | {' | '.join(cells)} |"
-            )
-    return rows
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"([\\|*])", r"\\\1", re.sub(r"[\r\n]+", " ", text))
+            cells = [f"{v:.2f}" for v in values] + ([f"{v:+.2f}" for v in changes] or ["", ""])
+            rows.append([name, literal(comparison.hypotheses[side][i]), *cells])
+    columns = ["", "sentence", "BLEU", "SIM", "change of BLEU", "change of SIM"]
+    return markdown_table(columns, rows, "llrrrr")
 
 
 def _write_segments(comparison: Comparison, path: Path) -> None:
-    partial = path.with_name(path.name + ".part")
-    with partial.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(
             ["segment", "reference"]
@@ -135,7 +118,6 @@ def _write_segments(comparison: Comparison, path: Path) -> None:
                 row.append(comparison.hypotheses[side][i])
                 row += [f"{comparison.scores[name][side][i]:.4f}" for name in MEASURES]
             table.writerow(row)
-    partial.replace(path)
 
 
 def _plot_scores(comparison: Comparison, path: Path) -> None:

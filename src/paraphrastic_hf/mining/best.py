@@ -20,19 +20,19 @@ class BestSoFar:
         self.columns = np.full((rows, keep), -1, np.int32)
 
     def lowest(self, start: int, stop: int) -> np.ndarray:
-        """What a score must exceed to be kept, by row."""
+        """The score that a new one must exceed to be kept, for each row from `start` to `stop`."""
         return self.scores[start:stop, -1]
 
     def add(
         self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Take in scores of later columns.
+        """Add scores of columns that come after all columns added before.
 
         Args:
-            rows: Rows that have any, each once.
-            place: Of each score, which of `rows` it belongs to; in any order.
-            column: Its column.
-            scores: The scores themselves.
+            rows: The rows that have new scores, each once.
+            place: For each score, the index in `rows` of its row; in any order.
+            column: For each score, its column.
+            scores: The scores, float32.
         """
         keep = self.scores.shape[1]
         order = np.lexsort((column, place))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
 from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
 from paraphrastic_hf.mining.neighbours import Neighbours, nearest
@@ -135,14 +135,18 @@ def check_options(
     index: str = "exact",
     probes: int = PROBES,
     precision: str = "float32",
+    one_to_one: bool = True,
     threshold: float | None = None,
-    **_: Any,
+    **unknown: Any,
 ) -> None:
-    """Refuse what `mine` would refuse, before hours of encoding.
+    """Refuse options that `mine` would refuse, so that this happens before hours of encoding.
 
     Raises:
-        DataError: An argument is out of range, or FAISS is not installed.
+        DataError: There is no option of that name, one is out of range, or FAISS is not installed.
     """
+    for name in unknown:
+        known = sorted(check_options.__kwdefaults__ or ())
+        raise DataError(f"mining has no option {name!r}; {nearest_name(name, known)}")
     _check(index, INDICES, "index")
     _check(score, SCORES, "score")
     _check(candidates, CANDIDATES, "set of candidates")
@@ -171,7 +175,13 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Pairs from the neighbours both ways; arguments as in `mine`."""
+    """Make pairs of lines from the neighbours of both sides.
+
+    Args:
+        forward: The nearest targets of each source.
+        backward: The nearest sources of each target.
+        score: As `mine` takes it, like the other arguments.
+    """
     means = neighbour_mean(forward.scores), neighbour_mean(backward.scores)
     there = best_of_each(forward, *means, score)
     turned = best_of_each(backward, means[1], means[0], score)
@@ -197,8 +207,11 @@ def link(
 def best_of_each(
     neighbours: Neighbours, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Every row with the neighbour of the highest score, of equal ones the lowest; rows without
-    neighbours are left out."""
+    """Pair every row with its neighbour of the highest score.
+
+    Of neighbours with equal scores the one with the lowest number wins. Rows without neighbours are
+    left out.
+    """
     rows = np.nonzero((neighbours.ids >= 0).any(1))[0]
     ids, cosine = neighbours.ids[rows], neighbours.scores[rows]
     if not len(rows):
@@ -238,7 +251,7 @@ def _without(
     skip: np.ndarray,
     k: int,
 ) -> tuple[Neighbours, Neighbours]:
-    """Leave out what each source must not be paired with; `skip` names a target once at most."""
+    """Remove from the neighbours the target that each source must not be paired with, both ways."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)

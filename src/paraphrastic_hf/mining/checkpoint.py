@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf.mining.best import BestSoFar
+from paraphrastic_hf.text.files import replacing
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
 
@@ -16,21 +16,28 @@ ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_colu
 def write_search(
     path: Path | None, key: str, done: int, forward: BestSoFar, backward: BestSoFar
 ) -> None:
-    """Keep what the first `done` strips of the search `key` found, whole or not at all."""
+    """Write what a search has found so far to a file, complete or not at all.
+
+    Args:
+        path: The file; nothing is written if None.
+        key: Says what is searched; a search with another key does not go on from this file.
+        done: How many strips of the matrix have been searched.
+        forward: The best targets of each source so far.
+        backward: The best sources of each target so far.
+    """
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
-    partial = path.with_name(path.name + ".part")
-    with partial.open("wb") as file:
+    with replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
-    os.replace(partial, path)
 
 
 def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestSoFar) -> int:
-    """Fill in what a kept search found, and say how many strips it had done.
+    """Fill `forward` and `backward` with what an interrupted search had found.
 
     Returns:
-        0, with nothing filled in, where none is kept, it is another one, or it is damaged.
+        How many strips of the matrix it had searched; 0, with nothing filled in, if the file is
+        missing or damaged or has another key.
     """
     if path is None:
         return 0

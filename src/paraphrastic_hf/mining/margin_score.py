@@ -20,12 +20,12 @@ SMALLEST_MEAN = 1e-3  # of neighbours, below which a ratio would say nothing
 
 
 def neighbour_mean(scores: np.ndarray) -> np.ndarray:
-    """Mean of each row's neighbours, (rows,) float64; -inf stands for none.
+    """The mean cosine of each row to its neighbours, (rows,) float64.
 
-    A row with fewer than k neighbours is averaged over those it has; with none it is 0.
+    A row with fewer than k neighbours is averaged over those it has; without any it is 0.
 
     Args:
-        scores: Cosines, (rows, k).
+        scores: Cosines, (rows, k); -inf where a row has fewer than k neighbours.
     """
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(1, dtype=np.float64)
@@ -35,10 +35,10 @@ def neighbour_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """Score pairs; the arguments broadcast.
+    """The margin score of pairs (Artetxe and Schwenk, 2019, section 3); the arrays broadcast.
 
     Args:
-        cosine: Of the pairs.
+        cosine: The cosines of the pairs, -1 to 1.
         source_mean: Mean cosine of the source's k nearest targets.
         target_mean: Mean cosine of the target's k nearest sources.
         kind: `absolute`, `distance` or `ratio`; a mean below 0.001 counts as that in a ratio.
@@ -48,7 +48,7 @@ def margin_score(
         neighbourhood, more for a better one.
 
     Raises:
-        DataError: There is no such score.
+        DataError: `kind` is none of the three.
 
     Example:
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)

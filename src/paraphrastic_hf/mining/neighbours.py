@@ -50,7 +50,7 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How a search is cut.
+    """Into what blocks and tiles a search is cut.
 
     Attributes:
         block: Rows of either side that are in memory at a time.
@@ -154,7 +154,7 @@ def plan_search(
 
 
 class _Strip(NamedTuple):
-    """Source rows of one tile's height against a block of targets."""
+    """As many source rows as a tile has, and a block of targets to compare them with."""
 
     block: tuple[int, int]  # of source
     columns: tuple[int, int]
@@ -241,7 +241,11 @@ def rescored(
     """The k best of each row's candidates by cosines that are computed pair by pair.
 
     Args:
-        candidates: Numbers among `others`, (len(rows), any), -1 for none.
+        rows: The rows whose neighbours are wanted.
+        others: The rows of the other side.
+        candidates: Numbers of rows of `others`, (len(rows), candidates); -1 stands for none.
+        k: How many to keep of each.
+        rows_at_a_time: How many rows are in memory at a time.
     """
     k = min(k, candidates.shape[1], len(others))
     scores = np.full((len(rows), k), -np.inf, np.float32)

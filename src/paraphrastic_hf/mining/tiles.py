@@ -1,8 +1,9 @@
-"""A piece of the matrix of cosines, and what in it is worth keeping.
+"""A tile, which is a piece of the matrix of cosines, and the scores in it that are worth keeping.
 
-Reading a tile costs little only if it is read in order, so the good scores are found by maxima:
-first of whole rows and columns, then, where those have something new, of groups of 16, and only in
-such groups score by score.
+Only reading a tile in memory order is cheap, so good scores are found by maxima: first the maximum
+of each row and column is compared with the scores kept so far; then, in the rows and columns that
+have something better, the maximum of each group of 16 scores; and only in groups that have
+something better is every score read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MOST_WORKERS = 4
 
 
 class Tile:
-    """A piece of the matrix in float32, by numpy's BLAS."""
+    """A piece of the matrix of cosines in float32, computed by numpy."""
 
     _nothing: Any = -np.inf  # what stands beyond the edges of the matrix
     _numbers: np.ndarray
@@ -33,21 +34,25 @@ class Tile:
 
     @staticmethod
     def threads() -> tuple[int, int]:
-        """Tiles worth making at a time, and threads for each: BLAS uses all it has for one."""
+        """How many tiles to compute at a time, and with how many threads each; 0 leaves it to BLAS,
+        which uses all threads for one product."""
         return 1, 0
 
     @staticmethod
     def use_threads(count: int) -> None:
-        """Have the calling thread compute with so many."""
+        """Let products of the calling thread use `count` threads."""
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Rows ready to be multiplied."""
+        """Rows `start` to `stop` of a side, unit length, in the type that `multiply` takes."""
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
         return block
 
     def multiply(self, rows: Any, columns: Any) -> None:
-        """Make the piece, (rows, columns), in whole groups, and the maxima it is read by."""
+        """Compute the cosines of some rows and columns, and the maxima by which they are read.
+
+        Both sides are padded to a multiple of the group size.
+        """
         shape = tuple(-(-len(side) // GROUP) * GROUP for side in (rows, columns))
         if self._numbers.shape != shape:
             self._numbers = self._room(shape)
@@ -57,7 +62,14 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: BestSoFar, start: int, count: int, first_column: int) -> None:
-        """Let `best` keep what is new to the rows from `start` on."""
+        """Add the scores of this tile that are among the best so far of its rows.
+
+        Args:
+            best: The best scores of all rows so far.
+            start: The row of the matrix that is the first of the tile.
+            count: Rows in the tile.
+            first_column: The column of the matrix that is the first of the tile.
+        """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
         rows = np.nonzero(highest > lowest)[0]
@@ -68,7 +80,10 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: BestSoFar, start: int, count: int, first_row: int) -> None:
-        """The same for columns."""
+        """Add the scores of this tile that are among the best so far of its columns.
+
+        The arguments are those of `add_rows`, with rows and columns exchanged.
+        """
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
         highest, _ = self._bounds(groups.max(0))
@@ -79,7 +94,7 @@ class Tile:
             best.add(start + columns, found.place, first_row + found.line, found.scores)
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Scores, float32."""
+        """The scores at pairs of a row and a column of the tile, float32."""
         return self._numbers[rows, columns]
 
     def _room(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -89,15 +104,17 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What maxima of `_numbers` are at most and at least, float32."""
+        """Upper and lower bounds of maxima, float32; here both are the maxima themselves."""
         return maxima, maxima
 
 
 class HalfTile(Tile):
-    """In bfloat16, by torch, whose products use the processor's own where it has them.
+    """A piece of the matrix of cosines in bfloat16, computed by torch.
 
-    Read as int16, numbers that are not negative keep their order and come after the negative ones,
-    so numpy finds maxima at full speed; a negative maximum says only that it is one.
+    Torch uses the processor's instructions for bfloat16 where it has them. numpy has no bfloat16,
+    so the bits are read as int16: numbers of 0 and more keep their order and stand above all
+    negative ones, and their maximum is right. The order of negative numbers is lost, so of a
+    negative maximum it is only known that all scores behind it are below 0.
     """
 
     _nothing = MINUS_INFINITY
@@ -152,7 +169,13 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores, each with its place among the rows asked for and its line across them."""
+    """Scores found in a tile.
+
+    Attributes:
+        place: Of each score, which of the rows (or columns) searched it is in.
+        line: Of each score, its column (or row) in the tile.
+        scores: The scores, float32.
+    """
 
     place: np.ndarray
     line: np.ndarray
@@ -162,11 +185,16 @@ class _Found(NamedTuple):
 def _search(
     tile: Tile, maxima: np.ndarray, chosen: np.ndarray, lowest: np.ndarray, keep: int, axis: int
 ) -> _Found:
-    """Scores above `lowest`, and no worse than the `keep` best of the tile, in some rows (axis 1)
-    or columns (axis 0).
+    """The scores of some rows or columns that may be among the best so far.
 
     Args:
-        maxima: Of the groups of each, (chosen, groups); group g has the lines g, g + groups, ...
+        tile: Where to look.
+        maxima: The maximum of each group of scores, (chosen, groups); group g of a row holds its
+            columns g, g + groups, g + 2 groups and so on.
+        chosen: Numbers of the rows (or columns) in the tile.
+        lowest: The score that each of them must exceed, (chosen,).
+        keep: How many scores of each are wanted; worse ones than these may be left out.
+        axis: 1 to search rows, 0 to search columns.
     """
     groups = maxima.shape[1]
     at_most, at_least = tile._bounds(maxima)

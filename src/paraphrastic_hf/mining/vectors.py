@@ -55,15 +55,15 @@ class UnitRows:
 
     @property
     def dimension(self) -> int:
-        """Numbers in a row."""
+        """How many numbers a row has."""
         return int(self._vectors.shape[1])
 
     def take(self, ids: np.ndarray | slice) -> np.ndarray:
-        """Rows of unit length by their place among `rows`, (len(ids), dim) float32."""
+        """The rows at some positions of `rows`, scaled to length 1, (len(ids), dim) float32."""
         return np.asarray(self._read(self.rows[ids]) * self._scale[ids][:, None])
 
     def fill(self, block: np.ndarray, start: int) -> None:
-        """Write the rows from `start` on into `block`."""
+        """Fill `block`, (count, dim), with the `count` rows from position `start` on."""
         for offset in range(0, len(block), ROWS_AT_A_TIME):
             part = block[offset : offset + ROWS_AT_A_TIME]
             part[:] = self.take(slice(start + offset, start + offset + len(part)))
@@ -88,7 +88,6 @@ class UnitRows:
 
 
 def _release(mapped: mmap.mmap | None) -> None:
-    """Give back pages of a mapped file, which would count as this process's memory until someone
-    needs them."""
+    """Give pages of a mapped file back to the system, or they count as this process's memory."""
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
