@@ -149,6 +149,7 @@ TRICKS = {
     "an array without its state": EMPTY_ARRAY + b".",
     "a key that is a list": b"}]I1\ns.",
     "a key of deep tuples": b"}" + b")" + b"\x85" * 100_000 + b"I1\ns.",
+    "a key of tuples that double at each level": b"})" + b"q\x00h\x00\x86" * 60 + b"I1\ns.",
     "a container in itself": b"]q\x00h\x00a.",
     "deep lists": b"]" * 100_000 + b"a" * 99_999 + b".",
     "a protocol from the future": b"\x80\x09N.",

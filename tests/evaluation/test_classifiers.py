@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.classifiers import Problem, fit
+from paraphrastic_hf.evaluation.classifiers import Regression, fit
 from paraphrastic_hf.evaluation.protocols import (
     FOLDS,
     GRID,
@@ -47,16 +47,16 @@ def objective(
 @pytest.mark.parametrize("classes", [2, 5])
 def test_each_of_many_is_what_scikit_learn_finds(classes: int) -> None:
     features, labels = made(600, 20, classes)
-    problems = [
-        Problem(RANDOM.random(600) < 0.8, strength) for strength in GRID_FOLDS for _ in range(3)
+    regressions = [
+        Regression(RANDOM.random(600) < 0.8, strength) for strength in GRID_FOLDS for _ in range(3)
     ]
-    found = fit(features, labels, classes, problems)
-    for number, problem in enumerate(problems):
-        rows = features[problem.rows].astype(np.float64), labels[problem.rows]
-        oracle = LogisticRegression(C=problem.strength, tol=1e-9, max_iter=10_000).fit(*rows)
+    found = fit(features, labels, classes, regressions)
+    for number, regression in enumerate(regressions):
+        rows = features[regression.rows].astype(np.float64), labels[regression.rows]
+        oracle = LogisticRegression(C=regression.strength, tol=1e-9, max_iter=10_000).fit(*rows)
         ours = found.weights[:, number].T.astype(np.float64), found.intercepts[number]
-        best = objective(*rows, oracle.coef_, oracle.intercept_, problem.strength)
-        assert objective(*rows, *ours, problem.strength) == pytest.approx(best, rel=1e-4)
+        best = objective(*rows, oracle.coef_, oracle.intercept_, regression.strength)
+        assert objective(*rows, *ours, regression.strength) == pytest.approx(best, rel=1e-4)
         chosen = found.classes(features)[:, number] == oracle.predict(features)
         assert chosen.mean() > 0.99  # what is left sits on the border
         np.testing.assert_allclose(
@@ -67,7 +67,7 @@ def test_each_of_many_is_what_scikit_learn_finds(classes: int) -> None:
 def test_a_distribution_as_target_is_examples_weighted_by_it() -> None:
     features, _ = made(200, 6, 3)
     shares = RANDOM.dirichlet(np.ones(3), 200)
-    found = fit(features, shares, 3, [Problem(np.ones(200, bool), 2.0)])
+    found = fit(features, shares, 3, [Regression(np.ones(200, bool), 2.0)])
     oracle = LogisticRegression(C=2.0, tol=1e-9, max_iter=10_000).fit(
         np.repeat(features, 3, 0).astype(np.float64), np.tile(np.arange(3), 200), shares.ravel()
     )
@@ -79,7 +79,7 @@ def test_a_distribution_as_target_is_examples_weighted_by_it() -> None:
 def test_a_two_class_problem_by_hand() -> None:
     """One feature, -1 for class 0 and 1 for class 1, C = 1: w = 2 sigmoid(-w), so w = 0.6748; the
     intercept is 0 by symmetry."""
-    found = fit(np.array([[-1.0], [1.0]]), np.array([0, 1]), 2, [Problem(np.ones(2, bool), 1.0)])
+    found = fit(np.array([[-1.0], [1.0]]), np.array([0, 1]), 2, [Regression(np.ones(2, bool), 1.0)])
     assert found.weights[0, 0, 0] == pytest.approx(0.6748, abs=2e-3)
     assert found.intercepts[0, 0] == pytest.approx(0, abs=1e-3)
     assert found.classes(np.array([[-3.0], [3.0]]))[:, 0].tolist() == [0, 1]
@@ -87,17 +87,17 @@ def test_a_two_class_problem_by_hand() -> None:
 
 def test_constant_embeddings_leave_the_commoner_class() -> None:
     features, labels = np.ones((10, 4), np.float32), np.array([0, 1, 1, 1, 1] * 2)
-    found = fit(features, labels, 2, [Problem(np.ones(10, bool), 1.0)])
+    found = fit(features, labels, 2, [Regression(np.ones(10, bool), 1.0)])
     assert found.probabilities(features)[0, 0] == pytest.approx([0.2, 0.8], abs=1e-3)
 
 
 def test_the_batch_does_not_change_a_regression(monkeypatch: pytest.MonkeyPatch) -> None:
     features, labels = made(400, 10, 3)
-    problems = [Problem(RANDOM.random(400) < 0.7, strength) for strength in GRID]
-    whole = fit(features, labels, 3, problems).probabilities(features)
+    regressions = [Regression(RANDOM.random(400) < 0.7, strength) for strength in GRID]
+    whole = fit(features, labels, 3, regressions).probabilities(features)
     monkeypatch.setattr("paraphrastic_hf.evaluation.classifiers.MOST_WEIGHTS", 1)
     monkeypatch.setattr("paraphrastic_hf.evaluation.classifiers.MOST_SCORES", 1)
-    one_by_one = fit(features, labels, 3, problems).probabilities(features)
+    one_by_one = fit(features, labels, 3, regressions).probabilities(features)
     np.testing.assert_allclose(whole, one_by_one, atol=0.01)
 
 
@@ -153,6 +153,6 @@ def test_the_validation_set_chooses_the_penalty() -> None:
     features, labels = made(60, 40, 2)
     noise = RANDOM.permutation(labels)
     found = fitted_by_validation((features, noise), (features, noise), 2)
-    every = fit(features, noise, 2, [Problem(np.ones(60, bool), c) for c in GRID])
+    every = fit(features, noise, 2, [Regression(np.ones(60, bool), c) for c in GRID])
     right = (every.classes(features) == noise[:, None]).mean(0)
     assert accuracy(found, features, noise) == pytest.approx(100 * right.max())

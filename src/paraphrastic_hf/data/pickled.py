@@ -1,8 +1,9 @@
-"""What may stand in a pickle of a released model, and the values it becomes (`data/unpickle.py`).
+"""The names that a pickle of a released model may use, and the values made of them.
 
-Each name that a pickle may use has a function here that looks at its arguments and makes a value:
-numpy arrays of numbers, ordered dicts, argparse's namespaces, sets. None of them runs what a file
-says. Python 2's byte strings are text by Latin-1, which loses nothing.
+`data/unpickle.py` reads the pickles. Each allowed name has a function here, which looks at the
+arguments in the file and makes a value: a numpy array of numbers, an ordered dict, a namespace of
+argparse or a set. None of these functions runs what a file says. Byte strings of Python 2 become
+text by Latin-1, which loses nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_LEVELS = 64  # of containers in containers; released files have 4
+MOST_LEVELS = 64  # how deep containers may be nested; released files have 4 levels
 KEY_TYPES = (str, bytes, int, float, type(None))
 NUMBER_TYPE = re.compile(r"[<>=|]?(?:[iu][1248]|f[248]|b1)")
 
@@ -23,18 +24,18 @@ Calls = Mapping[str, Callable[..., Any]]
 
 
 class UnexpectedPickle(Exception):
-    """What stands in a pickle is not what a released file holds there."""
+    """A pickle holds something that no released file holds in that place."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A class or function that a pickle names; nothing was looked up."""
+    """The name of a class or function in a pickle; nothing of that name was looked up."""
 
     text: str
 
 
 class Record:
-    """An object of another program: its class's name and its attributes, and no behaviour."""
+    """An object of another program: the name of its class and its attributes, without methods."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -42,11 +43,11 @@ class Record:
 
 
 class OrderedMapping(dict):
-    """What was a `collections.OrderedDict`."""
+    """A dict that was a `collections.OrderedDict` when it was pickled."""
 
 
 class NumberType:
-    """A numpy type while it is read: its byte order comes later."""
+    """A numpy type that is being read; its byte order follows its name in the file."""
 
     def __init__(self, code: Any, align: Any = False, copy: Any = True) -> None:
         if not NUMBER_TYPE.fullmatch(str(code)):
@@ -62,7 +63,7 @@ class NumberType:
 
 
 class Array:
-    """A numpy array while it is read: its numbers come later."""
+    """A numpy array that is being read; its numbers follow its class in the file."""
 
     def __init__(self, array_type: Any, shape: Any, code: Any) -> None:
         if array_type != Name("numpy.ndarray"):
@@ -77,7 +78,7 @@ class Array:
 
 
 def make_array(data: Any, dtype: Any, shape: Any, order: Any = "C") -> np.ndarray:
-    """An array of numbers over `data`, which must be as long as `shape` says."""
+    """Make an array of numbers of `data`, which must be as long as `shape` says."""
     if isinstance(data, str):
         data = data.encode("latin-1")
     if not isinstance(dtype, NumberType) or not isinstance(data, bytes | bytearray):
@@ -89,19 +90,19 @@ def make_array(data: Any, dtype: Any, shape: Any, order: Any = "C") -> np.ndarra
 
 
 def make_mapping(pairs: Any = ()) -> OrderedMapping:
-    """What was an ordered dict of pairs."""
+    """Make an ordered dict of pairs of a key and a value."""
     mapping = OrderedMapping()
     add_items(mapping, [part for key, value in pairs for part in (key, value)])
     return mapping
 
 
 def make_set(values: Any) -> set[Any]:
-    """A set of keys."""
+    """Make a set of text and numbers."""
     return {check_key(value) for value in values}
 
 
 def make_record(name: str) -> Callable[..., Record]:
-    """What makes records of one class, which are made without arguments."""
+    """Make the function that makes records of one class; it takes no arguments."""
 
     def make() -> Record:
         return Record(name)
@@ -110,7 +111,7 @@ def make_record(name: str) -> Callable[..., Record]:
 
 
 def only_a_name(*arguments: Any) -> Any:
-    """For names that may stand in a file but make nothing."""
+    """Refuse to call a name that may stand in a file only as an argument."""
     raise UnexpectedPickle("a call of what is only a name")
 
 
@@ -132,7 +133,7 @@ RECONSTRUCTORS = ("copy_reg._reconstructor", "copyreg._reconstructor")
 CALLS: Calls = {
     "collections.OrderedDict": make_mapping,
     "argparse.Namespace": make_record("argparse.Namespace"),
-    **dict.fromkeys(RECONSTRUCTORS, only_a_name),  # `unpickle.py` sees to them
+    **dict.fromkeys(RECONSTRUCTORS, only_a_name),  # `unpickle.py` does what they say
     "__builtin__.object": only_a_name,
     "builtins.object": only_a_name,
     **dict.fromkeys(
@@ -156,7 +157,7 @@ CALLS: Calls = {
 
 
 def add_items(mapping: dict[Any, Any], values: Sequence[Any]) -> None:
-    """Add keys and values, which take turns."""
+    """Add keys and their values to a dict, from a list in which the two alternate."""
     if len(values) % 2:
         raise UnexpectedPickle("a key without value")
     for key, value in zip(values[::2], values[1::2], strict=True):
@@ -164,7 +165,10 @@ def add_items(mapping: dict[Any, Any], values: Sequence[Any]) -> None:
 
 
 def check_key(key: Any) -> Any:
-    """Text and numbers, or tuples of them: hashing a deep tuple would exhaust the stack."""
+    """Return a key if it is text, a number or a flat tuple of these.
+
+    To hash a deep tuple would take hours or crash the process.
+    """
     parts = key if isinstance(key, tuple) else (key,)
     if not all(isinstance(part, KEY_TYPES) for part in parts):
         raise UnexpectedPickle(f"the key {shown(key)}")
@@ -172,24 +176,25 @@ def check_key(key: Any) -> Any:
 
 
 def check_sizes(sizes: Any) -> tuple[int, ...]:
-    """A tuple of whole numbers from 0 on."""
+    """Return a tuple if it holds nothing but whole numbers of at least 0."""
     if not isinstance(sizes, tuple) or not all(type(n) is int and n >= 0 for n in sizes):
         raise UnexpectedPickle("a shape that is not whole numbers")
     return sizes
 
 
 def shown(value: Any) -> str:
-    """A value for a message, without its contents."""
+    """Name a value in a message without showing its contents."""
     return value.text if isinstance(value, Name) else f"a {type(value).__name__}"
 
 
 def settle(value: Any) -> Any:
-    """A value with arrays and records in place of what stood for them while it was read.
+    """Put arrays in place of what stood for them while the pickle was read.
 
-    A record of `argparse.Namespace` becomes the dict of its attributes; others stay.
+    A record of `argparse.Namespace` becomes the dict of its attributes; other records stay.
 
     Raises:
-        UnexpectedPickle: Containers are nested deeper than `MOST_LEVELS`, or in themselves.
+        UnexpectedPickle: Containers are nested deeper than `MOST_LEVELS` or within themselves, or
+            an array has no numbers.
     """
     return _settle(value, {}, 0)
 
@@ -197,7 +202,7 @@ def settle(value: Any) -> Any:
 def _settle(value: Any, done: dict[int, Any], level: int) -> Any:
     if isinstance(value, KEY_TYPES):
         return value
-    if id(value) in done:  # shared parts once, or they could multiply
+    if id(value) in done:  # a shared part is done once, or shared parts could multiply
         return done[id(value)]
     if level > MOST_LEVELS:
         raise UnexpectedPickle(f"containers nested deeper than {MOST_LEVELS}")

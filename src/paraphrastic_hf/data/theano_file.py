@@ -1,11 +1,12 @@
 """The Theano releases' `.pickle` files: arrays in the order of their layers, and vocabularies.
 
-What they hold, from the released training code (towards-universal 2016, charagram 2016,
-revisiting-recurrent 2017, ParaNMT 2018):
+The released training code says what the files of each paper hold:
 
-* the two of 2016 pickle Theano's shared variables, trained ones only, and no vocabulary;
-* the one of 2017 numpy arrays, initial states too, and no vocabulary;
-* ParaNMT the same and last the vocabulary, word to row, or for mixtures a pair of them.
+* towards-universal 2016 and charagram 2016 pickle Theano's shared variables, only those that are
+  trained, and no vocabulary;
+* revisiting-recurrent 2017 pickles numpy arrays, initial states among them, and no vocabulary;
+* ParaNMT 2018 pickles numpy arrays too, and as the last entry the vocabulary, a dict from words to
+  rows, or a pair of vocabularies for a mixture.
 """
 
 from __future__ import annotations
@@ -48,30 +49,30 @@ THEANO: Calls = {
 
 @dataclass(frozen=True)
 class TheanoFile:
-    """A Theano release.
+    """What a Theano release holds.
 
     Attributes:
-        arrays: In the order of the layers, float32.
-        vocabularies: Token to row, one a table that needs one of its own; none where the file has
-            none.
+        arrays: The float32 arrays, in the order of the layers.
+        vocabularies: Dicts from tokens to rows, one for each table of vectors; empty if the file
+            has no vocabulary.
     """
 
     arrays: list[np.ndarray]
     vocabularies: list[dict[str, int]]
 
     def described(self) -> str:
-        """What the file holds, a line each."""
+        """Describe what the file holds, with a line for each array and vocabulary."""
         lines = [f"{n}: array {array.shape}" for n, array in enumerate(self.arrays)]
         lines += [f"vocabulary of {len(words):,}" for words in self.vocabularies]
         return "\n  ".join(lines)
 
 
 def read_theano(path: str | Path) -> TheanoFile:
-    """Read a Theano release, running nothing.
+    """Read a Theano release without running anything in it.
 
     Raises:
-        DataError: It names what no release needs, is cut short, or is no list of arrays of finite
-            numbers.
+        DataError: The file holds what no release needs, is cut short, or is no list of arrays of
+            finite numbers.
     """
     path = Path(path)
     with map_file(path) as file:
@@ -100,10 +101,10 @@ def read_theano(path: str | Path) -> TheanoFile:
 
 
 def check_vocabulary(vocabulary: Any, place: str) -> None:
-    """Refuse what is no dict of text to different whole numbers.
+    """Refuse a vocabulary that is no dict from text to different whole numbers.
 
     Raises:
-        DataError: It is not.
+        DataError: It is no such dict; `place` says in the message where it was found.
     """
     is_good = (
         isinstance(vocabulary, dict)
@@ -116,10 +117,10 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
 
 
 def map_file(path: Path) -> mmap.mmap:
-    """A file's bytes without reading them.
+    """Map a file into memory, so that only the bytes that are used are read.
 
     Raises:
-        DataError: It cannot be opened or is empty.
+        DataError: The file cannot be opened or is empty.
     """
     try:
         with path.open("rb") as file:
@@ -129,7 +130,7 @@ def map_file(path: Path) -> mmap.mmap:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """An array, or what a shared variable holds."""
+    """The array that a value is or, as a shared variable, holds; None if there is none."""
     if isinstance(value, Record) and value.name in SHARED_VARIABLES:
         container = (value.state or {}).get("container")
         storage = (container.state or {}).get("storage") if isinstance(container, Record) else None

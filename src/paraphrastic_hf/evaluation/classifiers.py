@@ -4,6 +4,12 @@ Choosing a penalty by nested cross-validation takes hundreds of fits that differ
 they see and in the penalty. Here they are columns of one matrix product: L-BFGS runs on all of
 them side by side, each with its own step and its own end. In the principal axes of the embeddings
 the curvature is nearly diagonal, which makes a good first guess of it.
+
+This is our own code because scikit-learn 1.9.1 fits one regression after another. On CR (3,775
+sentences, 512 dimensions of `english`, the 610 fits of nested folds) `LogisticRegressionCV` with
+`n_jobs=1` takes 204 s of processor time with lbfgs in float32 and 250 s with newton-cholesky, and
+this module 2.1 s, at accuracies of 78.28, 78.17 and 78.25. On MR (10,662 sentences) lbfgs takes
+18.3 s for one of the ten outer folds, and this module 4.0 s for all ten: 46 times less.
 """
 
 from __future__ import annotations
@@ -15,20 +21,20 @@ import numpy as np
 
 HISTORY = 6
 MOST_STEPS = 100
-TOLERANCE = 1e-6  # of the mean loss: what a step may still gain
-MOST_WEIGHTS = 2**21  # fitted side by side
-MOST_SCORES = 2**22  # held at a time
+TOLERANCE = 1e-6  # a regression ends when a step would lower its mean loss by less
+MOST_WEIGHTS = 2**21  # how many weights are fitted side by side
+MOST_SCORES = 2**22  # how many scores are in memory at a time
 HALVINGS = 20
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One regression of a batch.
+class Regression:
+    """One of the regressions that are fitted at once.
 
     Attributes:
-        rows: Which rows it is fitted on, (examples,) of bool.
-        strength: C, the inverse of the penalty: C times the sum of losses plus half the squared
-            weights is minimised; the intercepts are free.
+        rows: Which of the examples it is fitted on, (examples,) of bool.
+        strength: C, the inverse of the penalty. C times the sum of the losses plus half the sum
+            of the squared weights is minimised; the intercepts are not penalised.
     """
 
     rows: np.ndarray
@@ -40,8 +46,9 @@ class Classifiers:
     """Fitted regressions.
 
     Attributes:
-        weights: (dim, classifiers, columns) float32; one column for two classes, else one a class.
-        intercepts: (classifiers, columns).
+        weights: (dim, classifiers, columns) float32, with one column for two classes and otherwise
+            one for each class.
+        intercepts: (classifiers, columns) float32.
     """
 
     weights: np.ndarray
@@ -51,12 +58,12 @@ class Classifiers:
         return len(self.intercepts)
 
     def only(self, number: int) -> Classifiers:
-        """One of them."""
+        """The classifier of one number, counted from 0, alone."""
         chosen = slice(number, number + 1)
         return Classifiers(self.weights[:, chosen], self.intercepts[chosen])
 
     def classes(self, features: np.ndarray) -> np.ndarray:
-        """The likeliest class of every row by every classifier, (rows, classifiers)."""
+        """The likeliest class of each row by each classifier, (rows, classifiers) int32."""
         return np.concatenate(
             [
                 scores[..., 0] > 0 if scores.shape[-1] == 1 else scores.argmax(-1)
@@ -65,7 +72,7 @@ class Classifiers:
         ).astype(np.int32)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
-        """Of every class, (rows, classifiers, classes)."""
+        """The probability of each class, (rows, classifiers, classes), which sum to 1."""
         parts = []
         for scores in self._scores(features):
             if scores.shape[-1] == 1:
@@ -81,34 +88,40 @@ class Classifiers:
 
 
 def fit(
-    features: np.ndarray, targets: np.ndarray, classes: int, problems: Sequence[Problem]
+    features: np.ndarray, targets: np.ndarray, classes: int, regressions: Sequence[Regression]
 ) -> Classifiers:
     """Fit softmax regressions (logistic ones for two classes) with an L2 penalty.
 
     Args:
-        features: (examples, dim), finite.
-        targets: The class of each example, (examples,) from 0, or its distribution over classes,
-            (examples, classes), which is fitted in Kullback-Leibler divergence.
-        classes: How many.
-        problems: What to fit.
+        features: The embeddings, (examples, dim), finite and of any scale.
+        targets: The class of each example, (examples,) counted from 0, or its distribution over
+            the classes, (examples, classes), which is fitted in Kullback-Leibler divergence.
+        classes: The number of classes.
+        regressions: The rows and the penalty of each regression.
 
     Returns:
-        One classifier a problem, in order.
+        A classifier for each of the regressions, in their order.
+
+    Example:
+        >>> features, labels = np.array([[-1.0], [1.0]]), np.array([0, 1])
+        >>> fitted = fit(features, labels, 2, [Regression(np.ones(2, bool), 1.0)])
+        >>> fitted.classes(np.array([[-3.0], [3.0]]))[:, 0].tolist()
+        [0, 1]
     """
     mean = features.mean(0, dtype=np.float64)
     centred = (features - mean).astype(np.float32)
-    spread, axes = np.linalg.eigh(_gram(centred) / len(centred))
+    eigenvalues, axes = np.linalg.eigh(_gram(centred) / len(centred))
     axes = axes.astype(np.float32)
     # The last column is the intercept's.
     rotated = np.concatenate([centred @ axes, np.ones((len(centred), 1), np.float32)], 1)
-    curvature = np.append(np.maximum(spread, 0), 1)
+    curvature = np.append(np.maximum(eigenvalues, 0), 1)
     columns = 1 if classes == 2 and targets.ndim == 1 else classes
     at_a_time = max(1, MOST_WEIGHTS // (rotated.shape[1] * columns))
     found = [
         _minimise(
-            _Losses(rotated, targets, columns, problems[start : start + at_a_time], curvature)
+            _Losses(rotated, targets, columns, regressions[start : start + at_a_time], curvature)
         )
-        for start in range(0, len(problems), at_a_time)
+        for start in range(0, len(regressions), at_a_time)
     ]
     solution = np.concatenate(found, 1)
     weights = np.tensordot(axes, solution[:-1], 1)
@@ -116,20 +129,22 @@ def fit(
 
 
 class _Losses:
-    """Penalised mean losses of a batch of problems and their gradients."""
+    """The penalised mean losses of regressions fitted side by side, and their gradients."""
 
     def __init__(
         self,
         features: np.ndarray,
         targets: np.ndarray,
         columns: int,
-        problems: Sequence[Problem],
+        regressions: Sequence[Regression],
         curvature: np.ndarray,
     ) -> None:
         self.features, self.targets, self.columns = features, targets, columns
-        sizes = np.array([problem.rows.sum() for problem in problems])
-        self.shares = np.stack([problem.rows for problem in problems], 1) / sizes.astype(np.float32)
-        penalty = 1 / (np.array([problem.strength for problem in problems]) * sizes)
+        sizes = np.array([regression.rows.sum() for regression in regressions])
+        self.shares = np.stack([regression.rows for regression in regressions], 1) / sizes.astype(
+            np.float32
+        )
+        penalty = 1 / (np.array([regression.strength for regression in regressions]) * sizes)
         self.penalty = np.outer(np.ones(features.shape[1]), penalty)[:, :, None]
         self.penalty[-1] = 0
         self.penalty = self.penalty.astype(np.float32)
@@ -138,15 +153,17 @@ class _Losses:
         self.guess = (
             1 / (curvature[:, None, None] * (prior * (1 - prior)) + self.penalty + 1e-12)
         ).astype(np.float32)  # the inverse of the curvature at the start
-        self.start = np.zeros((features.shape[1], len(problems), columns), np.float32)
+        self.start = np.zeros((features.shape[1], len(regressions), columns), np.float32)
         self.start[-1] = np.log(prior / (1 - prior) if columns == 1 else prior)
 
-    def __call__(self, weights: np.ndarray, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Losses (problems,) and gradients (dim, problems, columns) of some of the problems."""
+    def __call__(
+        self, weights: np.ndarray, regressions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Losses (regressions,) and gradients (dim, regressions, columns) of some of them."""
         dim = len(weights)
         flat = np.ascontiguousarray(weights).reshape(dim, -1)
-        shares = self.shares[:, problems]
-        penalty = self.penalty[:, problems]
+        shares = self.shares[:, regressions]
+        penalty = self.penalty[:, regressions]
         losses = 0.5 * np.einsum("dpk,dpk->p", penalty, weights * weights, dtype=np.float64)
         gradient = np.zeros_like(flat)
         for rows in _chunks(len(self.features), flat.shape[1]):
@@ -159,7 +176,7 @@ class _Losses:
         return losses, gradient.reshape(weights.shape) + penalty * weights
 
     def _targets(self, rows: slice) -> np.ndarray:
-        """(rows, columns), of 0 and 1 for classes."""
+        """The targets of some rows, (rows, columns); 0 and 1 where they are classes."""
         targets = self.targets[rows]
         if targets.ndim == 2:
             return targets.astype(np.float32)
@@ -168,7 +185,7 @@ class _Losses:
         return (targets[:, None] == np.arange(self.columns)).astype(np.float32)
 
     def _residual(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities less targets, and losses (rows, problems)."""
+        """Probabilities less targets, and losses (rows, regressions)."""
         wanted = np.einsum("npk,nk->np", scores, targets)
         if self.columns == 1:
             small = np.exp(-np.abs(scores))
@@ -181,7 +198,7 @@ class _Losses:
 
 
 def _minimise(losses: _Losses) -> np.ndarray:
-    """L-BFGS, side by side; (dim, problems, columns) float32."""
+    """Minimise by L-BFGS, side by side; the weights, (dim, regressions, columns) float32."""
     result = losses.start
     active = np.arange(result.shape[1])
     weights = result.copy()
@@ -213,7 +230,7 @@ def _search(
     slope: np.ndarray,
     step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Halve each problem's step until its loss falls as it should; values, gradients, steps."""
+    """Halve each regression's step until its loss falls enough; values, gradients and steps."""
     step = step.copy()
     new_value, new_gradient = losses(weights + step, active)
     size = np.ones(len(active))
@@ -253,12 +270,12 @@ def _direction(
 
 
 def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Inner product of each problem, (problems,) float64."""
+    """The inner product for each regression, (regressions,) float64."""
     return np.einsum("dpk,dpk->p", first, second, dtype=np.float64)
 
 
 def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities, and the logarithm of their unscaled sum."""
+    """Probabilities, and the logarithm of the sum that they were divided by."""
     top = scores.max(-1, keepdims=True)
     raised = np.exp(scores - top)
     total = raised.sum(-1, keepdims=True)
@@ -266,7 +283,7 @@ def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gram(features: np.ndarray) -> np.ndarray:
-    """Inner products of the columns, (dim, dim) float64."""
+    """The inner products of the columns with each other, (dim, dim) float64."""
     dim = features.shape[1]
     total = np.zeros((dim, dim))
     for rows in _chunks(len(features), dim):
@@ -276,7 +293,7 @@ def _gram(features: np.ndarray) -> np.ndarray:
 
 
 def _chunks(count: int, width: int) -> Iterator[slice]:
-    """Slices of rows whose scores, `width` a row, fit the memory meant for them."""
+    """Slices of rows, such that `width` scores for each row make at most `MOST_SCORES`."""
     size = max(256, MOST_SCORES // width)
     for start in range(0, count, size):
         yield slice(start, start + size)

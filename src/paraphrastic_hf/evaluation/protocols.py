@@ -12,7 +12,7 @@ import numpy as np
 
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.classifiers import Classifiers, Problem, fit
+from paraphrastic_hf.evaluation.classifiers import Classifiers, Regression, fit
 
 FOLDS = 10
 SEED = 1111  # SentEval's
@@ -65,17 +65,17 @@ def nested_folds(
     for fold in range(FOLDS):
         inner[fold, outer != fold] = stratified_folds(labels[outer != fold], FOLDS)
     tests = [inner[fold] == part for fold in range(FOLDS) for part in range(FOLDS)]
-    problems = [
-        Problem((inner[number // FOLDS] >= 0) & ~test, strength)
+    regressions = [
+        Regression((inner[number // FOLDS] >= 0) & ~test, strength)
         for number, test in enumerate(tests)
         for strength in GRID
     ]
-    found = fit(features, labels, classes, problems).classes(features)
+    found = fit(features, labels, classes, regressions).classes(features)
     right = (found == labels[:, None]).reshape(len(labels), len(tests), len(GRID))
     scores = np.stack([right[test, number].mean(0) for number, test in enumerate(tests)])
     scores = scores.reshape(FOLDS, FOLDS, len(GRID)).mean(1)
     best = [GRID[best_of(score)] for score in scores]
-    final = [Problem(outer != fold, best[fold]) for fold in range(FOLDS)]
+    final = [Regression(outer != fold, best[fold]) for fold in range(FOLDS)]
     return fit(features, labels, classes, final), outer
 
 
@@ -90,11 +90,11 @@ def held_out_accuracy(
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
     """A classifier of a training set, with C from its ten folds."""
     fold = stratified_folds(labels, FOLDS)
-    problems = [Problem(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
-    found = fit(features, labels, classes, problems).classes(features)
+    regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
+    found = fit(features, labels, classes, regressions).classes(features)
     right = (found == labels[:, None]).reshape(len(labels), FOLDS, len(GRID_FOLDS))
     scores = np.mean([right[fold == i, i].mean(0) for i in range(FOLDS)], 0)
-    whole = Problem(np.ones(len(labels), bool), GRID_FOLDS[best_of(scores)])
+    whole = Regression(np.ones(len(labels), bool), GRID_FOLDS[best_of(scores)])
     return fit(features, labels, classes, [whole])
 
 
@@ -103,7 +103,7 @@ def fitted_by_validation(
 ) -> Classifiers:
     """A classifier of a training set (features and labels), with C from a validation set."""
     everything = np.ones(len(train[1]), bool)
-    fitted = fit(*train, classes, [Problem(everything, strength) for strength in GRID])
+    fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
     right = fitted.classes(validation[0]) == validation[1][:, None]
     return fitted.only(best_of(right.mean(0)))
 

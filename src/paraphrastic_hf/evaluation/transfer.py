@@ -14,7 +14,7 @@ import numpy as np
 
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.transfer import QUESTIONS
-from paraphrastic_hf.evaluation.classifiers import Problem, fit
+from paraphrastic_hf.evaluation.classifiers import Regression, fit
 from paraphrastic_hf.evaluation.protocols import (
     accuracy,
     embed,
@@ -100,8 +100,8 @@ def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
     train, validation, test = _embed_pairs(encoder, *tables)
     gold = [np.array(table["score"]) for table in tables]
     everything = np.ones(len(train), bool)
-    problems = [Problem(everything, strength) for strength in STRENGTHS]
-    fitted = fit(train, score_distribution(gold[0]), SCORES, problems)
+    regressions = [Regression(everything, strength) for strength in STRENGTHS]
+    fitted = fit(train, score_distribution(gold[0]), SCORES, regressions)
     guesses = fitted.probabilities(validation) @ np.arange(1, SCORES + 1)
     best = max(range(len(fitted)), key=lambda i: pearson(guesses[:, i], gold[1]))
     found = fitted.only(best).probabilities(test)[:, 0] @ np.arange(1, SCORES + 1)
