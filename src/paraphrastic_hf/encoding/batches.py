@@ -46,7 +46,7 @@ def length_batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]
         start = stop
 
 
-def embed_rows(
+def embed_texts(
     model: SentenceEncoderModel,
     texts: Ragged,
     which: np.ndarray,
@@ -75,7 +75,7 @@ def embed_rows(
         >>> from paraphrastic_hf.encoding.directory import averaging_model
         >>> texts = Ragged.from_lists([[2, 3], [3]])
         >>> model = averaging_model(np.eye(4, dtype=np.float32))
-        >>> embed_rows(model, texts, np.array([1, 0]), batch_size=1, progress=False)
+        >>> embed_texts(model, texts, np.array([1, 0]), batch_size=1, progress=False)
         tensor([[0.0000, 0.0000, 0.0000, 1.0000],
                 [0.0000, 0.0000, 0.5000, 0.5000]])
     """

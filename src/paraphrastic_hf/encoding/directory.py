@@ -156,22 +156,6 @@ def _write_modules(model: PreTrainedModel, directory: Path) -> None:
         write_json(directory / name, content)
 
 
-def save_directory(
-    model: SentenceEncoderModel,
-    tokenizer: TextTokenizer,
-    directory: Path,
-    *,
-    precision: str = "float32",
-) -> None:
-    """`save_model` of a sentence encoder."""
-    save_model(model, tokenizer, directory, SENTENCE_ENCODER, precision=precision)
-
-
-def save_supervised(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
-    """`save_model` of a model with a task."""
-    save_model(model, tokenizer, directory, SUPERVISED)
-
-
 def load_model(directory: Path) -> SentenceEncoderModel:
     """The encoder of a model directory, in evaluation mode, float32.
 

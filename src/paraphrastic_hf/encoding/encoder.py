@@ -296,11 +296,11 @@ class SentenceEncoder:
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
         if apart:
             texts = [keep_apart(normalize_text(text, self.tokenizer.lowercase)) for text in texts]
-        from paraphrastic_hf.encoding.batches import embed_rows
+        from paraphrastic_hf.encoding.batches import embed_texts
 
         ids = self.tokenizer.encode_batch(texts)
         order = np.arange(len(ids))
-        embeddings = embed_rows(self.model, ids, order, batch_size=batch_size, progress=progress)
+        embeddings = embed_texts(self.model, ids, order, batch_size=batch_size, progress=progress)
         vectors = embeddings.cpu().numpy()
         return unit_length(vectors) if normalize else vectors
 

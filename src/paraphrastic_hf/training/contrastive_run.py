@@ -8,7 +8,7 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from paraphrastic_hf.encoding.directory import save_directory
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.load import load_tokenizer
@@ -85,7 +85,8 @@ class Contrastive:
         """The model directory, after what the recipe's `finish` asks."""
         recipe, corpus = self.recipe, self.corpus
         model, tokenizer = finish(model, self.tokenizer, corpus, recipe)
-        save_directory(model.to("cpu"), tokenizer, output, precision=recipe.finish.precision)
+        precision = recipe.finish.precision
+        save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)
         return {
             "development": recipe.run.development,
             "pairs_by_source": {

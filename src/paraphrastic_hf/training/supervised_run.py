@@ -9,8 +9,9 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from paraphrastic_hf.encoding.directory import save_supervised
+from paraphrastic_hf.encoding.directory import SUPERVISED, TAGGER, save_model
 from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.build import check_encoder
 from paraphrastic_hf.training.build_supervised import build_supervised, load_start
@@ -83,7 +84,8 @@ class Supervised:
     def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
         """The model directory, and scores on the validation and test splits."""
         scores = {split: self.problem.scores(model, self.examples[split]) for split in SPLITS[1:]}
-        save_supervised(model.to("cpu"), self.tokenizer, output)
+        layout = TAGGER if isinstance(model, TaggerModel) else SUPERVISED
+        save_model(model.to("cpu"), self.tokenizer, output, layout)
         return {
             "task": self.recipe.task.kind,
             "measure": self.problem.measure,
