@@ -52,9 +52,9 @@ def train_in_two_processes(recipe: Path, output: Path, *options: str) -> None:
         numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
         variables = {**os.environ, **place, **{name: str(n) for name, n in numbers.items()}}
         ranks.append(fresh.start(TRAIN, *command, environment=variables, errors=errors[rank]))
-    wait([rank.sentinel for rank in ranks], timeout=180)  # when one fails, the other waits for it
+    wait([rank.sentinel for rank in ranks], timeout=180)
     for rank in ranks:
-        rank.join(10)
+        rank.join(60)  # no longer: where one has failed, the other waits for it
         rank.kill()
         rank.join()
     said = "".join(path.read_text()[-3000:] for path in errors)

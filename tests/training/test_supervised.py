@@ -222,7 +222,7 @@ def test_a_penalty_holds_the_encoder_near_its_start(
 
 def test_the_head_is_regularised_toward_zero(data: Path, tmp_path: Path) -> None:
     for name, value in (("free", "0"), ("held", "1")):
-        recipe = small(tmp_path, "--lambda_s", value, "--epochs", "8")
+        recipe = small(tmp_path, "--lambda_s", value, "--epochs", "5")
         train_supervised(recipe, tmp_path / name, data_root=data, progress=False)
     free, held = (weights(tmp_path / name)["head.output.weight"] for name in ("free", "held"))
     assert held.norm() < 0.3 * free.norm()
