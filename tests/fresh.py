@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+_PATH = list(sys.path)  # before any test: some put folders of modules there, which children inherit
 _FORKS = get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [  # none that starts a thread, as pyarrow does: a fork has only the thread that forked
@@ -44,7 +45,7 @@ def start(
         errors: The file for its standard error.
     """
     variables = dict(os.environ if environment is None else environment)
-    given = (program, arguments, variables, folder or Path.cwd(), output, errors)
+    given = (program, arguments, variables, _PATH, folder or Path.cwd(), output, errors)
     process = _FORKS.Process(target=_run, args=given)
     process.start()
     return process
@@ -61,30 +62,36 @@ def run(
     with tempfile.TemporaryDirectory() as kept:
         output, errors = Path(kept) / "output", Path(kept) / "errors"
         process = start(
-            *(program, *arguments),
-            **{"environment": environment, "folder": folder, "output": output, "errors": errors},
+            program,
+            *arguments,
+            environment=environment,
+            folder=folder,
+            output=output,
+            errors=errors,
         )
         process.join(timeout)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
+        process.kill()  # nothing to one that has ended
+        process.join()
         printed = [path.read_text(errors="replace") for path in (output, errors)]
-        return subprocess.CompletedProcess([program, *arguments], process.exitcode or 0, *printed)
+        code = process.exitcode
+        assert code is not None
+        return subprocess.CompletedProcess([program, *arguments], code, *printed)
 
 
 def _run(
     program: str,
     arguments: tuple[str, ...],
     environment: dict[str, str],
+    path: list[str],
     folder: Path,
     output: Path,
     errors: Path,
 ) -> None:
-    for path, stream in ((output, 1), (errors, 2)):
-        with path.open("wb") as file:
+    for name, stream in ((output, 1), (errors, 2)):
+        with name.open("wb") as file:
             os.dup2(file.fileno(), stream)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.argv = ["-c", *arguments]
+    sys.argv, sys.path[:] = ["-c", *arguments], path
     exec(compile(program, "<fresh>", "exec"), {"__name__": "__main__"})
