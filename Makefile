@@ -25,8 +25,8 @@ demo: install   ## the packaged model: similarities and nearest neighbours; then
 	@printf '\nTraining a small model (paraphrastic train):\n'
 	$(BIN)/paraphrastic train recipes/demo/demo.yaml --output runs/demo --overwrite --quiet
 
-test: install   ## the tests
-	$(BIN)/python -m pytest
+test: install   ## the tests, some on each core
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 test-datasets3:  ## the loading scripts, in an environment of their own with datasets 3.x
 	$(PYTHON) -m venv .venv-datasets3

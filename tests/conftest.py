@@ -11,6 +11,10 @@ import tempfile
 os.environ["HF_HUB_OFFLINE"] = "1"
 _remote_code = tempfile.TemporaryDirectory(prefix="remote-code-")
 os.environ["HF_MODULES_CACHE"] = _remote_code.name
+# Matrices are tiny here and tests run side by side: more threads would mostly wait for each other.
+# The libraries of linear algebra read these when they are loaded, here and in child processes.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import pytest
 import torch
@@ -27,9 +31,6 @@ settings.register_profile(
     "repeatable", deadline=None, derandomize=True, database=None, max_examples=100
 )
 settings.load_profile("repeatable")
-
-# Tensors are tiny here: two threads would mostly wait for each other.
-torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

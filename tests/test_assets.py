@@ -58,7 +58,8 @@ def test_the_first_vector_needs_no_torch() -> None:
 
 
 def test_it_takes_less_than_sixteen_megabytes_of_a_wheel() -> None:
-    packed = sum(len(zlib.compress(path.read_bytes(), 6)) for path in packaged_model().iterdir())
+    # wheels are packed at level 6, which takes less room than this and five times as long
+    packed = sum(len(zlib.compress(path.read_bytes(), 1)) for path in packaged_model().iterdir())
     assert packed < 16e6
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import yaml
 from paraphrastic_hf.data.export import export, push
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.errors import DataError
+from tests import fresh
 from tests.evaluation.sts_files import write_lines, write_sts
 from tests.hub import environment, serve
 
@@ -252,13 +251,7 @@ def test_a_pushed_export_loads_from_the_hub_without_this_package(
         variables = environment(endpoint, tmp_path / "home")
 
         def run(*command: str) -> str:
-            done = subprocess.run(
-                [sys.executable, "-c", *command],
-                env=variables,
-                capture_output=True,
-                text=True,
-                timeout=180,
-            )
+            done = fresh.run(*command, environment=variables)
             assert done.returncode == 0, done.stderr[-3000:]
             return done.stdout.splitlines()[-1]
 

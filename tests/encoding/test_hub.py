@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.text.subword import SubwordTokenizer
+from tests import fresh
 from tests.hub import environment, folder_files, serve
 
 PROGRAM = """
@@ -36,9 +36,8 @@ def endpoint(encoder: SentenceEncoder, tmp_path: Path) -> Iterator[str]:
 
 
 def load(name: str, endpoint: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", PROGRAM, name, str(tmp_path / "vector.npy")]
     variables = environment(endpoint, tmp_path / "home")
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
+    return fresh.run(PROGRAM, name, str(tmp_path / "vector.npy"), environment=variables)
 
 
 def test_a_hub_name_loads_the_same_model(

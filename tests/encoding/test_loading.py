@@ -4,8 +4,6 @@ transformers."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
+from tests import fresh
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 TEXTS = [
@@ -93,8 +92,7 @@ def saved(
 
 
 def run(route: str, directory: Path, output: Path) -> np.ndarray:
-    command = [sys.executable, "-c", ROUTES[route], str(directory), str(output), json.dumps(TEXTS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = fresh.run(ROUTES[route], str(directory), str(output), json.dumps(TEXTS))
     assert done.returncode == 0, done.stderr[-3000:]
     return np.load(output)
 

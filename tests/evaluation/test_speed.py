@@ -31,6 +31,7 @@ class Lengths:
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "SECONDS", 0.001)
+    monkeypatch.setattr(speed, "AT_HAND", 1)  # one batch
 
 
 def test_the_rate_is_of_the_sentences_done_and_the_median(monkeypatch: pytest.MonkeyPatch) -> None:

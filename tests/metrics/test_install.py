@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.metrics import install
 from paraphrastic_hf.metrics.install import SCRIPT, SPACE_FILES, export_space, install_metric
 from paraphrastic_hf.metrics.scorer import SimileScorer
+from tests import fresh
 from tests.hub import environment, folder_files, serve
 from tests.texts import SENTENCES
 
@@ -77,14 +76,7 @@ if __name__ == "__main__":
 
 
 def run(program: str, *arguments: str, cwd: Path, variables: dict[str, str]) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=cwd,
-        env={**variables, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = fresh.run(program, *arguments, environment=variables, folder=cwd)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -45,7 +45,7 @@ ENCODERS = {
     # with the hardest negatives its vectors fall together (recipes/charagram-2016/README.md)
     "char_lstm": [*CHAR, *LSTM, "--pooling", "last", "--negatives", "rand"],
 }
-LEARNING = ["--epochs", "30", "--learning_rate", "1e-2", "--anneal_steps", "0"]
+LEARNING = ["--epochs", "15", "--learning_rate", "1e-2", "--anneal_steps", "0"]
 LEARNING += ["--embedding_dropout", "0.1", "--model.initializer_std", "0.3"]
 MIXTURE = """
 data: {{sources: [{pairs}]}}
@@ -55,7 +55,7 @@ parts:
   - tokenizer: {{kind: char_ngram, vocab_size: 2000}}
     model: {{hidden_size: 12, embedding_dropout: 0.0, initializer_std: 0.3}}
 combine: {combine}
-training: {{batch_size: 8, mega_batch: 3, anneal_steps: 0, epochs: 30, learning_rate: 1e-2,
+training: {{batch_size: 8, mega_batch: 3, anneal_steps: 0, epochs: 15, learning_rate: 1e-2,
   scramble: 0.3, lambda_w: 1e-4, lambda_c: 1e-5}}
 run: {{development: none}}
 """
@@ -80,7 +80,7 @@ def told_apart(directory: Path) -> float:
 def test_every_encoder_learns_to_tell_paraphrases_from_strangers(name: str, tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path, *ENCODERS[name], *LEARNING)
     train(recipe, tmp_path / "out", progress=False)
-    assert told_apart(tmp_path / "out") > 0.5
+    assert told_apart(tmp_path / "out") > 0.6
 
 
 @pytest.mark.parametrize(("combine", "dimension"), [("add", 12), ("concatenate", 24)])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
+
+from tests import fresh
 
 POINTS = 20
 TEXT = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
@@ -103,14 +103,8 @@ def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
     recipe: str, tmp_path: Path
 ) -> None:
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "recipe.yaml"), str(tmp_path)]
-    done = subprocess.run(
-        [*command, str(POINTS)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    arguments = str(tmp_path / "recipe.yaml"), str(tmp_path), str(POINTS)
+    done = fresh.run(PROGRAM, *arguments, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     whole = tmp_path / "whole"
     expected, log = load_file(whole / "model.safetensors"), log_of(whole)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +17,8 @@ from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.run import train
+from tests import fresh
+from tests.training.processes import train_in_two_processes
 
 SENTENCES = [
     "the cat sleeps on the mat", "a dog barks at night", "she reads an old book", "we eat bread",
@@ -100,8 +99,7 @@ print(tokenizer.decode(ids[0], skip_special_tokens=True))
 
 
 def test_it_generates_where_the_package_is_not_installed(trained: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", REMOTE, str(trained)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    done = fresh.run(REMOTE, str(trained), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.replace("\u2581", " ").split() == ["birds", "sing"]
 
@@ -153,17 +151,7 @@ def test_labels_give_the_loss_that_transformers_expects(trained: Path) -> None:
 def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
     path = write_recipe(tmp_path, SMALL.replace("epochs: 60", "epochs: 4"))
     train(read_recipe(path), tmp_path / "one", progress=False)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    command += ["-m", "paraphrastic_hf.cli.main", "train", str(path), "--quiet"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*command, "--output", str(tmp_path / "two")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    train_in_two_processes(path, tmp_path / "two")
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
     for name in one:  # sums in another order, and Adam makes whole steps of what is nearly zero
         torch.testing.assert_close(two[name], one[name], atol=5e-3, rtol=1e-2)

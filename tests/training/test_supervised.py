@@ -4,10 +4,6 @@ start, resuming, saving, refusing."""
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,7 +23,7 @@ from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from tests.data.layouts import SICK_HEADER
-from tests.training.test_train import KILLED, ONE_THREAD
+from tests.training.processes import train_in_two_processes, train_until_killed
 
 ANIMALS, THINGS = ["cat", "dog", "cow", "hen"], ["book", "lamp", "door", "cup"]
 JUDGEMENT = {5.0: "ENTAILMENT", 3.0: "NEUTRAL", 1.0: "CONTRADICTION"}
@@ -174,17 +170,7 @@ def test_kill_9_and_resume_gives_bit_equal_weights(data: Path, tmp_path: Path) -
     train(recipe, tmp_path / "whole", data_root=data, progress=False)
     path, broken = tmp_path / "resolved.yaml", tmp_path / "broken"
     path.write_text(to_yaml(recipe), encoding="utf-8")
-    environment = {**ONE_THREAD, "PARAPHRASTIC_DATA": str(data)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(path), str(broken)], env=environment
-    )
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline:
-        if len(list((broken / "checkpoints").glob("step-??????????"))) > 1:
-            process.send_signal(signal.SIGKILL)
-            break
-        time.sleep(0.005)
-    assert process.wait() == -signal.SIGKILL
+    assert train_until_killed(path, broken, 0, "--data-root", str(data))
     assert not (broken / "model.safetensors").exists()
     train(recipe, broken, data_root=data, progress=False)
     whole, resumed = weights(tmp_path / "whole"), weights(broken)
@@ -195,11 +181,7 @@ def test_two_processes_train_as_one_does(data: Path, tmp_path: Path) -> None:
     recipe = small(tmp_path, "--embedding_dropout", "0", "--scramble", "0", "--epochs", "3")
     train(recipe, tmp_path / "one", data_root=data, progress=False)
     (tmp_path / "resolved.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    command += ["-m", "paraphrastic_hf.cli.main", "train", str(tmp_path / "resolved.yaml")]
-    command += ["--data-root", str(data), "--output", str(tmp_path / "two"), "--quiet"]
-    done = subprocess.run(command, env=ONE_THREAD, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr[-3000:]
+    train_in_two_processes(tmp_path / "resolved.yaml", tmp_path / "two", "--data-root", str(data))
     assert results(tmp_path / "two")["processes"] == 2
     one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
     for key, weight in one.items():  # sums in another order: single precision over 30 steps
@@ -240,7 +222,7 @@ def test_a_penalty_holds_the_encoder_near_its_start(
 
 def test_the_head_is_regularised_toward_zero(data: Path, tmp_path: Path) -> None:
     for name, value in (("free", "0"), ("held", "1")):
-        recipe = small(tmp_path, "--lambda_s", value, "--epochs", "8")
+        recipe = small(tmp_path, "--lambda_s", value, "--epochs", "5")
         train(recipe, tmp_path / name, data_root=data, progress=False)
     free, held = (weights(tmp_path / name)["head.output.weight"] for name in ("free", "held"))
     assert held.norm() < 0.3 * free.norm()

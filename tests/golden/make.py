@@ -1,0 +1,141 @@
+"""What the package gave when these files were made, beside this one.
+
+    python -m tests.golden.make                # all of them, from the root of the repository
+    python -m tests.golden.make mining         # those named
+
+`test_golden.py` compares. Make a file again only where a change of its numbers is meant, and say so
+in the commit.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf import SentenceEncoder, SimileScorer, mine
+from paraphrastic_hf.recipe import load_recipe, to_mapping
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
+from tests.texts import SENTENCES
+
+FOLDER = Path(__file__).parent
+RECIPES = FOLDER.parents[1] / "recipes"
+
+
+def embeddings(model: str) -> dict[str, Any]:
+    """Token ids, length and every 64th number of the vector of each sentence."""
+    encoder = SentenceEncoder.from_pretrained(model)
+    ids = encoder.tokenizer.encode_batch(SENTENCES)
+    vectors = encoder.encode(SENTENCES)
+    return {
+        text: {
+            "ids": np.asarray(row).tolist(),
+            "length": float(np.linalg.norm(vector)),
+            "numbers": vector[::64].tolist(),
+        }
+        for text, row, vector in zip(SENTENCES, ids, vectors, strict=True)
+    }
+
+
+def simile() -> dict[str, Any]:
+    """SimiLE and SIM of neighbours among the English sentences."""
+    scores = SimileScorer().score(SENTENCES[:18:2], SENTENCES[1:18:2])
+    return {
+        "score": scores.score,
+        "sim_score": scores.sim_score,
+        "simile": list(map(float, scores.simile)),
+        "sim": list(map(float, scores.sim)),
+    }
+
+
+def mining() -> list[Any]:
+    """Source, target and score of each pair found between French and English."""
+    lines = (RECIPES / "default" / "en-fr.tsv").read_text(encoding="utf-8").splitlines()
+    english, french = zip(*(line.split("\t") for line in lines), strict=True)
+    encoder = SentenceEncoder.from_pretrained("multilingual")
+    pairs = mine(encoder.encode(french[::-1]), encoder.encode(english), threshold=1.0)
+    return sorted([int(a), int(b), float(score)] for score, a, b in zip(*pairs, strict=True))
+
+
+def training() -> list[float]:
+    """The logged losses of a smoke recipe, each the mean of five steps."""
+    smoke = RECIPES / "simple-and-effective-2019" / "smoke.yaml"
+    recipe = load_recipe(
+        ContrastiveRecipe, smoke, ["--sources", str(RECIPES / "demo" / "pairs.tsv")]
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        train(recipe, Path(folder) / "out", progress=False)
+        log = (Path(folder) / "out" / "logs" / "train.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line)["loss"] for line in log.splitlines()]
+
+
+def recipe() -> dict[str, Any]:
+    """Every key of a recipe, those left out with their defaults."""
+    return to_mapping(
+        load_recipe(ContrastiveRecipe, RECIPES / "simple-and-effective-2019" / "sp.yaml")
+    )
+
+
+@dataclass(frozen=True)
+class Golden:
+    """How a file is made, and how far a number may be from the one in it."""
+
+    make: Callable[[], Any]
+    tolerance: float
+
+
+FILES = {
+    # Means of rows in float32, no number above 10: another order of the sum moves the 7th digit.
+    "english": Golden(lambda: embeddings("english"), 1e-5),
+    "multilingual": Golden(lambda: embeddings("multilingual"), 1e-5),
+    # Cosines of such means, and their averages in percent.
+    "simile": Golden(simile, 1e-4),
+    "mining": Golden(mining, 1e-4),
+    # Forty steps of Adam in float32: sums in another order add up, a changed step shows at once.
+    "training": Golden(training, 1e-3),
+    "recipe": Golden(recipe, 0.0),
+}
+
+
+def write(name: str) -> None:
+    """A file with its command, and a line for each item."""
+    found = FILES[name].make()
+    if isinstance(found, dict):
+        lines = ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in found.items())
+        text = f"{{\n{lines}\n}}"
+    else:
+        lines = ",\n".join(map(_json, found))
+        text = f"[\n{lines}\n]"
+    text = f'{{"command": "{command(name)}",\n"found": {text}}}\n'
+    (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def command(name: str) -> str:
+    """The command that makes a file."""
+    return f"python -m tests.golden.make {name}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_rounded(value), ensure_ascii=False)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return value
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or FILES:
+        write(chosen)

@@ -1,0 +1,61 @@
+"""The package gives what it gave when the files here were made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any
+
+import pytest
+
+from tests.golden.make import FILES, FOLDER, command
+
+
+def differences(found: Any, kept: Any, tolerance: float, place: str = "") -> Iterator[str]:
+    """Where two values of JSON part by more than `tolerance`."""
+    if isinstance(found, dict) and isinstance(kept, dict):
+        for key in sorted({*found, *kept}):
+            values = found.get(key, "nothing"), kept.get(key, "nothing")
+            yield from differences(*values, tolerance, f"{place}[{key!r}]")
+    elif isinstance(found, list) and isinstance(kept, list):
+        for number, values in enumerate(zip_longest(found, kept, fillvalue="nothing")):
+            yield from differences(*values, tolerance, f"{place}[{number}]")
+    elif isinstance(found, float) and isinstance(kept, float):
+        if not abs(found - kept) <= tolerance:
+            yield f"{place}: {found} is not {kept}"
+    elif found != kept:
+        yield f"{place}: {found!r} is not {kept!r}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_results_are_those_of_the_file(name: str) -> None:
+    path = FOLDER / f"{name}.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    found = json.loads(json.dumps(FILES[name].make()))
+    parted = list(differences(found, kept["found"], FILES[name].tolerance))
+    assert kept["command"] == command(name)
+    assert not parted, (
+        f"{len(parted)} differences from {path.name}, such as {parted[:5]}; "
+        f"if they are meant: {command(name)}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "place"),
+    [
+        ({"a": [1.0, 2.1], "b": 3}, "['a'][1]"),
+        ({"a": [1.0], "b": 3}, "['a'][1]"),
+        ({"a": [1.0, float("nan")], "b": 3}, "['a'][1]"),
+        ({"a": [1.0, 2.0], "b": 4}, "['b']"),
+        ({"a": [1.0, 2.0]}, "['b']"),
+        ({"a": [1.0, 2.0], "b": 3, "c": None}, "['c']"),
+    ],
+)
+def test_a_difference_is_found_and_named(found: Any, place: str) -> None:
+    (parted,) = differences(found, {"a": [1.0, 2.0], "b": 3}, 0.01)
+    assert parted.startswith(place + ":")
+
+
+def test_no_file_is_left_that_nothing_makes() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(FILES)
