@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine
-from paraphrastic_hf.recipe import load_recipe, to_mapping
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.recipe import to_mapping
 from paraphrastic_hf.training.run import train
 from tests.texts import SENTENCES
 

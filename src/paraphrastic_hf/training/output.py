@@ -31,7 +31,7 @@ except ImportError:  # Windows has no such locks
 
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
-    *("run.json", "*.safetensors", "config*.json", "modules.json", "tokenizer*.json"),
+    *("run.json", "*.safetensors", "*config*.json", "modules.json", "tokenizer*.json"),
     *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
     "recipe.yaml",  # last: it marks the folder as ours
 )
