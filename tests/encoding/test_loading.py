@@ -53,8 +53,8 @@ BLOCKED = BLOCK + "sys.meta_path.insert(0, Block())\n"
 AUTO = """
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 import torch
-config = AutoConfig.from_pretrained(directory, **options)
 tokenizer = AutoTokenizer.from_pretrained(directory, **options)
+config = AutoConfig.from_pretrained(directory, **options)
 model = AutoModel.from_pretrained(directory, **options).eval()
 with torch.no_grad():
     output_ = model(**tokenizer(texts, padding=True, return_tensors="pt"))
