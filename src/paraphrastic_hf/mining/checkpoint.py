@@ -1,4 +1,4 @@
-"""A search kept on disk, to go on from where it was interrupted."""
+"""The state of a search, kept on disk so that an interrupted search goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,21 @@ ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_colu
 def write_search(
     path: Path | None, key: str, done: int, forward: BestSoFar, backward: BestSoFar
 ) -> None:
-    """Keep what the first `done` strips of the search `key` found, whole or not at all."""
+    """Keep what a search has found so far; the file is written whole or not at all.
+
+    Args:
+        path: The file to write; nothing happens if it is None.
+        key: Says which search it is.
+        done: Number of strips of the matrix that were searched.
+        forward: The best targets so far of each source.
+        backward: The best sources so far of each target.
+
+    Example:
+        >>> best = BestSoFar(rows=2, keep=1), BestSoFar(rows=3, keep=1)
+        >>> write_search(Path("search.npz"), "en-de", 7, *best)  # doctest: +SKIP
+        >>> read_search(Path("search.npz"), "en-de", *best)  # doctest: +SKIP
+        7
+    """
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
@@ -27,10 +41,21 @@ def write_search(
 
 
 def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestSoFar) -> int:
-    """Fill in what a kept search found, and say how many strips it had done.
+    """Fill in what a kept search has found, and return how many strips of the matrix it searched.
+
+    Args:
+        path: The file that `write_search` wrote, or None.
+        key: Says which search it is.
+        forward: Where to put the best targets of each source.
+        backward: Where to put the best sources of each target.
 
     Returns:
-        0, with nothing filled in, where none is kept, it is another one, or it is damaged.
+        The number of strips; 0, with nothing filled in, where there is no such file, it is of
+        another search, or it is damaged.
+
+    Example:
+        >>> read_search(None, "en-de", BestSoFar(2, 1), BestSoFar(3, 1))
+        0
     """
     if path is None:
         return 0

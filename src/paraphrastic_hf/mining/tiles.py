@@ -1,7 +1,7 @@
-"""A piece of the matrix of cosines, and what in it is worth keeping.
+"""A tile, which is a piece of the matrix of cosines, and the search for its highest scores.
 
-Reading a tile costs little only if it is read in order, so the good scores are found by maxima:
-first of whole rows and columns, then, where those have something new, of groups of 16, and only in
+Memory is fast only if it is read in order. So good scores are found by maxima: first those of whole
+rows and columns, then, where one exceeds what is kept, those of groups of 16 scores, and only in
 such groups score by score.
 """
 
@@ -21,9 +21,17 @@ MOST_WORKERS = 4
 
 
 class Tile:
-    """A piece of the matrix in float32, by numpy's BLAS."""
+    """A piece of the matrix of cosines in float32, computed by numpy's BLAS.
 
-    _nothing: Any = -np.inf  # what stands beyond the edges of the matrix
+    Example:
+        >>> tile, best = Tile(), BestSoFar(rows=2, keep=1)
+        >>> tile.multiply(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1])
+        >>> tile.add_rows(best, start=0, count=2, first_column=100)
+        >>> best.columns.tolist()
+        [[101], [100]]
+    """
+
+    _nothing: Any = -np.inf  # fills what the groups of 16 have beyond the edges of the matrix
     _numbers: np.ndarray
     _row_maxima: np.ndarray
     _groups: np.ndarray
@@ -33,21 +41,39 @@ class Tile:
 
     @staticmethod
     def threads() -> tuple[int, int]:
-        """Tiles worth making at a time, and threads for each: BLAS uses all it has for one."""
+        """Return how many tiles to compute at a time, and how many threads to use for each.
+
+        BLAS uses all of its threads for one tile.
+        """
         return 1, 0
 
     @staticmethod
     def use_threads(count: int) -> None:
-        """Have the calling thread compute with so many."""
+        """Let the calling thread compute products with so many threads.
+
+        Args:
+            count: Number of threads; BLAS ignores it.
+        """
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Rows ready to be multiplied."""
+        """Read vectors into memory, in the type in which they are multiplied.
+
+        Args:
+            side: The vectors of one side.
+            start: Number of the first vector, from 0.
+            stop: Number of the vector after the last.
+        """
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
         return block
 
     def multiply(self, rows: Any, columns: Any) -> None:
-        """Make the piece, (rows, columns), in whole groups, and the maxima it is read by."""
+        """Compute the cosines of a tile, (rows, columns), and the maxima by which it is read.
+
+        Args:
+            rows: Vectors of the first side, (rows, dim), as `load` returns them.
+            columns: Vectors of the second side, (columns, dim), as `load` returns them.
+        """
         shape = tuple(-(-len(side) // GROUP) * GROUP for side in (rows, columns))
         if self._numbers.shape != shape:
             self._numbers = self._room(shape)
@@ -57,7 +83,14 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: BestSoFar, start: int, count: int, first_column: int) -> None:
-        """Let `best` keep what is new to the rows from `start` on."""
+        """Give `best` every score of the tile that may be among the best of its row.
+
+        Args:
+            best: The highest scores so far of every row of the matrix.
+            start: Number of the matrix row that the tile begins with, from 0.
+            count: Number of rows of the tile.
+            first_column: Number of the matrix column that the tile begins with, from 0.
+        """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
         rows = np.nonzero(highest > lowest)[0]
@@ -68,7 +101,14 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: BestSoFar, start: int, count: int, first_row: int) -> None:
-        """The same for columns."""
+        """Give `best` every score of the tile that may be among the best of its column.
+
+        Args:
+            best: The highest scores so far of every column of the matrix.
+            start: Number of the matrix column that the tile begins with, from 0.
+            count: Number of columns of the tile.
+            first_row: Number of the matrix row that the tile begins with, from 0.
+        """
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
         highest, _ = self._bounds(groups.max(0))
@@ -79,7 +119,12 @@ class Tile:
             best.add(start + columns, found.place, first_row + found.line, found.scores)
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Scores, float32."""
+        """Return some scores of the tile as float32, of any shape that the arguments broadcast to.
+
+        Args:
+            rows: Rows within the tile, any shape.
+            columns: Columns within the tile, any shape that broadcasts with that of `rows`.
+        """
         return self._numbers[rows, columns]
 
     def _room(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -89,15 +134,17 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What maxima of `_numbers` are at most and at least, float32."""
+        """Bounds of the scores that are read as `maxima`, in float32: above, then below."""
         return maxima, maxima
 
 
 class HalfTile(Tile):
-    """In bfloat16, by torch, whose products use the processor's own where it has them.
+    """A piece of the matrix of cosines in bfloat16, computed by torch.
 
-    Read as int16, numbers that are not negative keep their order and come after the negative ones,
-    so numpy finds maxima at full speed; a negative maximum says only that it is one.
+    Its products use the bfloat16 instructions of a processor that has them. The bits of a bfloat16
+    number, read as an int16, keep the order of numbers that are not negative and put these after
+    all negative ones, so that numpy finds maxima of int16 at full speed. Of a negative maximum only
+    its sign is known.
     """
 
     _nothing = MINUS_INFINITY
@@ -152,7 +199,10 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores, each with its place among the rows asked for and its line across them."""
+    """Scores found in some rows of a tile, or in some columns.
+
+    `place` says which of the rows (or columns) each score is in, and `line` which column (or row).
+    """
 
     place: np.ndarray
     line: np.ndarray
@@ -162,11 +212,18 @@ class _Found(NamedTuple):
 def _search(
     tile: Tile, maxima: np.ndarray, chosen: np.ndarray, lowest: np.ndarray, keep: int, axis: int
 ) -> _Found:
-    """Scores above `lowest`, and no worse than the `keep` best of the tile, in some rows (axis 1)
-    or columns (axis 0).
+    """Find the scores that may be kept in some rows (axis 1) or columns (axis 0) of a tile.
+
+    They are above `lowest`, and among the `keep` best of their row or column of the tile.
 
     Args:
-        maxima: Of the groups of each, (chosen, groups); group g has the lines g, g + groups, ...
+        tile: The tile.
+        maxima: The highest score of each group of each row or column, (chosen, groups). Group g has
+            the scores at g, g + groups, g + 2 groups and so on.
+        chosen: Which rows or columns of the tile these are, (chosen,).
+        lowest: What a score must exceed in each of them, (chosen,).
+        keep: Number of scores kept for each.
+        axis: 1 for rows, 0 for columns.
     """
     groups = maxima.shape[1]
     at_most, at_least = tile._bounds(maxima)
@@ -184,5 +241,5 @@ def _search(
 
 
 def _as_float(bits: np.ndarray) -> np.ndarray:
-    """bfloat16 to float32: the missing digits are zeros."""
+    """Convert the bits of bfloat16 numbers to float32: the missing digits are zeros."""
     return (np.ascontiguousarray(bits).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
