@@ -86,7 +86,7 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
 
 
 def devices_of(encoder: Any) -> list[str]:
-    """Name the devices to measure on: the CPU, and CUDA if it is there and the encoder is in torch."""
+    """Name the devices to measure on: the CPU, and CUDA if the encoder can run there."""
     import torch
 
     has_cuda = torch.cuda.is_available() and _torch_model(encoder) is not None

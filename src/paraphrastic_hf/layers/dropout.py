@@ -1,4 +1,4 @@
-"""Inverted dropout (Srivastava et al., 2014; thesis, 3.1.3), several times faster on a CPU than
+"""Inverted dropout (Srivastava et al., 2014; thesis, 5.1.1), several times faster on a CPU than
 torch's, which takes most of the time of a training step there."""
 
 from __future__ import annotations
