@@ -184,7 +184,7 @@ def export_model2vec(directory: Path, folder: Path) -> None:
     from model2vec import StaticModel
     from tokenizers import Tokenizer
 
-    from paraphrastic_hf.encoding.table import read_table
+    from paraphrastic_hf.encoding.weights import read_table
 
     table = read_table(directory)
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))

@@ -1,9 +1,9 @@
-"""The bridge to sentence-transformers for encoders its stock modules cannot express.
+"""The bridge to sentence-transformers for encoders that its stock modules cannot express.
 
 Averages over words and sentencepieces load as the stock `StaticEmbedding` and need nothing from
-here. Others (TRIGRAM's overlapping n-grams) name `EncoderModule` in their `modules.json`; its
-dotted name is part of saved files. They load with `SentenceTransformer(directory,
-trust_remote_code=True)` where this package is installed.
+here. The `modules.json` of others, such as TRIGRAM with its overlapping n-grams, names
+`EncoderModule`, so its dotted name is part of saved files. They load with
+`SentenceTransformer(directory, trust_remote_code=True)` where this package is installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor
 
-from paraphrastic_hf.encoding.directory import save_directory
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 
@@ -28,7 +28,7 @@ class EncoderModule(InputModule):
     """Any encoder of this package as the first module of a `SentenceTransformer`.
 
     Args:
-        encoder: Model and tokenizer.
+        encoder: The model with its tokenizer.
 
     Example:
         >>> from sentence_transformers import SentenceTransformer
@@ -45,8 +45,13 @@ class EncoderModule(InputModule):
     def load(cls, model_name_or_path: str, **kwargs: Any) -> Self:
         """Load a directory or Hub repository written by this package.
 
-        `revision`, `token`, `cache_folder`, `local_files_only` and `subfolder` are those of
-        sentence-transformers.
+        Args:
+            model_name_or_path: The directory or repository.
+            kwargs: `revision`, `token`, `cache_folder`, `local_files_only` and `subfolder` mean
+                what they mean to sentence-transformers, which passes others that do not matter.
+
+        Raises:
+            ModelError: It is not there, not a model of this package, or damaged.
         """
         known = {name: kwargs[name] for name in HUB_OPTIONS if name in kwargs}
         directory = cls.load_dir_path(model_name_or_path, **known)
@@ -55,31 +60,36 @@ class EncoderModule(InputModule):
         return cls(SentenceEncoder.from_pretrained(directory))
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write model and tokenizer; the modules and settings sentence-transformers writes."""
-        encoder = self._sentence_encoder
-        save_directory(encoder.model, encoder.tokenizer, Path(output_path), modules=False)
+        """Write model and tokenizer. The list of modules and the settings are left to
+        sentence-transformers, which writes them itself.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        directory = Path(output_path)
+        save_model(self.encoder, self.tokenizer, directory, SENTENCE_ENCODER, modules=False)
 
     def preprocess(
         self, inputs: list[str], prompt: str | None = None, **kwargs: Any
     ) -> dict[str, Tensor]:
-        """Padded ids and mask of texts."""
+        """Texts, with the prompt before each, as `input_ids` and `attention_mask`, (texts, seq)."""
         texts = self._prepend_prompt(inputs, prompt) if prompt else inputs
         ids = self._sentence_encoder.tokenizer.encode_batch(texts)
         input_ids, mask = ids.padded(np.arange(len(ids)))
         return {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Add `token_embeddings` and `sentence_embedding` to the features."""
+        """Add `token_embeddings`, (texts, seq, dim), and `sentence_embedding`, (texts, dim)."""
         output = self.encoder(features["input_ids"], features["attention_mask"])
         features["token_embeddings"] = output.last_hidden_state
         features["sentence_embedding"] = output.sentence_embedding
         return features
 
     def get_embedding_dimension(self) -> int:
-        """Numbers in an embedding."""
+        """How many numbers an embedding has."""
         return self._sentence_encoder.dimension
 
     @property
     def max_seq_length(self) -> float:
-        """No limit."""
+        """Infinity: texts are not cut."""
         return math.inf

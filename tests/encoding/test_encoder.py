@@ -297,14 +297,15 @@ def test_a_table_of_short_numbers_is_held_in_half_the_memory(directory: Path) ->
     encoder = SentenceEncoder.from_pretrained(directory)
     if encoder._static is None:
         pytest.skip("_words.c is not compiled")
-    assert encoder._rows().dtype == np.uint16
+    assert encoder._weights.table().numbers.dtype == np.uint16
     expected = encoder.encode(TEXTS)
     _ = encoder.model
-    assert encoder._rows().dtype == np.float32
+    assert encoder._weights.table().numbers.dtype == np.float32
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
     table[-1, -1] += table[-1, -1] / 1024
     write_table(directory, table)
-    assert SentenceEncoder.from_pretrained(directory)._rows().dtype == np.float32
+    again = SentenceEncoder.from_pretrained(directory)
+    assert again._weights.table().numbers.dtype == np.float32
 
 
 def test_tokens_are_counted_on_the_way(directory: Path, compiled: bool) -> None:

@@ -178,30 +178,6 @@ def test_a_damaged_model_of_ours_has_no_other_loader(
         load_encoder(tmp_path / "nan")
 
 
-def test_another_model_in_its_place_is_whole_or_not_there(
-    saved: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = (SentenceEncoder.from_pretrained(saved[1]) for _ in range(2))
-    first.save_pretrained(tmp_path / "model")
-
-    def full(*arguments: object, **options: object) -> None:
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(second.model), "save_pretrained", full)
-        with pytest.raises(OSError, match="no space"):
-            second.save_pretrained(tmp_path / "model")
-    assert SentenceEncoder.from_pretrained(tmp_path / "model").dimension == 16  # the first, whole
-    with monkeypatch.context() as patch:
-        patch.setattr(type(second.tokenizer), "save", full)
-        with pytest.raises(OSError, match="no space"):
-            second.save_pretrained(tmp_path / "model")
-    assert not (tmp_path / "model" / "model.safetensors").exists()  # not with another's tokenizer
-    second.save_pretrained(tmp_path / "model")
-    again = SentenceEncoder.from_pretrained(tmp_path / "model")
-    np.testing.assert_array_equal(again.encode(TEXTS), second.encode(TEXTS))
-
-
 def test_a_folder_named_like_a_packaged_model_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.encoding import static
+from paraphrastic_hf.encoding.packing import packed, shortened, unpacked, width
 from paraphrastic_hf.encoding.static import StaticEncoder
-from paraphrastic_hf.encoding.table import packed, rounding_error, shortened, unpacked, width
+from paraphrastic_hf.encoding.table import Table, rounding_error
 from paraphrastic_hf.encoding.vectors import pairwise_cosine
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.word import WordTokenizer
@@ -60,6 +62,26 @@ def test_the_error_by_hand() -> None:
     assert rounding_error(held, exact) == pytest.approx(0.1)
 
 
+def test_a_table_stays_as_it_was_when_others_are_made_from_it() -> None:
+    rows = np.array([[0.1, 2.0, 0.0], [3.0, -4.0, 5.0]], np.float32)
+    table = Table.of(rows.copy())
+    with pytest.raises(FrozenInstanceError):
+        table.numbers = rows  # type: ignore[misc]
+    for other in (table.with_precision("int8"), table.with_norm_power(2), table.with_dimension(2)):
+        other.numbers[:] = 0
+    np.testing.assert_array_equal(table.rows(), rows)
+
+
+def test_a_table_made_from_a_model_does_not_follow_its_training(word: WordTokenizer) -> None:
+    config = AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)
+    whole = SentenceEncoder(AveragingModel(config), word)
+    same = [whole.with_dimension(4), whole.with_norm_power(1)]
+    before = whole.encode(SENTENCES)
+    torch.nn.init.zeros_(whole.model.get_input_embeddings().weight)
+    for encoder in same:
+        np.testing.assert_array_equal(encoder.encode(SENTENCES), before)
+
+
 @needs_c
 @pytest.mark.parametrize("dimension", [1, 5, 16, 33, 300, 512])
 @pytest.mark.parametrize("precision", ["bfloat16", "int8"])
@@ -93,10 +115,8 @@ def test_the_packaged_model_in_fewer_bytes() -> None:
     known = np.abs(vectors).sum(1) > 0
     assert pairwise_cosine(bytes_.encode(SENTENCES), vectors)[known].min() > 0.999
     assert bytes_.dimension == exact.dimension
-    held, before = bytes_._table, exact._table
-    assert held is not None
-    assert before is not None
-    assert held.nbytes < 0.51 * before.nbytes  # which has two bytes a number
+    held, before = bytes_._weights.table(), exact._weights.table()
+    assert held.numbers.nbytes < 0.51 * before.numbers.nbytes  # which has two bytes a number
 
 
 def test_a_prefix_is_a_slice() -> None:
@@ -132,9 +152,8 @@ def test_the_largest_numbers_stay_finite(precision: str) -> None:
 def test_a_packed_encoder_is_saved_with_its_rounded_numbers(tmp_path: Path) -> None:
     small = SentenceEncoder.from_pretrained("english").with_precision("int8")
     before = small.encode(SENTENCES)
-    small.save_pretrained(tmp_path / "small")
-    assert small._table is not None
-    assert small._table.dtype == np.int8
+    small.save_pretrained(tmp_path / "small")  # and goes on with its table
+    assert small._weights.table().numbers.dtype == np.int8
     again = SentenceEncoder.from_pretrained(tmp_path / "small")
     np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)
 
@@ -156,7 +175,6 @@ def test_a_row_without_room_for_its_scale_is_refused(columns: int) -> None:
 
 @needs_c
 def test_only_what_the_fast_path_serves_is_packed(tmp_path: Path) -> None:
-    from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
     tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=100)

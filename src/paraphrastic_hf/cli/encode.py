@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,45 +51,44 @@ def run(arguments: argparse.Namespace) -> None:
     from tqdm.auto import tqdm
 
     from paraphrastic_hf.cli.lines import read_blocks
-    from paraphrastic_hf.encoding.arrays import ArrayWriter
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.load import load_encoder
-    from paraphrastic_hf.encoding.shards import ShardWriter
     from paraphrastic_hf.encoding.vectors import unit_length
+
+    writer = _writer(arguments.output)
+    encoder = load_encoder(arguments.model, num_threads=arguments.threads)
+    bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
+    with writer as write, bar:
+        for block in read_blocks(arguments.texts):
+            if isinstance(encoder, SentenceEncoder):
+                vectors = encoder.encode(block, normalize=arguments.normalize)
+            else:
+                vectors = np.asarray(encoder.encode(block), np.float32)
+                vectors = unit_length(vectors) if arguments.normalize else vectors
+            write(block, vectors)
+            bar.update(len(block))
+        if not bar.n and isinstance(encoder, SentenceEncoder):  # no text, of known width
+            write([], encoder.encode([]))
+
+
+def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
+    """What writes texts and vectors to a file, a folder, or standard output.
+
+    Raises:
+        DataError: The name is none of these.
+    """
+    from paraphrastic_hf.encoding.arrays import array_writer
+    from paraphrastic_hf.encoding.shards import shard_writer
     from paraphrastic_hf.errors import DataError
 
-    encoder = load_encoder(arguments.model, num_threads=arguments.threads)
-    output = arguments.output
-    if output != "-" and not output.endswith((".npy", "/")):
-        raise DataError(f"{output} is neither NAME.npy nor FOLDER/, for parquet shards; name one")
-    array = ArrayWriter(Path(output)) if output != "-" and not output.endswith("/") else None
-    shards = ShardWriter(Path(output)) if output.endswith("/") else None
-    try:
-        with tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None) as bar:
-            for block in read_blocks(arguments.texts):
-                if isinstance(encoder, SentenceEncoder):
-                    vectors = encoder.encode(block, normalize=arguments.normalize)
-                else:
-                    vectors = np.asarray(encoder.encode(block), np.float32)
-                    vectors = unit_length(vectors) if arguments.normalize else vectors
-                if array is not None:
-                    array.write(vectors)
-                elif shards is not None:
-                    shards.write(block, vectors)
-                else:
-                    sys.stdout.writelines(
-                        "\t".join(map(repr, row)) + "\n" for row in vectors.tolist()
-                    )
-                bar.update(len(block))
-            if not bar.n and isinstance(encoder, SentenceEncoder):  # no text, of known width
-                if array is not None:
-                    array.write(encoder.encode([]))
-                elif shards is not None:
-                    shards.write([], encoder.encode([]))
-        for writer in (array, shards):
-            if writer is not None:
-                writer.finish()
-    finally:
-        for writer in (array, shards):
-            if writer is not None:
-                writer.close()
+    if output == "-":
+        return nullcontext(_print)
+    if output.endswith("/"):
+        return shard_writer(Path(output))
+    if output.endswith(".npy"):
+        return array_writer(Path(output))
+    raise DataError(f"{output} is neither NAME.npy nor FOLDER/, for parquet shards; name one")
+
+
+def _print(texts: list[str], vectors: np.ndarray) -> None:
+    sys.stdout.writelines("\t".join(map(repr, row)) + "\n" for row in vectors.tolist())

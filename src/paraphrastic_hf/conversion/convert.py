@@ -31,7 +31,7 @@ from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.theano_file import read_theano
 from paraphrastic_hf.data.torch_file import MAGIC, read_torch
 from paraphrastic_hf.data.words import load_vectors
-from paraphrastic_hf.encoding.directory import averaging_model, save_directory
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, averaging_model, save_model
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import replacing, write_json
 
@@ -97,7 +97,7 @@ def convert(
     }
     try:
         with replacing(Path(output)) as partial:
-            save_directory(converted.model, converted.tokenizer, partial)
+            save_model(converted.model, converted.tokenizer, partial, SENTENCE_ENCODER)
             write_json(partial / "source.json", provenance)
     except OSError as error:
         raise DataError(f"cannot write {output}: {error}") from error

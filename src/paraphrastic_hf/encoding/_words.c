@@ -506,7 +506,7 @@ static int mean_list(Block *self, PyObject *texts, const Range *range, const Row
 
 PyDoc_STRVAR(mean_doc,
              "mean(texts, start, stop, table, out, normalize, tokens=None): write the means of the table's "
-             "rows, (vocab, dim) float32 or packed (table.py), over the ids of each of "
+             "rows, (vocab, dim) float32 or packed (packing.py), over the ids of each of "
              "texts[start:stop] to their rows "
              "of out, float32 (texts, dim), zeros for a text without ids, and how many ids each has "
              "to tokens, int32 (texts,). Texts with words that are `asked` wait for the `answer`.");

@@ -1,77 +1,65 @@
-"""A `.npy` file written row block by row block, complete or not at all."""
+"""Vectors as a `.npy` file written block by block, complete or not at all."""
 
 from __future__ import annotations
 
 import io
-import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import output_file
+from paraphrastic_hf.text.files import output_file, replacing
 
 HEADER_BYTES = 128
 
 
-class ArrayWriter:
-    """Appends float32 rows to a `.npy` file whose length is not known beforehand.
+@contextmanager
+def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
+    """Write a float32 array, (texts, dim), whose length is not known beforehand.
+
+    If the block raises, the file is as it was before.
 
     Args:
-        path: The finished file. Until `finish`, rows go to `path` + `.part`, which `close` removes.
+        path: The file to write or to replace.
+
+    Yields:
+        A function that appends vectors, (n, dim); their texts, which it takes first, are left out.
+
+    Raises:
+        DataError: The disk is full or the file cannot be written.
 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "vectors.npy"
-        >>> writer = ArrayWriter(path)
-        >>> writer.write(np.ones((2, 3), np.float32)); writer.finish(); writer.close()
+        >>> with array_writer(path) as write:
+        ...     write(["a", "b"], np.ones((2, 3)))
         >>> np.load(path).shape
         (2, 3)
     """
+    target, shape = output_file(path), (0, 0)
 
-    def __init__(self, path: Path) -> None:
-        path = output_file(path)
-        self._path, self._partial = path, path.with_name(path.name + ".part")
-        self._shape: tuple[int, ...] = (0, 0)
-        try:
-            self._file = self._partial.open("wb")
-        except OSError as error:
-            raise DataError(f"cannot write {path}: {error}") from error
-        self._file.write(bytes(HEADER_BYTES))
+    def write(texts: Sequence[str], vectors: np.ndarray) -> None:
+        nonlocal shape
+        shape = (shape[0] + len(vectors), vectors.shape[1])
+        file.write(np.ascontiguousarray(vectors, "<f4").reshape(-1).view(np.uint8).data)
 
-    def write(self, rows: np.ndarray) -> None:
-        """Append rows, (n, dim).
+    try:
+        with replacing(target) as partial, partial.open("wb") as file:
+            file.write(bytes(HEADER_BYTES))
+            yield write
+            file.seek(0)
+            file.write(_header(shape))
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error}") from error
 
-        Raises:
-            DataError: The disk is full; nothing is left behind.
-        """
-        self._shape = (self._shape[0] + len(rows), *rows.shape[1:])
-        try:
-            self._file.write(np.ascontiguousarray(rows, "<f4").reshape(-1).view(np.uint8).data)
-        except OSError as error:
-            raise DataError(f"cannot write {self._path}: {error}") from error
 
-    def finish(self) -> None:
-        """Write the header and give the file its name."""
-        header = io.BytesIO()
-        description = {"descr": "<f4", "fortran_order": False, "shape": self._shape}
-        np.lib.format.write_array_header_1_0(header, description)
-        text = header.getvalue()
-        # The format lets spaces pad a header: make every one equally long, so it can be written
-        # last.
-        length = (HEADER_BYTES - 10).to_bytes(2, "little")
-        padded = text[:8] + length + text[10:].rstrip(b"\n ").ljust(HEADER_BYTES - 11) + b"\n"
-        try:
-            self._file.seek(0)
-            self._file.write(padded)
-            self._file.close()
-            os.replace(self._partial, self._path)
-        except OSError as error:
-            raise DataError(f"cannot write {self._path}: {error}") from error
-
-    def close(self) -> None:
-        """Remove what is not finished."""
-        try:
-            self._file.close()
-        finally:
-            self._partial.unlink(missing_ok=True)
+def _header(shape: tuple[int, int]) -> bytes:
+    """A header of `HEADER_BYTES` bytes. The format lets spaces pad it, so it is written last."""
+    header = io.BytesIO()
+    description = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, description)
+    text = header.getvalue()
+    length = (HEADER_BYTES - 10).to_bytes(2, "little")
+    return text[:8] + length + text[10:].rstrip(b"\n ").ljust(HEADER_BYTES - 11) + b"\n"

@@ -1,26 +1,34 @@
-"""What a finished model directory holds, and how it is written and read.
+"""The directory of a saved model: which files each kind has, and how they are written and read.
 
-* `config.json`, `model.safetensors`: transformers; `embedding.weight` is also what
-  sentence-transformers' stock `StaticEmbedding` reads.
-* `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding`; `spiece.model` for
-  sentencepiece, or `ngrams.json`; `tokenizers/` for a mixture's.
-* `paraphrastic_*.py`: the code `trust_remote_code=True` loads where this package is not installed.
-* `modules.json`: tells sentence-transformers to use `StaticEmbedding` where the tokenizer allows
-  it, else the bridge in `paraphrastic_hf/sbert.py`.
+* `config.json`, `model.safetensors`: transformers reads them. The `embedding.weight` of an average
+  is also what sentence-transformers' stock `StaticEmbedding` reads.
+* `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding` read them. Beside
+  them lie `spiece.model` for sentencepiece, `ngrams.json` for character n-grams, and the folder
+  `tokenizers/` for a mixture's tokenizers.
+* `paraphrastic_*.py`: the code that `trust_remote_code=True` loads where this package is not
+  installed.
+* The files of `Layout.files`, which some kinds of model have.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModel, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedModel,
+)
 from transformers.utils import logging as transformers_logging
 
 from paraphrastic_hf.encoding.table import check_finite
@@ -28,99 +36,124 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, open_to_readers, write_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, open_to_readers, remove, write_json
 
-STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
-TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "ngrams.json", "paraphrastic_tokenizer.json")
 WEIGHTS = "model.safetensors"
+TOKENIZER_FILES = (
+    *("tokenizer.json", "tokenizer_config.json", "paraphrastic_tokenizer.json"),
+    *("spiece.model", "ngrams.json", PARTS_FOLDER),
+)
+GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
+SENTENCE_TRANSFORMERS_FILES = ("modules.json", "config_sentence_transformers.json")
+STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 
-def save_directory(
-    model: SentenceEncoderModel,
+@dataclass(frozen=True)
+class Layout:
+    """What the directory of one kind of model has, and what loads it.
+
+    Attributes:
+        loader: The class that a user loads it with, for messages.
+        auto_class: The Auto class of transformers that loads the model.
+        files: Names beside those that every model has: `GENERATION_CONFIG` of a model that
+            generates, `SENTENCE_TRANSFORMERS_FILES` of one that embeds sentences.
+        takes_pairs: Whether the tokenizer is to tell the two texts of a pair apart by
+            `token_type_ids`, as transformers' pipelines have it do.
+    """
+
+    loader: str
+    auto_class: Any
+    files: tuple[str, ...] = ()
+    takes_pairs: bool = False
+
+
+SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES)
+SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
+TAGGER = Layout("Tagger", AutoModelForTokenClassification)
+LANGUAGE_MODEL = Layout("AutoModelForCausalLM", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
+LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, LANGUAGE_MODEL)
+
+
+def save_model(
+    model: PreTrainedModel,
     tokenizer: TextTokenizer,
     directory: Path,
+    layout: Layout,
     *,
     precision: str = "float32",
     modules: bool = True,
 ) -> None:
-    """Write a finished model directory; weights last, so that a directory with weights is whole,
-    another model's that lay there first gone.
+    """Write the directory of a finished model; one that lies there is replaced, whatever its kind.
 
-    Weights of another precision take less room; every loader of this package and transformers
-    reads them as float32, stock sentence-transformers keeps them as they are. `modules` false
-    leaves out its own two files, for a caller that writes them.
+    All is written to a folder within first, so that the model that lies there stays whole if that
+    fails. The weights are moved last: a directory that has them is complete. Other files in the
+    directory stay.
 
-    Raises:
-        OSError: The disk is full or the directory cannot be written.
-    """
-    staged = _stage_model(model, directory, precision)
-    _save_tokenizer(tokenizer, directory)
-    if modules:
-        _save_modules(model, directory)
-    _move(staged, directory)
-
-
-def _save_modules(model: SentenceEncoderModel, directory: Path) -> None:
-    """What sentence-transformers reads."""
-    is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
-    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
-    write_json(directory / "modules.json", [module])
-    write_json(
-        directory / "config_sentence_transformers.json",
-        {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"},
-    )
-
-
-def save_supervised(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
-    """Write the directory of a model with a task, which is no sentence encoder; weights last.
-
-    The tokenizer's config has it tell the two texts of a pair apart, for pipelines.
+    Args:
+        model: Any model of this package, on the CPU.
+        tokenizer: The tokenizer that it was trained with.
+        directory: Where to write; made if need be.
+        layout: The kind of model.
+        precision: `float32`, `bfloat16` or `float16`, in which weights are stored. This package and
+            transformers read them as float32; stock sentence-transformers keeps them as they are.
+        modules: Whether sentence-transformers' files are written; a caller that writes them itself
+            passes False, and they are left as they are.
 
     Raises:
         OSError: The disk is full or the directory cannot be written.
     """
-    staged = _stage_model(model, directory, "float32")
-    _save_tokenizer(tokenizer, directory)
-    path = directory / "tokenizer_config.json"
+    staged = directory / "model.part"
+    remove(staged)
+    staged.mkdir(parents=True)
+    try:
+        _write_model(model, staged, precision)
+        tokenizer.save(staged)
+        if layout.takes_pairs:
+            _name_token_types(staged / "tokenizer_config.json")
+        if modules and set(SENTENCE_TRANSFORMERS_FILES) <= set(layout.files):
+            _write_modules(model, staged)
+        if GENERATION_CONFIG not in layout.files:
+            remove(staged / GENERATION_CONFIG)
+        kept = () if modules else SENTENCE_TRANSFORMERS_FILES
+        for name in (WEIGHTS, *TOKENIZER_FILES, GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES):
+            if name not in kept:  # another model's would be taken for this one's
+                remove(directory / name)
+        for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
+            path.replace(directory / path.name)
+    finally:
+        remove(staged)
+
+
+def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
+    """Write config, code and weights. A tied weight is written once, under the name that it is tied
+    to; integers stay as they are."""
+    weights = {
+        name: value.to(getattr(torch, precision)) if value.is_floating_point() else value
+        for name, value in model.state_dict().items()
+        if name not in model.all_tied_weights_keys
+    }
+    with _no_progress_bar():
+        model.save_pretrained(directory, state_dict=weights)
+    open_to_readers(directory / WEIGHTS)
+
+
+def _name_token_types(path: Path) -> None:
+    """Have a tokenizer that transformers loads return `token_type_ids`."""
     if path.exists():
         settings = json.loads(path.read_text(encoding="utf-8"))
         names = ["input_ids", "attention_mask", "token_type_ids"]
         write_json(path, {**settings, "model_input_names": names})
-    _move(staged, directory)
 
 
-def _save_tokenizer(tokenizer: TextTokenizer, directory: Path) -> None:
-    (directory / WEIGHTS).unlink(missing_ok=True)  # else another's would be read with this one
-    for name in TOKENIZER_FILES:  # another model's would be taken for this one's
-        (directory / name).unlink(missing_ok=True)
-    shutil.rmtree(directory / PARTS_FOLDER, ignore_errors=True)
-    tokenizer.save(directory)
-
-
-def _stage_model(model: PreTrainedModel, directory: Path, precision: str) -> Path:
-    """Config and weights in a folder beside their place: what most needs room, before anything that
-    lies there is touched."""
-    partial = directory / "model.part"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    weights = {
-        name: weight.to(getattr(torch, precision)) for name, weight in model.state_dict().items()
-    }
-    try:
-        with _no_progress_bar():
-            model.save_pretrained(partial, state_dict=weights)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    return partial
-
-
-def _move(staged: Path, directory: Path) -> None:
-    for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
-        open_to_readers(path)
-        path.replace(directory / path.name)
-    staged.rmdir()
+def _write_modules(model: PreTrainedModel, directory: Path) -> None:
+    """Write what sentence-transformers reads: its stock `StaticEmbedding` is named where model and
+    tokenizer allow it, else the bridge in `paraphrastic_hf/sbert.py`."""
+    is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
+    settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}
+    for name, content in zip(SENTENCE_TRANSFORMERS_FILES, ([module], settings), strict=True):
+        write_json(directory / name, content)
 
 
 def load_model(directory: Path) -> SentenceEncoderModel:
@@ -129,14 +162,17 @@ def load_model(directory: Path) -> SentenceEncoderModel:
     Raises:
         ModelError: A file is missing or damaged, or it is no encoder of this package.
     """
-    return load_pretrained(directory, AutoModel)  # type: ignore[return-value]
+    return load_pretrained(directory, SENTENCE_ENCODER)  # type: ignore[return-value]
 
 
-def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
-    """What an Auto class makes of a model directory, in evaluation mode, float32.
+def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
+    """What the Auto class of a layout makes of a model directory, in evaluation mode, float32.
+
+    A weight that the model ties to another may be missing from the file.
 
     Raises:
-        ModelError: A file is missing or damaged, or it is no such model of this package.
+        ModelError: A file or a weight is missing or damaged, a weight is NaN or infinite, or the
+            model is of another kind.
     """
     if not directory.exists():
         raise ModelError(f"{directory} is not there; give the --output of `paraphrastic train`")
@@ -146,19 +182,9 @@ def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
         )
     try:
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
-        if not str(config.model_type).startswith("paraphrastic-"):
-            raise ModelError(
-                f"{directory} holds a {config.model_type!r} model, not one of this package; "
-                "load it with sentence_transformers.SentenceTransformer"
-            )
-        if type(config) not in auto_class._model_mapping:
-            raise ModelError(
-                f"{directory} holds a {config.model_type!r} model, which {auto_class.__name__} "
-                "does not load: SentenceEncoder is for encoders, Tagger for taggers, "
-                "SentencePredictor for the other recipes with a task"
-            )
+        _check_kind(config, directory, layout)
         with _no_progress_bar():
-            model, report = auto_class.from_pretrained(
+            model, report = layout.auto_class.from_pretrained(
                 directory, config=config, dtype=torch.float32, output_loading_info=True
             )
     except ModelError:
@@ -167,17 +193,33 @@ def load_pretrained(directory: Path, auto_class: Any) -> ParaphrasticModel:
         raise ModelError(
             f"cannot load the model in {directory}: {type(error).__name__}: {error}"
         ) from error
-    if report["missing_keys"]:
-        raise ModelError(
-            f"{directory}/model.safetensors lacks {', '.join(sorted(report['missing_keys']))}"
-        )
-    for table in model.tables():
-        check_finite(table.weight.detach().numpy(), directory)
+    if report["missing_keys"]:  # transformers has taken out those that are tied to others
+        raise ModelError(f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}")
+    tables = {id(table.weight) for table in model.tables()}
+    for name, weight in model.named_parameters():
+        what = "table" if id(weight) in tables else name
+        check_finite(weight.detach().numpy(), f"the {what} of {directory}")
     return model.eval()  # type: ignore[no-any-return]
 
 
+def _check_kind(config: Any, directory: Path, layout: Layout) -> None:
+    """Refuse a model that is not of this package, or that the layout's Auto class does not load."""
+    kind = config.model_type
+    if not str(kind).startswith("paraphrastic-"):
+        raise ModelError(
+            f"{directory} holds a {kind!r} model, not one of this package; "
+            "load it with sentence_transformers.SentenceTransformer"
+        )
+    if type(config) not in layout.auto_class._model_mapping:
+        known = [it.loader for it in LAYOUTS if type(config) in it.auto_class._model_mapping]
+        raise ModelError(
+            f"{directory} holds a {kind!r} model, which {layout.auto_class.__name__} does not "
+            f"load; load it with {' or '.join(known)}"
+        )
+
+
 def averaging_model(table: np.ndarray) -> AveragingModel:
-    """The model whose rows are those of a table, (vocab, dim) float32, in evaluation mode."""
+    """The model that takes means of given rows, (vocab, dim) float32, in evaluation mode."""
     config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
     model = AveragingModel(config)
     with torch.no_grad():
@@ -187,7 +229,7 @@ def averaging_model(table: np.ndarray) -> AveragingModel:
 
 @contextmanager
 def _no_progress_bar() -> Iterator[None]:
-    """Small models load in a blink; transformers' bar for it only clutters the screen."""
+    """Hide transformers' bar, which is of no use for models that load in a blink."""
     was_enabled = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:

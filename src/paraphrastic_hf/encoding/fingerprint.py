@@ -1,5 +1,8 @@
-"""What tells two models apart in a score's signature: short hashes of the numbers and of the
-tokenizer, the same on every machine and however the model was loaded or stored."""
+"""Short hashes that tell models apart: one of a model's weights and one of its tokenizer.
+
+They stand in the signatures of scores and mark kept results. They are the same on every machine,
+and however the model was loaded or stored.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,21 @@ from tokenizers import Tokenizer
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 
-DIGITS = 12
-SETTINGS = (
+DIGITS = 12  # hexadecimal
+SETTINGS = (  # of tokenizers of this package, those that change tokens
     "lowercase", "keep_unknown", "spaced", "orders", "padding_mode", "spans_spaces", "marks",
 )  # fmt: skip
 
 
 def weights_hash(model: Any) -> str:
-    """Hash of every parameter by name, shape and float32 value; of sentence-transformers' settings
-    too, where they change vectors.
+    """Twelve hexadecimal digits that stand for a model's parameters: their names, shapes and values
+    as float32.
 
-    A model that shows no parameters is named by its class alone.
+    Of a `SentenceTransformer` they also stand for the settings that change vectors, such as
+    prompts. Of a model that shows no parameters they stand for its class alone.
+
+    Args:
+        model: A `SentenceEncoder`, a torch module, or anything with `encode`.
     """
     digest = hashlib.blake2b(digest_size=32)
     for name, tensor in _tensors(model):
@@ -41,12 +48,16 @@ def weights_hash(model: Any) -> str:
 
 
 def has_weights(model: Any) -> bool:
-    """Whether `weights_hash` tells a model from another of its class."""
+    """Whether a model shows parameters, so that `weights_hash` tells it from its class."""
     return any(True for _ in _tensors(model))
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Hash of a tokenizer's kind, entries, scores and settings."""
+    """Twelve hexadecimal digits that stand for a tokenizer's class, entries, scores and settings.
+
+    Args:
+        tokenizer: One of this package or of Hugging Face; any other is told by its class alone.
+    """
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
     inner = getattr(tokenizer, "inner", None)  # of one that adds marks
@@ -66,8 +77,10 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def plain_backend(tokenizer: Any) -> Tokenizer | None:
-    """A copy of the `tokenizers` part of a Hugging Face tokenizer without truncation and padding,
-    which calls switch on and leave on; None if it has none."""
+    """A copy of the `Tokenizer` inside a Hugging Face tokenizer; None if there is none.
+
+    The copy has neither truncation nor padding, which a call of the original may have left on.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         return None

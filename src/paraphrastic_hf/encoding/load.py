@@ -1,4 +1,4 @@
-"""Any model by name: ours, or one that sentence-transformers reads."""
+"""`load_encoder`: any model by name, of this package or one that sentence-transformers loads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ OWN_TOKENIZER_FILES = ("paraphrastic_tokenizer.json", "ngrams.json")
 
 
 def load_encoder(name: str | os.PathLike[str] | None = None, *, num_threads: int = -1) -> Any:
-    """A `SentenceEncoder` for a packaged model (`english` without a name), a directory or Hub
-    repository of ours, else a `SentenceTransformer`, whose threads are torch's.
+    """A `SentenceEncoder` of a model of this package, else a `SentenceTransformer`.
+
+    Args:
+        name: A directory, the name of a packaged model, or that of a Hub repository. None is
+            `english`.
+        num_threads: As of `SentenceEncoder`; a `SentenceTransformer` uses the threads of torch.
 
     Raises:
         ModelError: Neither can load it.
+        ValueError: `num_threads` is 0 or below -1.
     """
     try:
         return SentenceEncoder.from_pretrained(name, num_threads=num_threads)
@@ -36,11 +41,11 @@ def load_encoder(name: str | os.PathLike[str] | None = None, *, num_threads: int
 
 
 def _is_theirs(name: str | os.PathLike[str]) -> bool:
-    """Whether sentence-transformers may load what this package has refused. A damaged model of ours
-    it may not, though it would read its numbers."""
+    """Whether sentence-transformers may load what this package has refused. It would load a damaged
+    model of this package without a word, so it is not given one."""
     try:
         directory = local_directory(name)
-    except ModelError:  # such as a name without an organisation, which it completes
+    except ModelError:  # such as a name without an organisation, to which it adds its own
         return not Path(name).exists()
     is_ours = any((directory / file).exists() for file in OWN_TOKENIZER_FILES)
     return (directory / "modules.json").exists() and not is_ours

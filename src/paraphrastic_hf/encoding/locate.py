@@ -1,4 +1,4 @@
-"""Where a model's directory is: a path, a packaged model, a Hub repository."""
+"""Where a model's directory is, given a path, a packaged model's name or that of a repository."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ ASSETS = Path(__file__).parents[1] / "assets"
 
 
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
-    """The folder of a model that comes with this package, for any loader.
+    """The directory of a model that comes with this package, for any loader.
+
+    Args:
+        name: `english`, of one language, or `multilingual`, of ten.
 
     Raises:
-        ModelError: There is none of that name.
+        ModelError: No packaged model has that name.
 
     Example:
         >>> from transformers import AutoModel
@@ -33,15 +36,19 @@ def _packaged() -> list[str]:
 
 
 def holds_model(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder is a model's, and has not just the name of one."""
+    """Whether a folder is the directory of a model, as any folder named like one may not be."""
     return (Path(folder) / "config.json").is_file()
 
 
 def local_directory(name: str | os.PathLike[str]) -> Path:
-    """The directory of a model, downloaded if it is a Hub repository.
+    """The directory of a model, downloaded if it is in a Hub repository.
+
+    Args:
+        name: A path, the name of a packaged model, or a repository such as `someone/model`. Where
+            several fit, the first in this order is taken.
 
     Raises:
-        ModelError: It is nowhere.
+        ModelError: None of these is there, or the Hub cannot be reached.
     """
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
     if os.path.isdir(name) and (holds_model(name) or not is_packaged):

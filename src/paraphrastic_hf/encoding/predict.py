@@ -1,4 +1,8 @@
-"""Supervised models on text: rows of one text or two to logits, scores and labels."""
+"""`SentencePredictor`: a supervised model's directory as one object that predicts scores or labels.
+
+An example is one text, or a pair of texts. What training and prediction share, from token ids to
+logits, is here too.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoModelForSequenceClassification
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
@@ -24,18 +27,31 @@ from paraphrastic_hf.text.ragged import Ragged
 Arrays = dict[str, np.ndarray]
 
 
-def padded_sides(sides: Sequence[Ragged], rows: np.ndarray, max_length: int | None) -> list[Arrays]:
-    """Each side of some rows, cut at `max_length`, as a supervised model's named inputs."""
+def padded_sides(
+    sides: Sequence[Ragged], which: np.ndarray, max_length: int | None
+) -> list[Arrays]:
+    """The named inputs of a supervised model for some examples, each side by itself.
+
+    Args:
+        sides: The token ids of the only text of every example, or of the first and of the second.
+        which: The positions of the examples wanted, (batch,).
+        max_length: How many tokens each text is cut at; None for no limit.
+
+    Returns:
+        For each side `input_ids` and `attention_mask`, (batch, seq); of pairs also
+        `token_type_ids`, 0 in the first side and 1 in the second.
+    """
     inputs = []
     for number, side in enumerate(sides):
-        ids, mask = side.padded(rows, max_length)
+        ids, mask = side.padded(which, max_length)
         types = {"token_type_ids": np.full_like(ids, number)} if len(sides) > 1 else {}
         inputs.append({"input_ids": ids, "attention_mask": mask, **types})
     return inputs
 
 
 def joined(inputs: Sequence[Arrays], device: torch.device) -> dict[str, Tensor]:
-    """Sides one after the other, as one batch; padding between them is masked."""
+    """The sides of `padded_sides` as one batch of tensors, one side after the other; the padding
+    between them is masked."""
     names = inputs[0]
     return {
         name: torch.from_numpy(np.concatenate([side[name] for side in inputs], 1)).to(device)
@@ -50,13 +66,16 @@ def predict_logits(
     batch_size: int = 256,
     max_length: int | None = None,
 ) -> np.ndarray:
-    """`logits` of every row, (rows, outputs) float32, without dropout.
+    """The `logits` of every example, (examples, outputs) float32, without dropout.
 
     Args:
-        model: Any supervised model of texts; its training mode is put back.
-        sides: Token ids of the only text of each row, or of both.
-        batch_size: Rows at a time.
-        max_length: Cut each text at this many tokens.
+        model: Any supervised model of texts. It is left in training or evaluation mode as it was.
+        sides: The token ids of the only text of every example, or of the first and of the second.
+        batch_size: The most examples in a batch, at least 1.
+        max_length: How many tokens each text is cut at; None for no limit.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
     """
     lengths = np.sum([np.diff(side.offsets) for side in sides], 0)
     output = np.zeros((len(lengths), model.config.num_labels), np.float32)
@@ -64,9 +83,9 @@ def predict_logits(
     model.eval()
     try:
         with torch.inference_mode():
-            for rows in length_batches(lengths, batch_size):
-                inputs = joined(padded_sides(sides, rows, max_length), model.device)
-                output[rows] = model(**inputs).logits.float().cpu().numpy()
+            for which in length_batches(lengths, batch_size):
+                inputs = joined(padded_sides(sides, which, max_length), model.device)
+                output[which] = model(**inputs).logits.float().cpu().numpy()
     finally:
         model.train(was_training)
     return output
@@ -76,8 +95,8 @@ class SentencePredictor:
     """A supervised model with its tokenizer: scores of pairs, or labels of texts or pairs.
 
     Args:
-        model: A `RelatednessModel` or `ClassifierModel`.
-        tokenizer: Its tokenizer.
+        model: A `RelatednessModel`, which gives scores, or a `ClassifierModel`, which gives labels.
+        tokenizer: The tokenizer that the model was trained with.
 
     Example:
         >>> predictor = SentencePredictor.from_pretrained("runs/sick")  # doctest: +SKIP
@@ -93,10 +112,10 @@ class SentencePredictor:
         """Load what `paraphrastic train` made of a recipe with a `task`.
 
         Raises:
-            ModelError: It is not there, damaged, or no supervised model of texts.
+            ModelError: It is not there, is damaged, or is no supervised model of texts.
         """
         path = Path(directory)
-        model = load_pretrained(path, AutoModelForSequenceClassification)
+        model = load_pretrained(path, SUPERVISED)
         if not isinstance(model, (RelatednessModel, ClassifierModel)):
             raise ModelError(
                 f"{path} holds a {type(model).__name__}, which SentencePredictor "
@@ -106,33 +125,39 @@ class SentencePredictor:
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether a row is two texts."""
+        """Whether an example is a pair of texts."""
         return isinstance(self.model, RelatednessModel) or bool(self.model.config.pairs)
 
     def predict(
         self, first: Sequence[str], second: Sequence[str] | None = None
     ) -> np.ndarray | list[str]:
-        """Scores, (rows,) float32, of a relatedness model; else the label of each row.
+        """The score or the label of every example.
 
         Args:
             first: The texts, or the first texts of pairs.
-            second: The second texts of pairs.
+            second: The second texts of pairs; None for a model of single texts.
+
+        Returns:
+            (examples,) float32 of a relatedness model, on the scale of its training data (SICK's
+            is 1 to 5); else a list of labels.
 
         Raises:
-            ValueError: One column too many or too few, or columns of different lengths.
+            ValueError: There is one list of texts too many or too few, they differ in length, or
+                one is a string.
         """
         logits = self.logits(first, second)
         if isinstance(self.model, RelatednessModel):
             return logits[:, 0]
-        return [self.model.config.id2label[int(row)] for row in logits.argmax(1)]
+        return [self.model.config.id2label[int(best)] for best in logits.argmax(1)]
 
     def probabilities(
         self, first: Sequence[str], second: Sequence[str] | None = None
     ) -> np.ndarray:
-        """Probabilities of the labels, (rows, labels) float32, in the order of `config.id2label`.
+        """The probability of every label, (examples, labels) float32, in the order of
+        `config.id2label`.
 
         Raises:
-            ValueError: As `predict`; or the model gives scores.
+            ValueError: As for `predict`, or the model gives scores.
         """
         if isinstance(self.model, RelatednessModel):
             raise ValueError("a relatedness model gives scores, not labels: call predict")
@@ -140,7 +165,11 @@ class SentencePredictor:
         return logits.softmax(1).numpy()
 
     def logits(self, first: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
-        """The model's `logits`, (rows, outputs) float32."""
+        """The model's `logits`, (examples, outputs) float32.
+
+        Raises:
+            ValueError: As for `predict`.
+        """
         if isinstance(first, str) or isinstance(second, str):
             raise ValueError("give lists of texts, not a text: [text]")
         if self.takes_pairs != (second is not None):

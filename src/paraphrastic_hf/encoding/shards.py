@@ -2,84 +2,83 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import replacing
 
-ROWS_PER_FILE = 1_000_000
+TEXTS_PER_FILE = 1_000_000
 
 
-class ShardWriter:
-    """Appends rows of `text` and `vector` to `part-00000.parquet`, `part-00001.parquet`, ...
+@contextmanager
+def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
+    """Write columns `text` and `vector` to `part-00000.parquet`, `part-00001.parquet`, ...
+
+    If the block raises, there is no folder.
 
     Args:
-        folder: The finished folder. Until `finish`, files lie in `folder` + `.part`.
+        folder: The folder to make, in which a file has a million texts or a block more.
+
+    Yields:
+        A function that appends texts with their vectors, (texts, dim).
+
+    Raises:
+        DataError: The folder is there already, the disk is full, or it cannot be written.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "vectors"
-        >>> writer = ShardWriter(folder)
-        >>> writer.write(["a"], np.ones((1, 3), np.float32)); writer.finish(); writer.close()
+        >>> with shard_writer(folder) as write:
+        ...     write(["a"], np.ones((1, 3)))
         >>> import pyarrow.parquet
         >>> pyarrow.parquet.read_table(folder).num_rows
         1
     """
+    if folder.exists():
+        raise DataError(f"{folder} is there already; choose another folder, or remove it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(folder) as partial:
+            partial.mkdir()
+            shards = _Shards(partial)
+            try:
+                yield shards.write
+            finally:
+                shards.close()
+    except OSError as error:
+        raise DataError(f"cannot write {folder}: {error}") from error
+
+
+class _Shards:
+    """The files of a folder, one of them open."""
 
     def __init__(self, folder: Path) -> None:
-        if folder.exists():
-            raise DataError(f"{folder} is there already; choose another folder, or remove it")
-        self._folder, self._partial = folder, folder.with_name(folder.name + ".part")
+        self._folder = folder
         self._writer: Any = None
-        self._rows = self._files = 0
-        try:
-            shutil.rmtree(self._partial, ignore_errors=True)
-            self._partial.mkdir(parents=True)
-        except OSError as error:
-            raise DataError(f"cannot write {folder}: {error}") from error
+        self._files = self._texts = 0  # in the folder; in the last file
 
     def write(self, texts: Sequence[str], vectors: np.ndarray) -> None:
-        """Append texts with their vectors, (n, dim).
-
-        Raises:
-            DataError: The disk is full; `close` leaves nothing behind.
-        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         numbers = pa.array(np.ascontiguousarray(vectors, np.float32).reshape(-1))
         column = pa.FixedSizeListArray.from_arrays(numbers, vectors.shape[1])
         table = pa.table({"text": pa.array(texts, pa.string()), "vector": column})
-        try:
-            if self._writer is None:
-                path = self._partial / f"part-{self._files:05d}.parquet"
-                self._writer = pq.ParquetWriter(path, table.schema)
-                self._files, self._rows = self._files + 1, 0
-            self._writer.write_table(table)
-            self._rows += len(texts)
-            if self._rows >= ROWS_PER_FILE:
-                self._writer.close()
-                self._writer = None
-        except OSError as error:
-            raise DataError(f"cannot write {self._folder}: {error}") from error
-
-    def finish(self) -> None:
-        """Close the last file and give the folder its name."""
-        try:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
-            os.replace(self._partial, self._folder)
-        except OSError as error:
-            raise DataError(f"cannot write {self._folder}: {error}") from error
+        if self._writer is None:
+            path = self._folder / f"part-{self._files:05d}.parquet"
+            self._writer = pq.ParquetWriter(path, table.schema)
+            self._files, self._texts = self._files + 1, 0
+        self._writer.write_table(table)
+        self._texts += len(texts)
+        if self._texts >= TEXTS_PER_FILE:
+            self.close()
 
     def close(self) -> None:
-        """Remove what is not finished."""
         if self._writer is not None:
             self._writer.close()
-        shutil.rmtree(self._partial, ignore_errors=True)
+            self._writer = None

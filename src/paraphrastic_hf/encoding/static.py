@@ -1,18 +1,19 @@
-"""The fast path of averaging models: strings to vectors with no padding and no work a token in
-Python.
+"""The fast path of averaging models: strings to vectors without padding, and without a step in
+Python for each token.
 
 No piece or word crosses white space, so a text's tokens are those of its words, one after the
-other. A table in C (`_words.c`) remembers the ids of the words it has met. Threads take some texts
-at a time, each with a block of its own, which finds their words, cuts new ones in ASCII as
-sentencepiece would, asks the tokenizer for the others in one call, and averages the rows; all but
-the asking without the interpreter's lock. Between the two, when no thread reads it, the table
-learns the new words.
+other. A dictionary in C (`WordTable` of `_words.c`) remembers the ids of the words it has met.
+Each thread takes some texts at a time and has a block of its own. The block looks up their words,
+cuts new words in ASCII as sentencepiece would, asks the tokenizer for the other new ones in one
+call, and averages the rows of the token table. All of that but the call of the tokenizer runs
+without the interpreter's lock. When no thread reads the dictionary, it learns the new words.
 
-The vectors are those of the slow path (`encoding/batches.py`) up to rounding, which in long texts
-is the slow path's; and past some 6,000 pieces in one text sentencepiece's scores lose digits, so
-that of equally good cuts it may choose another than for the word alone. Without the compiled module
-(no wheel for the platform and no compiler) the slow path serves. Character n-grams cross white
-space and stay there too.
+The vectors are those of the slow path (`batches.py`) but for rounding; in long texts those here are
+the more exact. Past some 6,000 pieces in one text, sentencepiece's scores lose digits, so that
+among equally good cuts of a word it may choose another than for the word alone.
+
+The slow path serves where the module is not compiled (there is no wheel for the platform and no
+compiler), and for character n-grams, which cross white space.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from paraphrastic_hf.encoding.table import width
+from paraphrastic_hf.encoding.packing import width
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import valid_unicode
-from paraphrastic_hf.text.ragged import Ragged
 
 if TYPE_CHECKING:
     from tqdm.auto import tqdm
@@ -38,28 +39,25 @@ try:
 except ImportError:  # no wheel for this platform and no compiler
     WordTable = None
 
-TEXTS_AT_A_TIME = 512
-FEW_TEXTS = 256  # not worth a second thread
-MANY_WORDS = 8192  # new ones that a thread keeps to itself; more would leave its core's cache
-LONGEST_WORD = 48  # characters; longer ones are mostly links, or sentences of Chinese
-MOST_WORDS = 1_000_000
+TEXTS_AT_A_TIME = 512  # that a thread takes
+FEW_TEXTS = 256  # in a call, for which a second thread is not worth starting
+MANY_WORDS = 8192  # new to a thread; more would not fit its core's cache
+LONGEST_WORD = 48  # characters that are remembered; longer words are mostly links, or Chinese
+MOST_WORDS = 1_000_000  # that are remembered
 
 
 def serves(tokenizer: object) -> bool:
-    """Whether the fast path can use a tokenizer: compiled, and no token crosses white space."""
+    """Whether the fast path can be used: it is compiled, and no token crosses white space."""
     return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
 
 
-class WordTokenizer(Protocol):
-    """A tokenizer whose tokens never cross white space."""
-
-    lowercase: bool
-
-    def encode_batch(self, texts: Sequence[str]) -> Ragged: ...
-
-
 class Block(Protocol):
-    """What `WordTable.block` gives."""
+    """One thread's work on some texts, which `WordTable.block` makes; written in C.
+
+    `mean` averages the texts whose words are known or can be cut, and keeps the others. `asked` has
+    the words that the tokenizer must cut, and `answer` takes their ids and averages the texts kept.
+    `learn` then puts new words into the dictionary.
+    """
 
     def __len__(self) -> int: ...
 
@@ -91,16 +89,16 @@ class Block(Protocol):
 
 
 class StaticEncoder:
-    """Texts to means of table rows.
+    """Texts to means of the rows of their tokens.
 
-    Threads may share one; calls take turns, each on as many threads as it was given.
+    Several threads may call one; the calls take turns, each with `num_threads` threads.
 
     Args:
-        tokenizer: Its tokens must not cross white space.
-        num_threads: Threads of `encode`; -1 for one a core.
+        tokenizer: One that `serves`.
+        num_threads: How many threads `encode` uses; -1 for one a core.
     """
 
-    def __init__(self, tokenizer: WordTokenizer, *, num_threads: int = -1) -> None:
+    def __init__(self, tokenizer: TextTokenizer, *, num_threads: int = -1) -> None:
         self._tokenizer = tokenizer
         self._words = WordTable(lowercase=tokenizer.lowercase)
         self._threads = num_threads if num_threads > 0 else (os.cpu_count() or 1)
@@ -111,7 +109,7 @@ class StaticEncoder:
         _ENCODERS.add(self)
 
     def __getstate__(self) -> dict[str, object]:
-        """A copy in another process starts without remembered words."""
+        """A copy in another process remembers no words."""
         return {"tokenizer": self._tokenizer, "num_threads": self._threads}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -126,22 +124,29 @@ class StaticEncoder:
         progress: bool = False,
         tokens: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Means of the rows of each text's tokens.
+        """The mean of the rows of each text's tokens.
 
         Args:
-            texts: Texts; the empty text, and one without a known token, gives zeros.
-            table: Rows, (vocab, dim), contiguous: float32, or as `encoding/table.py` packs them.
-            normalize: Scale to unit length (zeros stay zeros).
-            progress: Show a progress bar.
-            tokens: int32, (texts,): where to write how many tokens each text has.
+            texts: Any texts. The empty text, and one without a known token, gives zeros.
+            table: The row of every token, (vocab, dim), contiguous: float32, or packed as
+                `packing.py` describes.
+            normalize: Whether to scale vectors to unit length (zeros stay zeros).
+            progress: Whether to show a progress bar.
+            tokens: (texts,) int32, into which the number of tokens of each text is written.
 
         Returns:
             (texts, dim) float32.
 
         Raises:
-            TypeError: If `texts` holds anything but strings.
+            TypeError: `texts` holds anything but strings.
+
+        Example:
+            >>> from paraphrastic_hf.text.word import WordTokenizer
+            >>> table = np.array([[0, 0], [0, 0], [1, 0], [0, 1]], np.float32)
+            >>> StaticEncoder(WordTokenizer(["cat", "dog"])).encode(["Cat, dog!"], table)
+            array([[0.5, 0.5]], dtype=float32)
         """
-        texts = list(texts)  # ours: another thread may change the caller's
+        texts = list(texts)  # a copy, since another thread may change the caller's list
         output = np.empty((len(texts), width(table)), np.float32)
         with self._lock:
             if len(texts) > FEW_TEXTS:
@@ -173,18 +178,11 @@ class StaticEncoder:
                     block.learn(LONGEST_WORD, MOST_WORDS)
         return output
 
-    def learn(self, words: Sequence[str]) -> None:
-        """Remember words beforehand, the most frequent first; encoding learns by itself too."""
-        with self._lock:
-            words = list(words[: max(0, MOST_WORDS - len(self._words))])
-            short = [word for word in words if len(word) <= LONGEST_WORD]
-            ids = self._tokenizer.encode_batch(short)
-            self._words.add(short, np.diff(ids.offsets).astype(np.int32), ids.ids)
-
     def _together(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        """Work on every block in a thread of its own, on the first one here; an error halts all."""
+        """Work on the first block in this thread and on each other in its own; an error in one has
+        all halt."""
 
         def watched(block: Block) -> None:
             try:
@@ -210,7 +208,8 @@ class StaticEncoder:
             future.result()
 
     def _learn_pieces(self) -> None:
-        """Give the table the tokenizer's pieces, once there is enough text to be worth it."""
+        """Give the dictionary the tokenizer's pieces, so that it can cut words itself; that takes
+        longer than a few texts do."""
         unigram = getattr(self._tokenizer, "unigram", None)
         if not self._has_pieces and unigram is not None:
             self._words.cut_with(*unigram())
@@ -218,11 +217,11 @@ class StaticEncoder:
 
 
 class _Parts:
-    """Texts that threads take one part after the other, until they are at the end or pause."""
+    """The texts of a call in parts, which threads take in turn until the last, or until a pause."""
 
     def __init__(self, count: int, threads: int, progress: bool) -> None:
         self._count, self._at = count, 0
-        # the last ones are small, so that the threads end together
+        # small where texts are few, so that the threads end together
         self._size = min(TEXTS_AT_A_TIME, max(1, count // (4 * threads)))
         self._is_paused = True
         self._lock = threading.Lock()
@@ -244,11 +243,11 @@ class _Parts:
             yield start, stop
 
     def pause(self) -> None:
-        """No more parts for now."""
+        """Give out no more parts until `resume`."""
         self._is_paused = True
 
     def resume(self) -> bool:
-        """Whether there are parts left."""
+        """Give out parts again, and say whether any are left."""
         self._is_paused = False
         if self._at == self._count and self._bar is not None:
             self._bar.close()
@@ -256,7 +255,7 @@ class _Parts:
 
 
 def _wait(futures: list[Future[None]]) -> None:
-    """Until all are done, however often interrupted: they read what will change."""
+    """Wait until all are done, however often interrupted, since they read what changes next."""
     interrupt: BaseException | None = None
     while not all(future.done() for future in futures):
         try:
@@ -268,7 +267,7 @@ def _wait(futures: list[Future[None]]) -> None:
 
 
 def _after_fork() -> None:
-    """Another thread of the parent may have held a lock; here it does not run."""
+    """Renew the locks: a thread of the parent process that held one does not run in this one."""
     for encoder in _ENCODERS:
         encoder._lock = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""`Tagger`: a tagger's directory as one object with `tag`."""
+"""`Tagger`: the directory of a tagging model as one object with `tag`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoModelForTokenClassification
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import load_pretrained
+from paraphrastic_hf.encoding.directory import TAGGER, load_pretrained
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -23,8 +22,11 @@ class Tagger:
     """A tagger with the tokenizer of its words.
 
     Args:
-        model: The tagger.
-        tokenizer: Of its word encoder.
+        model: The model.
+        tokenizer: The tokenizer of its word encoder, with as many entries as that has rows.
+
+    Raises:
+        ModelError: The two do not fit each other.
 
     Example:
         >>> tagger = Tagger.from_pretrained("runs/tagging-charagram")  # doctest: +SKIP
@@ -46,11 +48,11 @@ class Tagger:
         """Load what `paraphrastic train` wrote for a recipe with `task.kind: tagging`.
 
         Raises:
-            ModelError: It is not there, or no tagger, or damaged.
+            ModelError: It is not there, is damaged, or is no tagger.
         """
         path = Path(directory)
         tokenizer = load_tokenizer(path)
-        model = load_pretrained(path, AutoModelForTokenClassification)
+        model = load_pretrained(path, TAGGER)
         if not isinstance(model, TaggerModel):
             raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
         return cls(model, tokenizer)
@@ -58,15 +60,19 @@ class Tagger:
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """The most probable tag of every word.
 
-        Words with nothing the model knows are tagged by their neighbours. A sentence longer than
-        `model.config.max_words` is tagged in pieces of so many words.
+        A word of which the model knows no token is tagged by the words around it. A sentence longer
+        than `model.config.max_words` is tagged in pieces of so many words.
 
         Args:
-            sentences: Lists of words, cut as the training corpus's are.
-            batch_size: Sentences at a time.
+            sentences: Lists of words, divided as in the training corpus.
+            batch_size: The most sentences in a batch, at least 1.
+
+        Returns:
+            A list of tags for each sentence, one a word.
 
         Raises:
-            DataError: A sentence is a string, or a word is none.
+            DataError: A sentence is a string, or a word is not.
+            ValueError: `batch_size` is below 1.
         """
         size = self.model.config.max_words
         owner, pieces = [], []
@@ -88,9 +94,15 @@ def predict_tags(
     """The most probable tag of every word, without dropout.
 
     Args:
-        model: The tagger; its training mode is put back.
-        corpus: Sentences, tokenized for its word encoder.
-        batch_size: Sentences at a time.
+        model: Any tagging model. It is left in training or evaluation mode as it was.
+        corpus: Sentences tokenized for its word encoder, none longer than `config.max_words`.
+        batch_size: The most sentences in a batch, at least 1.
+
+    Returns:
+        A list of tags for each sentence, one a word.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
     """
     names = model.config.id2label
     found: list[list[str]] = [[] for _ in range(len(corpus))]
@@ -102,13 +114,13 @@ def predict_tags(
             for chosen in length_batches(lengths, batch_size):
                 arrays = corpus.batch(chosen, model.config.max_word_tokens)
                 best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()
-                for number, row in zip(chosen, best, strict=True):
-                    found[number] = [names[tag] for tag in row[: lengths[number]]]
+                for number, tags in zip(chosen, best, strict=True):
+                    found[number] = [names[tag] for tag in tags[: lengths[number]]]
     finally:
         model.train(was_training)
     return found
 
 
 def tensors(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, torch.Tensor]:
-    """Arrays as tensors on a device."""
+    """Named arrays as tensors on a device."""
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}

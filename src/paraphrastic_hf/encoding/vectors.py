@@ -1,4 +1,4 @@
-"""Vectors that an encoder returned: lengths, cosines, and whether they are what they should be."""
+"""Embeddings that an encoder returned: unit length, cosines, checks of shape and numbers."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from paraphrastic_hf.errors import ModelError
 
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:
-    """Rows scaled to length 1; zero rows stay zero."""
+    """Vectors, (..., dim), of the same type scaled to length 1; zeros stay zeros."""
     norms = np.linalg.norm(vectors.astype(np.float64), axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), vectors.dtype)
 
 
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosine of row i with row i; 0 where either is zero."""
+    """Cosine of vector i of one array with vector i of the other, both (n, dim), as (n,) from -1 to
+    1; 0 where either vector is zero."""
     return np.asarray((unit_length(first) * unit_length(second)).sum(-1))
 
 
 def checked_vectors(vectors: object, count: int) -> np.ndarray:
-    """Whatever `encode` returned as a float array of `count` rows.
+    """What the `encode` of any model returned, as an array, (count, dim).
+
+    Args:
+        vectors: An array, a tensor, or lists of numbers.
+        count: How many texts were given.
 
     Raises:
-        ModelError: It is no such array, or holds NaN or infinity.
+        ModelError: There is not one vector a text, or a number is NaN or infinite.
     """
     if hasattr(vectors, "detach"):
         vectors = vectors.detach().cpu().float().numpy()

@@ -149,10 +149,10 @@ def _prepared(
     import torch
 
     if isinstance(encoder, SentenceEncoder):
-        from paraphrastic_hf.encoding.batches import embed_rows
+        from paraphrastic_hf.encoding.batches import embed_texts
 
         def embed(ids: Any) -> Any:
-            return embed_rows(encoder.model, ids, np.arange(len(ids)), batch_size=len(ids))
+            return embed_texts(encoder.model, ids, np.arange(len(ids)), batch_size=len(ids))
 
         return encoder.tokenizer.encode_batch, _finished(embed, device)
     if not (hasattr(encoder, "preprocess") and hasattr(encoder, "forward")):

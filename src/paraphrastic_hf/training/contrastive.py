@@ -10,7 +10,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from paraphrastic_hf.encoding.batches import embed_rows
+from paraphrastic_hf.encoding.batches import embed_texts
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.losses.infonce import infonce_loss
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
@@ -202,7 +202,7 @@ class ContrastiveTask:
         """Negatives of a mega-batch, chosen with the current weights in evaluation mode."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         shares = np.array_split(np.arange(len(sentences)), world)
-        embeddings = embed_rows(
+        embeddings = embed_texts(
             self.model, self.corpus.sentences, sentences[shares[rank]], max_length=self.max_length
         )
         if world > 1:

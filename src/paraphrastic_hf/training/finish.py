@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.encoding.batches import embed_rows
+from paraphrastic_hf.encoding.batches import embed_texts
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -36,7 +36,7 @@ def finish(
     if asked.whiten or asked.dimension is not None:
         own = [name not in recipe.tokenizer.apart for name in corpus.languages]
         sample = _sample(np.asarray(own)[corpus.language], asked.sample, recipe.seed)
-        vectors = embed_rows(model, corpus.sentences, sample, max_length=recipe.data.max_length)
+        vectors = embed_texts(model, corpus.sentences, sample, max_length=recipe.data.max_length)
         table = model.embedding.weight.detach()
         model = with_table(model, whitened(table, vectors, asked.whiten, asked.dimension))
     if asked.spread:

@@ -19,11 +19,12 @@ from accelerate import Accelerator
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from paraphrastic_hf.encoding.directory import save_supervised
+from paraphrastic_hf.encoding.directory import SUPERVISED, TAGGER, save_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.losses.regularization import Penalty
 from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
@@ -257,7 +258,8 @@ def _finish(
     output: Path, model: SupervisedModel, tokenizer: TextTokenizer, record: dict[str, Any]
 ) -> None:
     try:
-        save_supervised(model.to("cpu"), tokenizer, output)
+        layout = TAGGER if isinstance(model, TaggerModel) else SUPERVISED
+        save_model(model.to("cpu"), tokenizer, output, layout)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"cannot write the finished model to {output}: {error}. Its last checkpoint is intact; "

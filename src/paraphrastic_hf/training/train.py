@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from paraphrastic_hf.encoding.directory import save_directory
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import CheckpointError, DataError, ParaphrasticError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -172,7 +172,8 @@ def _finish(
 ) -> None:
     model, tokenizer = finish(model, tokenizer, corpus, recipe)
     try:
-        save_directory(model.to("cpu"), tokenizer, output, precision=recipe.finish.precision)
+        precision = recipe.finish.precision
+        save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"cannot write the finished model to {output}: {error}. Its last checkpoint is intact; "

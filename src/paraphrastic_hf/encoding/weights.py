@@ -1,0 +1,144 @@
+"""`Weights`: what a sentence encoder computes with, read from a model directory.
+
+The table of an averaging model is read without torch. The model itself is loaded when it is first
+asked for; other kinds of model are loaded at once.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from paraphrastic_hf.encoding.table import Table
+from paraphrastic_hf.errors import ModelError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.models.base import SentenceEncoderModel
+
+
+class Weights:
+    """A table until the model is asked for; from then on the model, which may be trained.
+
+    Args:
+        held: An encoder of this package, or the table of an averaging model.
+        directory: Where the model of an unchanged table can be loaded from; None to make one.
+
+    Attributes:
+        rounding_error: That of the table, also once the model is there.
+    """
+
+    def __init__(self, held: SentenceEncoderModel | Table, directory: Path | None = None) -> None:
+        self._held, self._directory = held, directory
+        self.rounding_error = held.rounding_error if isinstance(held, Table) else 0.0
+
+    @classmethod
+    def read(cls, directory: Path, *, as_table: bool) -> Weights:
+        """The weights of a model directory.
+
+        Args:
+            directory: One that `directory.save_model` wrote.
+            as_table: Whether a table will do, if there is one that can be read without torch.
+
+        Raises:
+            ModelError: A file is missing or damaged, or it is no encoder of this package.
+        """
+        rows = read_table(directory) if as_table else None
+        if rows is not None:
+            return cls(Table.of(rows, directory), directory)
+        from paraphrastic_hf.encoding.directory import load_model
+
+        return cls(load_model(directory))
+
+    @property
+    def model(self) -> SentenceEncoderModel:
+        """The encoder itself; the table is given up for it."""
+        self._held = self.model_to_save()
+        return self._held
+
+    def model_to_save(self) -> SentenceEncoderModel:
+        """The encoder; a table is kept, and its model made anew each time."""
+        held = self._held
+        if not isinstance(held, Table):
+            return held
+        from paraphrastic_hf.encoding.directory import averaging_model, load_model
+
+        return load_model(self._directory) if self._directory else averaging_model(held.rows())
+
+    @property
+    def is_averaging(self) -> bool:
+        """Whether embeddings are means of the rows of one table."""
+        # by name, since the class itself would bring in torch
+        return isinstance(self._held, Table) or type(self._held).__name__ == "AveragingModel"
+
+    @property
+    def entries(self) -> int:
+        """How many entries the tokenizer must have: the rows of all tables."""
+        held = self._held
+        if isinstance(held, Table):
+            return len(held.numbers)
+        return sum(len(table.weight) for table in held.tables())
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers an embedding has."""
+        held = self._held
+        return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
+
+    def table(self) -> Table | None:
+        """The table as the fast path reads it: once the model is there, that is the model's own
+        memory. None for other kinds of model, and for one that is not on the CPU in float32."""
+        held = self._held
+        if isinstance(held, Table):
+            return held
+        if not self.is_averaging:
+            return None
+        weight = held.get_input_embeddings().weight.detach()
+        is_plain = weight.device.type == "cpu" and str(weight.dtype) == "torch.float32"
+        return Table(weight.numpy()) if is_plain and weight.is_contiguous() else None
+
+    def exact_table(self, name: str | None) -> Table:
+        """The table to make others from, also of a model on another device or in another precision.
+
+        Args:
+            name: Of the encoder, for messages.
+
+        Raises:
+            ModelError: The encoder does not average, or its table was rounded.
+        """
+        if self.rounding_error:
+            raise ModelError(
+                f"{name} is rounded already, by up to {self.rounding_error:.2g} of a row; "
+                "begin from the exact encoder"
+            )
+        if not self.is_averaging:
+            raise ModelError(
+                f"{type(self._held).__name__} has no table to change; only averaging models have"
+            )
+        if isinstance(self._held, Table):
+            return self._held
+        weight = self._held.get_input_embeddings().weight.detach()
+        return Table.of(weight.float().cpu().numpy().copy(), name or "this encoder")
+
+
+def read_table(directory: Path) -> np.ndarray | None:
+    """The rows of an averaging model's table, (vocab, dim) float32, read without torch.
+
+    Returns:
+        None where the directory holds another kind of model, or what is damaged: `load_model` then
+        says what is wrong.
+    """
+    try:
+        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        if config.get("model_type") != "paraphrastic-averaging":
+            return None
+        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
+            rows = tensors.get_tensor("embedding.weight")
+    except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
+        return None
+    if rows.shape != (config.get("vocab_size"), config.get("hidden_size")):
+        return None
+    return np.ascontiguousarray(rows, np.float32)
