@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
 
-from paraphrastic_hf.layers.packing import Packing, spread
+from paraphrastic_hf.layers.packing import Packing, padded_from_flat
 
 LENGTHS = [[3, 1, 4, 4, 2], [1], [0, 2, 0, 3], [5, 5]]
 
@@ -46,7 +46,7 @@ def test_no_token_is_one_empty_step() -> None:
     assert packing.pack(torch.zeros(0, 3)).shape == (0, 3)
 
 
-def test_rows_are_spread_over_what_is_kept() -> None:
+def test_flat_vectors_go_to_their_places_among_padding() -> None:
     kept = torch.tensor([[True, False], [False, False], [True, True]])
-    spread_rows = spread(torch.tensor([[1.0], [2.0], [3.0]]), kept)
-    assert spread_rows[..., 0].tolist() == [[1, 0], [0, 0], [2, 3]]
+    padded = padded_from_flat(torch.tensor([[1.0], [2.0], [3.0]]), kept)
+    assert padded[..., 0].tolist() == [[1, 0], [0, 0], [2, 3]]

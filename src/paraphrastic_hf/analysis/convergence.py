@@ -1,5 +1,5 @@
-"""How fast models learn: development scores over the pairs seen, from the logs of runs (thesis,
-3.7.4, Figure 2)."""
+"""How fast models learn: development scores by the number of training pairs seen, from the logs of
+runs (thesis, 3.7.4, Figure 2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paraphrastic_hf.errors import DataError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NEARLY = 0.99  # of the best score
+NEARLY = 0.99  # a score is near the best if it is this share of it
 LOG = "logs/train.jsonl"
 
 
@@ -26,10 +26,10 @@ class Curve:
     """The development scores of one run.
 
     Attributes:
-        name: Of the run.
-        development: The set they are on.
-        pairs: Pairs seen, (points,).
-        scores: Pearson r x 100, (points,).
+        name: The name of the run.
+        development: The development set.
+        pairs: How many pairs had been seen at each evaluation.
+        scores: Pearson's r x 100 at each evaluation.
     """
 
     name: str
@@ -39,16 +39,20 @@ class Curve:
 
     @property
     def best(self) -> float:
-        """The highest score."""
+        """The highest score of the run."""
         return max(self.scores)
 
     def pairs_until(self, score: float) -> int:
-        """Pairs seen when a score was first reached."""
+        """Return how many pairs had been seen when a score was first reached."""
         return next(n for n, value in zip(self.pairs, self.scores, strict=True) if value >= score)
 
 
 def read_curve(run: str | Path, name: str | None = None) -> Curve:
-    """The curve of a run, finished or not.
+    """Read the development scores of a run, finished or not.
+
+    Args:
+        run: Output directory of `paraphrastic train`.
+        name: What to call the run; if None, the name of the directory.
 
     Raises:
         DataError: The folder holds no log of `paraphrastic train`, or no development score.
@@ -81,10 +85,11 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """The curves of several runs in one plot, and how soon each is near its best.
+    """Draw the curves of several runs in one plot, and say how soon each is near its best score.
 
     Args:
-        runs: Output directories of `paraphrastic train`, by name, or named as they are.
+        runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
+            directories, whose own names the runs then have.
 
     Raises:
         DataError: A run has no log or no development score, the runs were scored on different

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ORDERS = ("random", "ordered")
-FEWEST = 10  # the thesis halves until there are fewer
+FEWEST = 10  # the thesis halves the number of pairs until it is lower than this
 
 
 def data_amount(
@@ -34,20 +34,21 @@ def data_amount(
 ) -> Analysis:
     """Train a recipe on more and more of its pairs, and score each run on its development set.
 
-    `ordered` takes the first pairs of the sources as they stand in their files, best first if the
-    files are; `random` shuffles all pairs once (by the recipe's seed) and takes the first. Each
-    larger set holds the smaller ones.
+    `ordered` takes the first pairs of the sources in the order of their files, which is best first
+    if the files are sorted so; `random` shuffles all pairs once (by the recipe's seed) and takes
+    the first. Each larger set holds the smaller ones.
 
     Args:
-        recipe: What to train.
-        folder: Runs are kept in its `runs`.
-        sizes: Numbers of pairs; None is the thesis's: all, halved until fewer than ten.
-        orders: Which of the two.
+        recipe: The recipe to train.
+        folder: A folder; the runs are kept in `runs` within it.
+        sizes: Numbers of pairs; None is the thesis's choice, all pairs, halved until there are
+            fewer than ten.
+        orders: Which of `random` and `ordered` to train.
         data_root: Folder that recipe paths start from.
 
     Raises:
-        DataError: The sources are not there, or have fewer pairs than a size.
-        RecipeError: The recipe has no development set, or `folder` holds runs of another.
+        DataError: The sources are missing, or have fewer pairs than a size.
+        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)
@@ -88,7 +89,7 @@ def data_amount(
 
 
 def halvings(total: int) -> list[int]:
-    """A number and its halves, down to the first one below ten (thesis, footnote 21).
+    """Return a number and its halves, down to the first one below ten (thesis, footnote 21).
 
     Example:
         >>> halvings(3_033_753)[-2:]
@@ -103,8 +104,15 @@ def halvings(total: int) -> list[int]:
 def chosen_pairs(
     sources: Sequence[SourcePairs], numbers: np.ndarray
 ) -> list[tuple[list[dict[str, str]], SourceArguments]]:
-    """Pairs by their numbers, counted through all sources, as `train` takes them: a source a
-    dataset, its pairs in the order given."""
+    """Pick pairs out of several sources, in the form in which `train` takes text.
+
+    Args:
+        sources: The sources, whose pairs are numbered from 0 through all of them.
+        numbers: Numbers of the pairs to pick, (picked,).
+
+    Returns:
+        For each source with picked pairs these pairs, in the order given, and its settings.
+    """
     ends = np.cumsum([len(item.pairs) for item in sources])
     owner = np.searchsorted(ends, numbers, side="right")
     found = []

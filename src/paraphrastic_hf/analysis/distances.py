@@ -1,8 +1,8 @@
-"""Distances between languages: URIEL's features, or a table of one's own (thesis, 5.3.2).
+"""Distances between languages, from URIEL's features or from a given table (thesis, 5.3.2).
 
 Littell et al. 2017. URIEL and lang2vec: Representing languages as typological, geographical, and
-phylogenetic vectors. EACL. Their distances of features are cosine distances of vectors; the vectors
-are read from the files that the package `lang2vec` holds, so none of its code runs.
+phylogenetic vectors. EACL. Their distances between languages are cosine distances of the vectors of
+features. These vectors are read from files of the package `lang2vec`, of which no code is run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paraphrastic_hf.errors import DataError
 
 ENGLISH = "eng"
 ALL = "features"
-FILES = {  # file and prefix of the features' names; missing values are predicted by URIEL
+FILES = {  # the file, and how names of features begin; URIEL predicts the values that are missing
     "syntax": ("feature_predictions.npz", "S_"),
     "phonology": ("feature_predictions.npz", "P_"),
     "inventory": ("feature_predictions.npz", "INV_"),
@@ -33,7 +33,7 @@ CITED = (
 WAY_OUT = (
     "pip install 'paraphrastic-hf[languages]', or give a table of distances (--distances FILE)"
 )
-MACRO = {  # a member of macrolanguages, and newer codes, that URIEL lists under another name
+MACRO = {  # codes of macrolanguages and newer codes, for languages that URIEL lists by another
     "ber": "tzm", "cmn": "zho", "zsm": "msa",
 }  # fmt: skip
 
@@ -41,19 +41,20 @@ MACRO = {  # a member of macrolanguages, and newer codes, that URIEL lists under
 def uriel_distances(
     names: Iterable[str], folder: str | Path | None = None
 ) -> dict[str, dict[str, float]]:
-    """Cosine distances to English of languages that URIEL has, by kind of feature.
+    """Compute cosine distances of languages to English, by kind of feature.
 
-    `features` is the distance of all kinds' vectors put together; the kinds follow on their own.
+    `features` is the distance of the vectors of all kinds put together; the other names are those
+    of the kinds.
 
     Args:
-        names: ISO 639-1 or 639-3 codes.
-        folder: The data of `lang2vec`; None for the installed package's.
+        names: Languages, by ISO 639-1 or 639-3 codes.
+        folder: A folder with the data of `lang2vec`; None for that of the installed package.
 
     Returns:
-        By language; without those that URIEL does not know.
+        The distances, 0 to 2, by language and kind, without languages that URIEL does not know.
 
     Raises:
-        DataError: The package is not installed, or its files are not as expected.
+        DataError: The package is not installed, or its files are damaged.
 
     Example:
         >>> uriel_distances(["de", "zh"])["de"]["syntax"]  # doctest: +SKIP
@@ -82,7 +83,16 @@ def uriel_distances(
 
 
 def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
-    """Distances to English from a TSV: a header of `language` and kinds, then a row a language.
+    """Read distances to English from a TSV file.
+
+    Its first line is `language` and the names of the kinds of distance; each further line is of one
+    language.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The distances by language and kind.
 
     Raises:
         DataError: The file is missing or malformed.

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_WORDS = 15  # the paper's footnote 8
-LEAST = 20  # words a mean is taken of
+LEAST = 20  # words that a tag or relation must have for a mean
 SENTENCES_AT_A_TIME = 512
-SHOWN = 12  # bars from each end
+SHOWN = 12  # bars to draw of the highest means, and of the lowest
 
 Mean = tuple[str, int, float]
 
@@ -42,17 +42,20 @@ PAPER_WEIGHTS = {  # Tables 10 and 11; acomp, vmod, auxpass, prep as xcomp, acl,
 def gates(
     encoder: Any, sentences: Sequence[ParsedSentence], *, name: str = "model", least: int = LEAST
 ) -> Analysis:
-    """Mean L1 norms of a GRAN's gate by tag, by relation, and for adjectives and VBG by both.
+    """Average the L1 norms of a GRAN's gate by part of speech and by dependency relation.
+
+    For adjectives (JJ) and gerunds (VBG) they are averaged by relation too.
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
-        sentences: With relations; those of more than 15 words are left out, as in the paper.
-        name: Of the model.
-        least: Words that a tag or relation must have.
+        sentences: Sentences with dependency relations; those of more than 15 words are left out, as
+            in the paper.
+        name: What to call the model.
+        least: How many words a tag or relation must have to be shown.
 
     Raises:
         ModelError: The model has no gates.
-        DataError: No sentence is short enough, or none has relations.
+        DataError: No sentence is short enough and has relations.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
@@ -104,13 +107,21 @@ _HEAD = ["name", "words", "mean L1 norm", "2017 paper"]
 def gate_norms(
     encoder: Any, sentences: Sequence[Sequence[str]], name: str = "model"
 ) -> list[np.ndarray]:
-    """L1 norm of the gate of each word, (words,) a sentence; NaN where the model has no token.
+    """Compute the L1 norm of the gate of each word.
 
-    It is the gate of the word vector (GRAN-2: of the LSTM's state). A word of several tokens has
-    their mean, and a BiGRAN the mean of both directions.
+    It is the gate of the word vector, or in GRAN-2 of the LSTM's state. A word of several tokens
+    has the mean of their norms, and a BiGRAN the mean of both directions.
+
+    Args:
+        encoder: A `SentenceEncoder` of the family `gated` over words.
+        sentences: The words of each sentence.
+        name: What to call the model in messages.
+
+    Returns:
+        The norms of each sentence, (words,); NaN for a word of which the model knows no token.
 
     Raises:
-        ModelError: The model has no gates, or its tokens are not those of single words.
+        ModelError: The model has no gates, or it has tokens that belong to no single word.
     """
     model = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel":
@@ -127,7 +138,7 @@ def gate_norms(
     for start in range(0, len(sentences), SENTENCES_AT_A_TIME):
         block = sentences[start : start + SENTENCES_AT_A_TIME]
         ids = encoder.tokenizer.encode_batch([word for words in block for word in words])
-        word = np.repeat(np.arange(len(ids)), np.diff(ids.offsets))  # of each token
+        word = np.repeat(np.arange(len(ids)), np.diff(ids.offsets))  # the word of each token
         starts = np.cumsum([0, *map(len, block)])
         total = np.zeros(len(ids))
         if len(ids.ids):
@@ -140,7 +151,10 @@ def gate_norms(
 
 
 def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Of every token, (tokens,), of texts laid end to end; `lengths`, (texts,), may hold 0."""
+    """The L1 norm of the gate of every token, (tokens,).
+
+    The texts stand end to end; their `lengths`, (texts,), may be 0.
+    """
     import torch
 
     from paraphrastic_hf.layers.packing import Packing
@@ -157,7 +171,7 @@ def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray
 
 
 def _ranked(means: Sequence[Mean], paper: tuple[Sequence[str], Sequence[str]]) -> list[list[Cell]]:
-    """Means with their place in the paper's lists."""
+    """Means, each with the place of its name in the paper's lists."""
     places: dict[str, str] = {}
     for end, names in zip(("top", "bottom"), paper, strict=True):
         for place, label in enumerate(names, 1):

@@ -1,5 +1,8 @@
-"""Languages with their piece overlap and a score: of one model on Tatoeba, or of a model a language
-on English STS, as in the thesis (5.3.2)."""
+"""Languages with their piece overlap with English and a score (thesis, 5.3.2).
+
+The score is that of one model on Tatoeba; or, as in the thesis, that on English STS of a model
+which was trained on English and this language.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from paraphrastic_hf.training.sources import read_sources
 logger = logging.getLogger(__name__)
 
 Distances = Mapping[str, Mapping[str, float]]
-TATOEBA = {  # ISO 639-1 to Tatoeba's codes
+TATOEBA = {  # Tatoeba's codes by ISO 639-1 codes
     "ar": "ara", "bg": "bul", "cs": "ces", "da": "dan", "de": "deu", "el": "ell", "es": "spa",
     "et": "est", "fa": "pes", "fi": "fin", "fr": "fra", "he": "heb", "hi": "hin", "hr": "hrv",
     "hu": "hun", "id": "ind", "is": "isl", "it": "ita", "ja": "jpn", "ko": "kor", "lt": "lit",
@@ -40,10 +43,13 @@ TATOEBA = {  # ISO 639-1 to Tatoeba's codes
 
 
 def bitext_folders(folder: str | Path) -> dict[str, list[Path]]:
-    """The files of each `en-XX` folder, by XX.
+    """Find the files of bitext in folders `en-XX`, by the language code XX.
+
+    Args:
+        folder: The folder that holds them.
 
     Raises:
-        DataError: There is no such folder.
+        DataError: There is no folder `en-XX` with .tsv files.
     """
     names = sorted(path for path in Path(folder).glob("en-*") if path.name != "en-en")
     found = {path.name[3:]: sorted(path.glob("*.tsv*")) for path in names}
@@ -61,18 +67,19 @@ def of_one_model(
     bitext: str | Path | None = None,
     pairs: int = 10_000,
 ) -> list[Language]:
-    """Languages with Tatoeba's accuracy, and overlap under the model's own tokenizer.
+    """Score one model on every language: accuracy on Tatoeba, and overlap under its tokenizer.
 
     Args:
         encoder: A `SentenceEncoder`.
         data_dir: Folder of the official files, with Tatoeba's.
-        distances: To English, by language; languages that have none are left out.
+        distances: Distances to English by language; languages without are left out.
         bitext: Folder of `en-XX` folders to measure overlap on; None for Tatoeba's own sentences.
-        pairs: A random sample of so many of a language's bitext; languages with fewer are left out.
+        pairs: Number of pairs to sample from the bitext of each language; languages with fewer are
+            left out.
 
     Raises:
         ModelError: The model has no tokenizer of this package.
-        DataError: Tatoeba or the bitext is not there.
+        DataError: The files of Tatoeba or of the bitext are missing.
     """
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
@@ -94,7 +101,7 @@ def of_one_model(
 def _texts(
     rows: Mapping[str, Any], data_dir: Path, bitext: str | Path | None, pairs: int
 ) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
-    """A language's name, Tatoeba's code of it, and pairs of English with it."""
+    """The name of each language, Tatoeba's code for it, and its pairs with English."""
     if bitext is None:
         for code in rows:
             data = load_dataset("tatoeba", code, data_dir=data_dir, streaming=True, split="test")
@@ -117,19 +124,19 @@ def of_runs(
     pairs: int = 10_000,
     data_root: str | Path,
 ) -> list[Language]:
-    """Languages with the STS 2012-2016 average of a model trained on English and that language.
+    """Train a model on each language and English, and score it by its STS 2012-2016 average.
 
     Args:
-        recipe: What to train; the bitext takes its sources' place.
-        folder: Runs are kept in its `runs`.
-        bitext: Folder of `en-XX` folders; the first column is English.
-        distances: To English, by language; languages that have none are left out.
-        pairs: A random sample of so many of each; languages with fewer are left out.
+        recipe: The recipe to train, with the bitext in the place of its sources.
+        folder: A folder; the runs are kept in `runs` within it.
+        bitext: Folder of `en-XX` folders, whose files have English in the first column.
+        distances: Distances to English by language; languages without are left out.
+        pairs: Number of pairs to sample for each language; languages with fewer are left out.
         data_root: Folder that holds `eval`.
 
     Raises:
-        DataError: A file is not there or damaged, or a year of STS is missing.
-        RecipeError: The recipe has no development set, or `folder` holds runs of another.
+        DataError: A file is missing or damaged, or a year of STS is missing.
+        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
     """
     read_sts(Path(data_root) / "eval")  # a missing year is found before hours of training
     variants, texts = {}, {}

@@ -1,5 +1,5 @@
-"""Whether languages that share pieces with English, or are near it, fare better (thesis, 5.3.2,
-Figure 3 and Table 46)."""
+"""Whether models do better on languages that share pieces with English, or are near it (thesis,
+5.3.2, Figure 3 and Table 46)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OVERLAP = "SP overlap"
-THRESHOLD = 0.3  # thesis 5.3.2, judging by its plot
+THRESHOLD = 0.3  # read off the plot in thesis 5.3.2
 FEWEST = 4  # languages that a correlation needs
-THESIS = {  # Table 46: of overlap, of the distance by all features, of the syntactic distance
+THESIS = {  # Table 46: correlations with overlap, and with distances by all features and by syntax
     "all": {OVERLAP: 71.5, "features": -22.8},
     "low": {OVERLAP: 23.6, "features": -63.8, "syntax": -56.1},
     "high": {OVERLAP: 18.5, "features": -34.2, "syntax": -29.0},
@@ -30,14 +30,14 @@ THESIS = {  # Table 46: of overlap, of the distance by all features, of the synt
 
 @dataclass(frozen=True)
 class Language:
-    """A language beside English.
+    """A language that is compared with English.
 
     Attributes:
-        name: Its code.
-        pairs: Sentence pairs its overlap was measured on.
+        name: The code of the language.
+        pairs: Number of sentence pairs on which the overlap was measured.
         overlap: Share of the pieces of the English side that are in the other side too, 0 to 1.
-        score: Of the model, in the analysis's unit.
-        distances: To English, 0 to 1, by what is compared; a kind may be absent.
+        score: The score of the model, in the unit of the analysis.
+        distances: Distances to English, 0 to 1, by kind; a kind may be absent.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Language:
 
 
 def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Sequence[str]) -> float:
-    """The share of the pieces of an English text that also appear in another (footnote 9).
+    """Return the share of the pieces of an English text that are in another text too (footnote 9).
 
     Each piece counts once, however often it occurs.
 
     Args:
-        tokenizer: Of both.
-        english: Sentences.
+        tokenizer: What cuts both texts into pieces.
+        english: English sentences.
         other: Sentences in the other language.
 
     Raises:
@@ -74,14 +74,14 @@ def languages(
     name: str = "model",
     threshold: float = THRESHOLD,
 ) -> Analysis:
-    """Spearman's rho x 100 of a model's scores with overlap and with language distances.
+    """Correlate a model's scores with overlap and with language distances (Spearman's rho x 100).
 
     Args:
-        found: Languages, at least four.
-        unit: What the scores are.
-        source: Where the distances are from.
-        name: Of the model.
-        threshold: Overlap that parts languages with low from those with high overlap.
+        found: The languages, at least four.
+        unit: What the scores are, for headings.
+        source: Where the distances come from, for the notes.
+        name: What to call the model.
+        threshold: The overlap, 0 to 1, up to which a language counts as one of low overlap.
 
     Raises:
         DataError: There are too few languages.

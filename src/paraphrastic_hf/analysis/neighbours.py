@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS_AT_A_TIME = 16_384
-DRAWN = 8  # queries; a page of bars
+DRAWN = 8  # queries whose bars are drawn, which fill a page
 Found = dict[str, dict[str, list[Match]]]
 
 
@@ -33,24 +33,26 @@ def neighbours(
     most: int | None = None,
     count: int = 7,
 ) -> Analysis:
-    """The nearest neighbours of queries by cosine, of each model.
+    """Find the nearest neighbours of queries by cosine, for each of several models.
 
-    With `among` both queries and words are texts that the model encodes (Tables 22 and 23). Without
-    it they are rows of the model's table: words, pieces, or character n-grams (Tables 8 and 24),
-    where `_` stands for a space or for the start of a word.
+    With `among`, queries and neighbours are texts that the model encodes (Tables 22 and 23).
+    Without it they are entries of the model's table: words, pieces, or character n-grams (Tables 8
+    and 24), where `_` stands for a space or for the start of a word.
 
     Args:
-        encoders: By name: anything with `encode`; a `SentenceEncoder` of one table for its rows.
-        queries: Words, phrases or n-grams. One that one of several models does not know has no
-            neighbours there.
-        among: What to look in.
-        most: Only the first so many; rows are by frequency where the tokenizer has whole words or
-            n-grams (Table 8 has the 10,000 most frequent).
-        count: Neighbours of each query; the query itself is none.
+        encoders: Models by name. Each is any object with `encode`, or without `among` a
+            `SentenceEncoder` with one table.
+        queries: Words, phrases or n-grams. A query that a model does not know has no neighbours in
+            that model; some model must know it.
+        among: The texts in which to look for neighbours.
+        most: How many of these texts or table entries to look in, from the first on; None for all.
+            Entries are sorted by frequency where the tokenizer has whole words or n-grams (Table 8
+            has the 10,000 most frequent).
+        count: Number of neighbours of each query, 1 or more, without the query itself.
 
     Raises:
         DataError: No model knows a query, or a number is out of range.
-        ModelError: Rows are asked of a model without one table of rows.
+        ModelError: Without `among`, a model does not have exactly one table.
     """
     if count < 1:
         raise DataError(f"the number of neighbours must be at least 1, got {count}")
@@ -85,12 +87,16 @@ def neighbours(
 
 
 def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
-    """The entries of a model's table but padding and unknown, and their rows, (entries, dim).
+    """Return the entries of a model's table and their vectors, (entries, dim).
 
-    Spaces, and sentencepiece's marks of them, are `_`.
+    Padding and unknown are left out. Spaces, and sentencepiece's marks for them, become `_`.
+
+    Args:
+        encoder: A `SentenceEncoder` with one table.
+        name: What to call it in messages.
 
     Raises:
-        ModelError: The model has no such table, or several.
+        ModelError: The model has no table that can be read, or several.
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
@@ -163,7 +169,7 @@ def _without_own(
     count: int,
     spare: int,
 ) -> dict[str, list[Match]]:
-    """Matches by query, without the query itself, however it is spelled."""
+    """The matches of each query, without the query itself in upper or lower case."""
     found = nearest_texts(vectors, blocks, count + spare)
     return {
         query: [match for match in matches if match.text.lower() != text.lower()][:count]
@@ -172,7 +178,7 @@ def _without_own(
 
 
 def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
-    """How often one of the texts stands among others at most, in capitals or not."""
+    """How often the most frequent of some texts is among others, in upper or lower case."""
     wanted = {text.lower() for text in own}
     times = Counter(text.lower() for text in among)
     return max((times[text] for text in wanted), default=0)
@@ -202,7 +208,7 @@ def _cosines(found: Found) -> Table:
 
 
 def _figure(found: Found, queries: Sequence[str]) -> Figure:
-    """A row of bars a query, a column a model."""
+    """Bars for each query, one query below the other, and one model beside the other."""
     drawn = list(queries)[:DRAWN]
     longest = max([len(m[query]) for m in found.values() for query in drawn if query in m] or [1])
     figure = new_figure(4.5 * len(found), (0.24 * longest + 0.45) * len(drawn) + 0.5)

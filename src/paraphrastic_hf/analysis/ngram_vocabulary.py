@@ -1,4 +1,4 @@
-"""How many character n-grams, and of which lengths (thesis, 3.7.5, Table 19)."""
+"""How scores depend on the number and length of character n-grams (thesis, 3.7.5, Table 19)."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def ngram_vocabulary(
     (`--epochs 5 --lambda_all 0`).
 
     Args:
-        recipe: Of a model over character n-grams.
-        folder: Runs are kept in its `runs`.
-        most: N-grams kept of each length (k).
-        orders: Sets of lengths.
+        recipe: The recipe of a model over character n-grams.
+        folder: A folder; the runs are kept in `runs` within it.
+        most: Numbers of n-grams of each length (k in the thesis).
+        orders: Sets of lengths, in characters.
         data_root: Folder that recipe paths start from.
 
     Raises:
         RecipeError: The recipe's tokenizer has no character n-grams, it has no development set, or
-            `folder` holds runs of another.
-        DataError: The sources are not there, or have no n-gram of some length.
+            `folder` holds runs of another recipe.
+        DataError: The sources are missing, or have no n-gram of some length.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"

@@ -27,7 +27,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEAST = 5  # words of a tag
+LEAST = 5  # words that a tag must have for a mean
 MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are shown
 SHOWN = 15
 THESIS_LONGEST = "poverty, kidding, humanitarian, 18, july"
@@ -41,16 +41,18 @@ def norms(
     *,
     name: str = "model",
 ) -> Analysis:
-    """L2 norms of words, each encoded alone, by tag and by frequency, and the extremes.
+    """Average the L2 norms of word vectors by tag and by frequency, and list the extremes.
+
+    The vector of a word is that of the text which is this word alone.
 
     Args:
-        encoder: Anything with `encode`.
+        encoder: Any object with `encode`.
         sentences: A tagged corpus; each distinct word counts once, under its most frequent tag.
         counts: Words with their counts, as `read_word_list` gives them.
-        name: Of the model.
+        name: What to call the model.
 
     Raises:
-        ModelError: All vectors are of one length, so that norms say nothing.
+        ModelError: All vectors have the same length, so that norms say nothing.
         DataError: The word list has no counts, or the model knows no word of it.
     """
     if any(count is None for count in counts.values()):
@@ -93,11 +95,16 @@ def norms(
 
 
 def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.ndarray:
-    """L2 norm of each word encoded alone, (words,); NaN for one without a known token.
+    """Compute the L2 norm of each word encoded alone, (words,); NaN for one without a known token.
+
+    Args:
+        encoder: Any object with `encode`.
+        words: The words.
+        name: What to call the model in messages.
 
     Raises:
-        ModelError: All are alike.
-        DataError: No word is known.
+        ModelError: All vectors have the same length.
+        DataError: The model knows no word.
     """
     distinct = list(dict.fromkeys(words))
     vectors = checked_vectors(encoder.encode(distinct), len(distinct))
@@ -115,7 +122,7 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
 
 
 def most_frequent_tags(sentences: Sequence[ParsedSentence]) -> dict[str, str]:
-    """The most frequent tag of every word, in lower case; of equally frequent ones the first.
+    """Find the most frequent tag of every word in lower case; of equally frequent ones the first.
 
     Example:
         >>> most_frequent_tags([ParsedSentence(["Run", "a", "run"], ["VB", "DT", "VB"], [])])
@@ -129,7 +136,7 @@ def most_frequent_tags(sentences: Sequence[ParsedSentence]) -> dict[str, str]:
 
 
 def power_of_ten(count: int) -> str:
-    """The highest power of ten that is not above a count; 1 for 0.
+    """Write the highest power of ten that is not above a count; it is 1 for 0.
 
     Example:
         >>> power_of_ten(1), power_of_ten(999), power_of_ten(1000)

@@ -1,4 +1,4 @@
-"""What an analysis gives: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
+"""The outcome of an analysis: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Table:
     """A table of an analysis.
 
     Attributes:
-        name: Of its TSV, such as `tags`.
-        title: What it shows, with what its figures are.
-        columns: Headers.
-        rows: Cells, as many as headers; None where there is nothing.
-        on_page: Whether the page shows it; the TSV and JSON do.
+        name: The name of its TSV file, such as `tags`.
+        title: What it shows, and the unit of its figures.
+        columns: The headers of the columns.
+        rows: The cells of each row, as many as headers; None for an empty cell.
+        on_page: Whether the page shows it; the TSV and JSON files always have it.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Analysis:
     """The outcome of one analysis.
 
     Attributes:
-        kind: Its name, which its files have.
+        kind: The name of the analysis, which is also that of its files.
         title: The first line of the page.
         tables: What was found.
-        figure: The same as a plot.
+        figure: A plot of what was found.
         notes: What a reader must know.
-        settings: What it was made with, for the JSON.
+        settings: The settings of the analysis, for the JSON file.
     """
 
     kind: str
@@ -64,9 +64,10 @@ class Analysis:
 
 
 def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
-    """Write KIND.md, KIND.json, KIND.png, and a TSV a table, and return their paths.
+    """Write KIND.md, KIND.json, KIND.png, and a TSV file for each table, and return their paths.
 
-    The TSV is KIND.tsv where there is one table, else KIND-TABLE.tsv; numbers are in full.
+    The TSV file is KIND.tsv where there is one table, else KIND-TABLE.tsv. Its numbers are not
+    rounded.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -103,7 +104,7 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
 
 
 def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
-    """The tables and notes as Markdown, with the plot's file if it is named."""
+    """Return the tables and notes as Markdown; `plot` names a file of the plot to show."""
     lines = [f"# {analysis.title}", ""]
     for table in (table for table in analysis.tables if table.on_page):
         lines += [f"## {table.title}", "", *table_markdown(table), ""]
@@ -113,7 +114,7 @@ def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
 
 
 def table_markdown(table: Table) -> list[str]:
-    """Lines of a Markdown table; columns of numbers stand right."""
+    """Return the lines of a Markdown table, in which columns of numbers stand at the right."""
     columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
     align = "".join("l" if any(isinstance(c, str) for c in cells) else "r" for cells in columns)
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
@@ -121,7 +122,7 @@ def table_markdown(table: Table) -> list[str]:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as a page shows it: four digits of a fraction, all of a whole number.
+    """Format a cell as a page shows it: four digits of a fraction, all digits of a whole number.
 
     Example:
         >>> [cell_text(cell) for cell in (0.123456, 12345, 71.849, None, "a|b")]
@@ -138,7 +139,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def _plain(cell: Cell) -> Cell:
-    """JSON has no NaN."""
+    """The cell as JSON can hold it, which has no NaN."""
     return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 
@@ -147,21 +148,21 @@ def _tsv(cell: Cell) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that is drawn without a display."""
+    """Make an empty figure of a size in inches, which needs no display."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def plain_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Leave the frame out and put a faint grid behind the points."""
+    """Remove the frame of a plot and put a faint grid behind its points."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, color="#e3e6ea")
     axes.set_axisbelow(True)
 
 
 def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) -> None:
-    """Horizontal bars, the first on top, each with its figure."""
+    """Draw horizontal bars, the first on top, each with its value beside it."""
     places = range(len(names))
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0

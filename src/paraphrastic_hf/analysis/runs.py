@@ -1,6 +1,7 @@
-"""Several runs of one recipe with a setting varied: finished ones are kept, the others go on.
+"""Several runs of one recipe in which a setting is varied, to show what the setting does.
 
-Choosing the best of many settings is not done here; these runs show what a setting does.
+If they are interrupted, finished runs are kept and the others go on. Choosing the best of many
+settings is not done here.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Variant:
-    """One run.
+    """One of the runs.
 
     Attributes:
-        recipe: Its settings.
-        datasets: Gives text besides the recipe's sources, as `train` takes it.
+        recipe: Its recipe.
+        datasets: A function that returns text besides the recipe's sources, as `train` takes it.
     """
 
     recipe: ContrastiveRecipe
@@ -42,22 +43,23 @@ def run_variants(
     *,
     data_root: str | Path | None = None,
 ) -> dict[str, float]:
-    """Train every variant into `folder/runs/NAME`, and give their development scores.
+    """Train every variant into `folder/runs/NAME`, and return their development scores.
 
-    Run again, finished runs are kept and an interrupted one goes on; more variants may be added.
+    If this is called again, finished runs are kept and an interrupted one goes on; there may be
+    more variants than before.
 
     Args:
-        variants: By name of their directory.
-        folder: Of the analysis.
-        base: The recipe they vary; `folder` is for this one alone.
+        variants: The variants by the names of their directories.
+        folder: The folder of the analysis.
+        base: The recipe that is varied; a folder is for the runs of one recipe.
         data_root: Folder that recipe paths start from.
 
     Returns:
-        Best development score, Pearson r x 100, by name.
+        The best development score of each variant, Pearson's r x 100, by name.
 
     Raises:
-        RecipeError: The recipe has no development set, or `folder` holds runs of another, or of
-            other text.
+        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe or
+            on other text.
     """
     if base.run.development == "none":
         raise RecipeError(
@@ -88,7 +90,7 @@ def run_variants(
 
 
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
-    """Make a folder this recipe's, whose runs have recipes of their own."""
+    """Write the recipe that is varied to the folder, which must not hold runs of another one."""
     path, text = folder / "recipe.yaml", to_yaml(base)
     if path.exists() and load_recipe(ContrastiveRecipe, path) != base:
         raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
@@ -97,7 +99,7 @@ def _claim(folder: Path, base: ContrastiveRecipe) -> None:
 
 
 def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
-    """Make a run that of its given text: its recipe would not notice another."""
+    """Write a hash of a run's given text to the folder, since its recipe does not name the text."""
     digest = hashlib.sha256()
     for rows, source in datasets:
         digest.update(json.dumps([rows, str(source)]).encode())

@@ -1,4 +1,4 @@
-"""Words with their tags and dependency relations, and means over them."""
+"""Sentences with parts of speech and dependency relations, and means by such labels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ParsedSentence:
     """A sentence of a treebank.
 
     Attributes:
-        words: Its tokens.
-        tags: Their Penn tags.
-        relations: Their dependency relations, or none at all.
+        words: The words of the sentence, punctuation marks included.
+        tags: The Penn tag of each word.
+        relations: The dependency relation of each word; empty if the treebank has none.
     """
 
     words: list[str]
@@ -29,10 +29,14 @@ class ParsedSentence:
 
 
 def read_tagged(corpus: str, data_dir: str | Path) -> list[ParsedSentence]:
-    """Every sentence of a tagged corpus, such as `ewt` or `treebank`, all splits.
+    """Read the sentences of all splits of a tagged corpus, such as `ewt` or `treebank`.
+
+    Args:
+        corpus: The name by which `load_dataset` knows the corpus.
+        data_dir: Folder of its official files.
 
     Raises:
-        DataError: Its files are not in the folder.
+        DataError: The files are not in the folder.
     """
     (splits,) = SOURCES[corpus].configs.values()
     found = []
@@ -46,12 +50,12 @@ def read_tagged(corpus: str, data_dir: str | Path) -> list[ParsedSentence]:
 def mean_by(
     labels: Sequence[str], values: np.ndarray, *, least: int = 1
 ) -> list[tuple[str, int, float]]:
-    """Labels with their number of values and the mean, the highest mean first.
+    """Count and average values by label; the highest mean comes first.
 
     Args:
-        labels: Of each value.
-        values: (len(labels),); NaN does not count.
-        least: Leave out labels with fewer values.
+        labels: The label of each value.
+        values: The values, (count,); NaN does not count.
+        least: The least number of values of a label; labels with fewer are left out.
 
     Example:
         >>> mean_by(["NN", "DT", "NN"], np.array([4.0, 1.0, 2.0]))
@@ -70,5 +74,5 @@ def mean_by(
 
 
 def as_rows(means: Sequence[tuple[Cell, int, float]]) -> list[list[Cell]]:
-    """The same as rows of a table."""
+    """Return what `mean_by` gave as rows of a table."""
     return [list(item) for item in means]

@@ -1,7 +1,7 @@
-"""How much of a trained table is the weight that it gives each token (thesis, 3.4).
+"""How much of what training achieves is the weight that a table gives each token (thesis, 3.4).
 
-The thesis multiplies each initial vector by the sum of the absolute values of the trained one, and
-finds two thirds of the improvement there.
+The thesis multiplies each initial vector by the sum of the absolute values of the trained vector.
+This alone reaches two thirds of the improvement.
 """
 
 from __future__ import annotations
@@ -37,21 +37,23 @@ def weighting(
     *,
     name: str = "model",
 ) -> Analysis:
-    """STS of a trained table, of its start, and of the start with the trained table's weights.
+    """Score on STS a trained table, the start of its training, and the start with trained weights.
 
-    A token's weight is the sum of the absolute values of its trained row. Beside it stand the
-    reciprocal of the token's frequency, and the trained directions without their weights.
+    The weight of a token is the sum of the absolute values of its trained vector. Two more tables
+    are scored for comparison: the start weighted by the reciprocal of each token's frequency, and
+    the trained vectors at length 1, which have no weights.
 
     Args:
         encoder: An averaging model.
-        start: What training started from, (vocab, dim).
-        counts: Of each token in the training text, (vocab,); 0 counts as 1, as in the thesis.
+        start: The table that training started from, (vocab, dim).
+        counts: How often each token is in the training text, (vocab,); 0 counts as 1, as in the
+            thesis.
         data_dir: Folder of the official STS files.
-        name: Of the model.
+        name: What to call the model.
 
     Raises:
-        ModelError: The model averages no table, or the start has another shape.
-        DataError: The STS files are not there.
+        ModelError: The model does not average a table, or the start has another shape.
+        DataError: STS files are missing.
     """
     table = trained_table(encoder, name)
     if start.shape != table.shape:
@@ -85,7 +87,7 @@ def weighting(
 
 
 def share_of_weights(scores: dict[str, float]) -> float:
-    """Per cent of the improvement over the start that its scaled vectors reach.
+    """Return the per cent of the improvement over the start that the weights alone reach.
 
     Example:
         >>> round(share_of_weights(THESIS), 2)
@@ -96,10 +98,10 @@ def share_of_weights(scores: dict[str, float]) -> float:
 
 
 def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
-    """The rows that an averaging model averages, (vocab, dim).
+    """Return the token vectors that an averaging model averages, (vocab, dim).
 
     Raises:
-        ModelError: It is another kind of model.
+        ModelError: The model is of another kind.
     """
     table = encoder.table() if isinstance(encoder, SentenceEncoder) else None
     if table is None:
@@ -112,17 +114,29 @@ def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
 
 
 def random_start(table: np.ndarray) -> np.ndarray:
-    """A table of N(0, 1), which models here start from; the scale is nothing to a cosine."""
+    """Draw a table of a given shape from N(0, 1), which models of this package start from.
+
+    Its scale does not change cosines.
+    """
     return np.random.default_rng(1).standard_normal(table.shape, np.float32)
 
 
 def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) -> np.ndarray:
-    """The rows of another averaging model for the same tokens; random ones for those it lacks.
+    """Take the vectors of another averaging model for the same tokens.
 
-    Random rows have the mean length of the known ones.
+    Tokens that it lacks have random vectors, of the mean length of the others.
+
+    Args:
+        table: The trained table, (vocab, dim), for its shape.
+        tokens: The token of each of its rows.
+        start: The other averaging model.
+
+    Returns:
+        The table, (vocab, dim).
 
     Raises:
-        ModelError: It averages no rows, they have another width, or no token is in both.
+        ModelError: The other model does not average, its vectors have another width, or it has none
+            of the tokens.
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
@@ -142,10 +156,10 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
 
 
 def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
-    """How often each token occurs in texts, (vocab,).
+    """Count how often each token occurs in texts, (vocab,).
 
     Raises:
-        DataError: None does.
+        DataError: The texts hold no known token.
     """
     counts = np.zeros(tokenizer.vocab_size, np.int64)
     block: list[str] = []

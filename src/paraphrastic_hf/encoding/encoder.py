@@ -89,7 +89,7 @@ class SentenceEncoder:
             name: A directory, the name of a packaged model, or that of a repository; where several
                 fit, the first in this order is taken. None is the packaged English model, which
                 needs no download. `simile` is the same with more even rows (`with_norm_power`).
-            num_threads: As in the class.
+            num_threads: How many threads `encode` uses; -1 for one a core.
 
         Raises:
             ModelError: It is not there, not a model of this package, or damaged.
@@ -124,7 +124,7 @@ class SentenceEncoder:
             table: A row for each entry of the tokenizer, (vocab, dim), taken as float32.
             tokenizer: Any tokenizer of this package.
             name: For reports.
-            num_threads: As in the class.
+            num_threads: How many threads `encode` uses; -1 for one a core.
 
         Raises:
             ModelError: There are not as many rows as entries, or a number is NaN or infinite.
@@ -263,7 +263,7 @@ class SentenceEncoder:
         progress: bool = False,
         apart: bool = False,
     ) -> np.ndarray:
-        """Embeddings of texts.
+        """Encode texts as vectors, their embeddings.
 
         Args:
             texts: One text or many. The empty text, and one without a known token, gives zeros.

@@ -156,8 +156,13 @@ class SentencePredictor:
         """The probability of every label, (examples, labels) float32, in the order of
         `config.id2label`.
 
+        Args:
+            first: The texts, or the first texts of pairs.
+            second: The second texts of pairs.
+
         Raises:
-            ValueError: As for `predict`, or the model gives scores.
+            ValueError: The model gives scores, it takes one list of texts and is given two or the
+                reverse, or the two lists differ in length.
         """
         if isinstance(self.model, RelatednessModel):
             raise ValueError("a relatedness model gives scores, not labels: call predict")
@@ -167,8 +172,13 @@ class SentencePredictor:
     def logits(self, first: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """The model's `logits`, (examples, outputs) float32.
 
+        Args:
+            first: The texts, or the first texts of pairs.
+            second: The second texts of pairs.
+
         Raises:
-            ValueError: As for `predict`.
+            ValueError: The model takes one list of texts and is given two or the reverse, or the
+                two lists differ in length.
         """
         if isinstance(first, str) or isinstance(second, str):
             raise ValueError("give lists of texts, not a text: [text]")

@@ -110,7 +110,7 @@ def predict_tags(
     model.eval()
     try:
         with torch.inference_mode():
-            lengths = corpus.rows.lengths(np.arange(len(corpus)))
+            lengths = corpus.numbers.lengths(np.arange(len(corpus)))
             for chosen in length_batches(lengths, batch_size):
                 arrays = corpus.batch(chosen, model.config.max_word_tokens)
                 best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()

@@ -1,4 +1,5 @@
-"""STS pairs by length, by unknown words, and captions and not (thesis, 3.3, 3.8.1 and 4.9.3)."""
+"""STS pairs sorted by length, by unknown words, and by whether they are captions of images (thesis,
+3.3, 3.8.1 and 4.9.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from paraphrastic_hf.evaluation.vocabulary import count_unknown
 
 YEARS = ("2012", "2013", "2014", "2015")  # the 20 datasets of Tables 7, 20 and 21
 MOST = 10**6
-LENGTHS = {  # tokens of the longer sentence
+LENGTHS = {  # bins by the number of tokens of the longer sentence of a pair
     "1-4": (0, 4),
     **{str(length): (length, length) for length in range(5, 11)},
     "11-15": (11, 15),
@@ -30,7 +31,17 @@ BENCHMARK = ("all", "captions", "no captions")  # Table 41
 def by_number(
     pairs: ScoredPairs, numbers: Sequence[int], bins: dict[str, tuple[int, int]], group: str
 ) -> list[ScoredPairs]:
-    """The pairs whose number lies in a bin, ends included; bins without pairs are left out."""
+    """Sort pairs into bins by a number that each pair has.
+
+    Args:
+        pairs: The pairs.
+        numbers: The number of each pair.
+        bins: The lowest and the highest number of each bin, by its name; bins may overlap.
+        group: The group that the datasets returned are in.
+
+    Returns:
+        A dataset for each bin that has pairs.
+    """
     found = []
     for name, (low, high) in bins.items():
         chosen = [i for i, number in enumerate(numbers) if low <= number <= high]
@@ -109,7 +120,7 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _lengths_of(*values: float, end: float | None = None) -> dict[str, float]:
-    """A column of Table 21, or with `end` (10 tokens and more) of Table 7."""
+    """A column of Table 21; with `end`, the figure for 10 tokens and more, a column of Table 7."""
     figures = {f"length {name}": value for name, value in zip(LENGTHS, values, strict=False)}
     return figures if end is None else {**figures, "length 10+": end}
 

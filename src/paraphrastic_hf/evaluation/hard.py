@@ -12,7 +12,7 @@ from paraphrastic_hf.evaluation.pairs import PairsTask, corpus_rows, score_of, s
 from paraphrastic_hf.evaluation.suite import Row, Suite
 
 HARD = {"Hard+": "hard_plus", "Hard-": "hard_minus"}
-TABLE_49 = {  # the tables' names to the configurations of `hard_sts`
+TABLE_49 = {  # the configurations of `hard_sts` by their names in Table 49
     "all": "all",
     "negation": "negation",
     "low SWER, gold 0-2": "bottom20_swer_0_2",

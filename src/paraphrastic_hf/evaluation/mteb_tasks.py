@@ -1,10 +1,11 @@
-"""Our encoders in `mteb`, and its tasks on official files that lie on this disk, offline.
+"""Encoders of this package in `mteb`, and mteb's tasks on official files of this disk, offline.
 
     encoder = MtebEncoder(SentenceEncoder.from_pretrained("english"))
     mteb.evaluate(encoder, local_tasks("DATA/eval"), cache=None)
 
-The tasks are mteb's own classes with our rows in place of their downloads, so scores differ from
-`paraphrastic evaluate` by protocol alone. mteb is optional: `pip install 'paraphrastic-hf[mteb]'`.
+The tasks are mteb's own classes, which are given the examples of the official files in place of
+what they would download. So scores differ from those of `paraphrastic evaluate` by protocol alone.
+mteb is optional: `pip install 'paraphrastic-hf[mteb]'`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class MtebEncoder:
     """Any object with `encode(list of texts)` as an mteb encoder.
 
     Args:
-        encoder: A `SentenceEncoder`, or anything like it.
-        name: In mteb's results, `organisation/name`.
+        encoder: A `SentenceEncoder`, or any object with `encode(list of texts)`.
+        name: What mteb's results call it, `organisation/name`.
     """
 
     def __init__(self, encoder: Any, name: str | None = None, **options: Any) -> None:
@@ -44,30 +45,31 @@ class MtebEncoder:
         self.mteb_model_meta = ModelMeta.create_empty({"name": name, "revision": "local"})
 
     def encode(self, inputs: Any, **options: Any) -> np.ndarray:
-        """Vectors, (texts, dim), of the texts of mteb's batches."""
+        """Encode the texts of mteb's batches, (texts, dim)."""
         texts = [text for batch in inputs for text in batch["text"]]
         return checked_vectors(self.encoder.encode(texts), len(texts))
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Cosine of every row with every row, (first, second)."""
+        """Return the cosine of every vector of one list with every other, (first, second)."""
         first, second = (unit_length(np.asarray(each)) for each in (embeddings1, embeddings2))
         return np.asarray(first @ second.T)
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Cosine of row i with row i."""
+        """Return the cosine of each vector with the one at the same place, (pairs,)."""
         return pairwise_cosine(np.asarray(embeddings1), np.asarray(embeddings2))
 
 
 def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> list[Any]:
-    """mteb's tasks whose files are in a folder: STS12 to STS17, STSBenchmark, SICK-R, Tatoeba and
-    XNLI (its development sets).
+    """Return mteb's tasks whose official files are in a folder.
+
+    They are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and the development sets of XNLI.
 
     Args:
         data_dir: Folder of the official files.
-        names: Which; all that have their files if absent.
+        names: The tasks wanted; if None, all that have their files.
 
     Raises:
-        DataError: There is no such task, or a named one has no files.
+        DataError: There is no task of a name, or its files are not in the folder.
     """
     unknown = [name for name in names or () if name not in TASKS]
     if unknown:
@@ -83,7 +85,7 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
 
 
 def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
-    """A task of mteb with these rows; `default` is the one subset of a task without languages."""
+    """A task of mteb with these examples; a task without languages has one subset, `default`."""
     import mteb
 
     is_single = list(subsets) == ["default"]
@@ -134,7 +136,7 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
 
 def _xnli(name: str, data_dir: str | Path) -> Any:
-    """Entailment against contradiction, as mteb has it."""
+    """XNLI as mteb scores it: pairs of entailment against pairs of contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
         rows = [r for r in _rows(data_dir, "xnli", language, "validation") if r["label"] != 1]

@@ -1,4 +1,5 @@
-"""Results of any number of models as one page: a table a suite, models above the papers."""
+"""Results of any number of models as one page, with a table for each suite: first the models, then
+the systems of the papers."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
-DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # of an absolute path
+DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # the folders of an absolute path
 STYLE = """
 :root { color-scheme: light dark; --line: #d5dae1; --faint: #69727f; --best: #1b6ca8; }
 @media (prefers-color-scheme: dark) {
@@ -51,10 +52,11 @@ class Section:
     """One suite of the page.
 
     Attributes:
-        name: Of the suite.
-        results: Of each model, as `evaluate` gave them.
-        columns: The figures that any of them has.
-        rows: Names, figures (NaN where there is none), and whether it is a paper's.
+        name: The name of the suite.
+        results: The results of each model, as `evaluate` gave them.
+        columns: The names of the figures that any of the models has.
+        rows: The lines of the table: the name of a system, its figures (NaN where there is none),
+            and whether it is a paper's.
     """
 
     name: str
@@ -63,8 +65,10 @@ class Section:
     rows: list[tuple[str, list[float], bool]]
 
     def best(self) -> list[float]:
-        """The highest figure of a model in each column, as it is printed; NaN if there is one
-        model."""
+        """Return the highest figure of any model in each column, rounded as it is printed.
+
+        They are NaN if there is one model only, which is not compared with any.
+        """
         own = [values for _, values, is_paper in self.rows if not is_paper]
         if len(own) < 2:
             return [math.nan] * len(self.columns)
@@ -75,10 +79,14 @@ class Section:
 
 
 def merge(directories: Sequence[str | Path]) -> list[Section]:
-    """The results in some folders, suite by suite in the order of `SUITES`.
+    """Read the results in some folders and sort them by suite, in the order of `SUITES`.
+
+    Args:
+        directories: Folders that `paraphrastic evaluate --output` wrote.
 
     Raises:
-        DataError: A folder holds none, a file is damaged, or two are of one model and suite.
+        DataError: A folder holds no results, a file is damaged, or two files hold results of one
+            model on one suite.
     """
     by_suite: dict[str, list[dict[str, Any]]] = {}
     for directory in directories:
@@ -172,8 +180,10 @@ def _remarks(section: Section) -> list[str]:
 
 
 def _skipped(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Each task that was not run, once, with the reason; of a path its name alone, since a page is
-    read on other machines."""
+    """A line for each task that was not run, with the reason.
+
+    Paths are shortened to the names of their files, since a page is read on other machines.
+    """
     reasons: dict[tuple[str, str], str] = {}
     models: dict[tuple[str, str], list[str]] = {}
     for each in results:

@@ -18,7 +18,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
-WHOLE = "all pairs"  # of a group, scored together
+WHOLE = "all pairs"  # the name of the scores of all pairs of a group together
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class PairsTask:
     """A task of a suite that is a list of scored pairs.
 
     Attributes:
-        read: The folder of the official files to datasets.
-        measure: The papers' correlation, `pearson` or `spearman`; rows have both.
+        read: A function from the folder of the official files to datasets.
+        measure: The correlation that the papers report, `pearson` or `spearman`; results have both.
         has_whole: Whether all pairs of a group are scored together too.
-        more: Further scores of a dataset, from the encoder and the pairs.
+        more: A function from the encoder and the pairs of a dataset to further scores of it.
     """
 
     read: Callable[[Path], Sequence[ScoredPairs]]
@@ -38,10 +38,13 @@ class PairsTask:
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None
 
     def datasets(self, data_dir: Path) -> list[ScoredPairs]:
-        """The datasets that have pairs.
+        """Read the datasets that have pairs.
+
+        Args:
+            data_dir: Folder of the official files.
 
         Raises:
-            DataError: None has any, or a file is missing or damaged.
+            DataError: No dataset has pairs, or a file is missing or damaged.
         """
         suite = list(self.read(data_dir))
         if not any(map(len, suite)):
@@ -74,7 +77,13 @@ class PairsTask:
 def corpus_rows(
     data_dir: Path, corpus: str, config: str | None = None, *, split: str = "test"
 ) -> list[dict[str, Any]]:
-    """The rows of a split of a corpus, from the folder of the official files.
+    """Read the examples of one split of a corpus from the folder of the official files.
+
+    Args:
+        data_dir: Folder of the official files.
+        corpus: The name by which `load_dataset` knows the corpus.
+        config: Its configuration, if it has several.
+        split: Its split.
 
     Raises:
         DataError: A file is missing or malformed.
@@ -83,7 +92,13 @@ def corpus_rows(
 
 
 def scored_pairs(name: str, group: str, rows: Sequence[Mapping[str, Any]]) -> ScoredPairs:
-    """Rows with `sentence1`, `sentence2` and `score` as one dataset."""
+    """Make a dataset of examples that have `sentence1`, `sentence2` and `score`.
+
+    Args:
+        name: What to call the dataset.
+        group: The datasets that it is averaged with.
+        rows: The examples, as `corpus_rows` gives them.
+    """
     first, second, scores = (
         [row[column] for row in rows] for column in ("sentence1", "sentence2", "score")
     )
@@ -100,16 +115,16 @@ def corpus_task(
     measure: str = "pearson",
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None,
 ) -> PairsTask:
-    """The task of one split of a corpus.
+    """Make a task of one split of a corpus.
 
     Args:
-        corpus: As `load_dataset` calls it.
-        config: Its configuration.
+        corpus: The name by which `load_dataset` knows the corpus.
+        config: Its configuration, if it has several.
         split: Its split.
-        name: Of the row.
-        group: Of the row.
-        measure: As in `PairsTask`.
-        more: As in `PairsTask`.
+        name: What results call the dataset.
+        group: The datasets that it is averaged with.
+        measure: The correlation that the papers report, `pearson` or `spearman`.
+        more: A function from the encoder and the pairs to further scores.
     """
 
     def read(data_dir: Path) -> list[ScoredPairs]:
@@ -119,7 +134,14 @@ def corpus_task(
 
 
 def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
-    """A measure of one row; NaN if it is not there."""
+    """Look up a score in the results of a suite; it is NaN if there is none.
+
+    Args:
+        rows: The results.
+        measure: The name of the score, such as `pearson`.
+        group: The group of the dataset.
+        name: The name of the dataset.
+    """
     found = [
         row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)
     ]

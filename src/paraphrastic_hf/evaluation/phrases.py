@@ -19,7 +19,7 @@ SINGLE = "single ratings"
 
 
 def _single_ratings(kind: str) -> Task:
-    """Spearman's rho where each rating of a pair is a case of its own, x 100."""
+    """A task that gives Spearman's rho x 100 where each rating of a pair is an example."""
 
     def task(encoder: Any, data_dir: Path) -> list[Row]:
         rows = corpus_rows(data_dir, "bigrams", kind.lower())

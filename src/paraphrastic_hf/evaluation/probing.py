@@ -1,7 +1,7 @@
 """Probing: what a classifier can read off an embedding (thesis, 5.7.2, Tables 52 and 58).
 
-An encoder that has several, in an attribute `encoders` (names to anything with `encode`), has each
-scored, as a group of its own.
+A model may consist of several encoders, which it names in an attribute `encoders`, a mapping from
+names to objects with `encode`. Then each is scored, and has a group of its own in the results.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from paraphrastic_hf.evaluation.protocols import (
 )
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 
-PARTS = 5  # of a training set without a validation set, one is held out for C
-ONLY = "embedding"  # the group of an encoder that is one
+PARTS = 5  # a task without a training split is cut into so many parts; on one of them C is chosen
+ONLY = "embedding"  # the group of a model that is one encoder
 TEXTS = "probing_text"
 NAMES = {
     "subj_number": "S. Num.",
@@ -49,12 +49,17 @@ Splits = dict[str, tuple[list[str], list[Any]]]
 
 
 def read_probe(task: str, data_dir: Path) -> Splits:
-    """Texts and labels of `train`, `validation` and `test`.
+    """Read the texts and labels of `train`, `validation` and `test`.
 
-    X-Probe has no training split here: its validation split is cut in five, four to train on.
+    X-Probe has no training split here: its validation split is cut in five parts, of which four are
+    for training.
+
+    Args:
+        task: The name of the task, one of `NAMES`.
+        data_dir: Folder of the official files.
 
     Raises:
-        DataError: The task is not there or malformed.
+        DataError: The files of the task are missing or malformed.
     """
     rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
     splits = {split: _columns(rows[split]) for split in rows}
@@ -71,10 +76,16 @@ def read_probe(task: str, data_dir: Path) -> Splits:
 
 
 def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits:
-    """The same of a task made from text of a language.
+    """Make a task from text, and return the texts and labels of `train`, `validation` and `test`.
+
+    Args:
+        corpus: The name of the task, by which `load_dataset` knows it.
+        config: Which variant of the task.
+        language: Code of the language of the text.
+        data_dir: Folder of the official files, in which or beside which the text is.
 
     Raises:
-        DataError: There is no such text.
+        DataError: There is no text in this language.
     """
     bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
     for path, column in (
@@ -103,7 +114,12 @@ def _made_from(path: Path, corpus: str, config: str, column: int) -> Splits:
 
 
 def probe(encoder: Any, splits: Splits) -> float:
-    """Accuracy x 100 on the test split, by a classifier with C from the validation split."""
+    """Return the accuracy x 100 on the test split, where C is chosen on the validation split.
+
+    Args:
+        encoder: Any object with `encode`.
+        splits: Texts and labels of `train`, `validation` and `test`.
+    """
     kinds = sorted(set(splits["train"][1]))
     sides = embed(encoder, *(splits[name][0] for name in ("train", "validation", "test")))
     train, validation, test = (
@@ -114,7 +130,12 @@ def probe(encoder: Any, splits: Splits) -> float:
 
 
 def encoders_of(encoder: Any) -> dict[str, Any]:
-    """An encoder's encoders by name, the main one first; itself if it is one."""
+    """Return the encoders that a model consists of, by name, the main one first.
+
+    Args:
+        encoder: A model with an attribute `encoders`, or an object with `encode`, which is its only
+            encoder.
+    """
     return dict(getattr(encoder, "encoders", None) or {ONLY: encoder})
 
 
@@ -124,7 +145,7 @@ def _columns(rows: Any) -> tuple[list[str], list[Any]]:
 
 
 def _numbers(labels: Sequence[Any], kinds: Sequence[Any]) -> np.ndarray:
-    """Labels counted from 0; -1, which is never right, for one that training does not have."""
+    """Numbers for labels, from 0; -1, which is never right, for labels that training lacks."""
     place = {label: i for i, label in enumerate(sorted(set(kinds)))}
     return np.array([place.get(label, -1) for label in labels])
 
@@ -150,7 +171,7 @@ TASKS: dict[str, Task] = {
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Of the main encoder."""
+    """The accuracy of the main encoder on each task."""
     main = rows[0].group if rows else None
     scores = {row.name: row.scores["accuracy"] for row in rows if row.group == main}
     return {name: scores.get(name, float("nan")) for name in TASKS}

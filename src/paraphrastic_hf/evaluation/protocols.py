@@ -1,6 +1,7 @@
-"""How a classifier on frozen embeddings gets its penalty and its score: SentEval's three ways.
+"""How the penalty of a classifier on frozen embeddings is chosen, and how it is scored.
 
-Conneau and Kiela. 2018. SentEval. LREC; logistic regression, its grids of C and ten folds.
+These are SentEval's three protocols (Conneau and Kiela, 2018, LREC): logistic regression, with
+SentEval's values to choose C from, and ten folds.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.classifiers import Classifiers, Regression, fit
 
 FOLDS = 10
-SEED = 1111  # SentEval's
-GRID = tuple(2.0**power for power in range(-2, 4))  # nested folds, and given validation sets
-GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # folds of a training set
+SEED = 1111  # SentEval's seed
+GRID = tuple(2.0**power for power in range(-2, 4))  # C for nested folds and for validation sets
+GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # C for folds of a training set
 
 
 def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
-    """Vectors of lists of texts, (texts, dim) float32 each, every text encoded once.
+    """Encode lists of texts, (texts, dim) float32 for each; every text is encoded once.
+
+    Args:
+        encoder: Any object with `encode`.
+        *sides: The lists of texts.
 
     Raises:
-        ModelError: The encoder returns something else than finite vectors.
+        ModelError: The encoder returns something other than finite vectors.
     """
     texts = sorted({text for side in sides for text in side})
     place = {text: i for i, text in enumerate(texts)}
@@ -33,12 +38,24 @@ def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
 
 
 def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """|u - v| and u * v, (pairs, 2 dim)."""
+    """Return the features |u - v| and u * v of pairs, (pairs, 2 dim).
+
+    Args:
+        first: Embeddings u, (pairs, dim).
+        second: Embeddings v, (pairs, dim).
+    """
     return np.concatenate([np.abs(first - second), first * second], 1)
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
-    """The fold of each example, from 0; every fold has its share of every class.
+    """Put examples into folds, each of which has its share of every class.
+
+    Args:
+        labels: The class of each example, (examples,).
+        folds: Number of folds.
+
+    Returns:
+        The fold of each example, from 0, (examples,).
 
     Raises:
         DataError: There are fewer examples than folds.
@@ -55,10 +72,15 @@ def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
 def nested_folds(
     features: np.ndarray, labels: np.ndarray, classes: int
 ) -> tuple[Classifiers, np.ndarray]:
-    """A classifier for each of ten folds, fitted on the other nine, with C from folds of those.
+    """Fit a classifier for each of ten folds on the other nine, with C from ten folds of the nine.
+
+    Args:
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+        classes: Number of classes.
 
     Returns:
-        The ten, and the fold of each example.
+        The ten classifiers, and the fold of each example, (examples,).
     """
     outer = stratified_folds(labels, FOLDS)
     inner = np.full((FOLDS, len(labels)), -1)
@@ -82,13 +104,26 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Mean of the folds' accuracies x 100, each by the classifier that has not seen it."""
+    """Average the accuracies x 100 of the folds, each by the classifier that has not seen the fold.
+
+    Args:
+        classifiers: One for each fold.
+        fold: The fold of each example, (examples,).
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+    """
     right = classifiers.classes(features) == labels[:, None]
     return float(np.mean([right[fold == i, i].mean() for i in range(len(classifiers))]) * 100)
 
 
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
-    """A classifier of a training set, with C from its ten folds."""
+    """Fit a classifier on a training set, with C from ten folds of it.
+
+    Args:
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+        classes: Number of classes.
+    """
     fold = stratified_folds(labels, FOLDS)
     regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
     found = fit(features, labels, classes, regressions).classes(features)
@@ -101,7 +136,13 @@ def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> C
 def fitted_by_validation(
     train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], classes: int
 ) -> Classifiers:
-    """A classifier of a training set (features and labels), with C from a validation set."""
+    """Fit a classifier on a training set, with C from a validation set.
+
+    Args:
+        train: The features, (examples, dim), and the classes, (examples,).
+        validation: Features and classes of the validation set.
+        classes: Number of classes.
+    """
     everything = np.ones(len(train[1]), bool)
     fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
     right = fitted.classes(validation[0]) == validation[1][:, None]
@@ -109,10 +150,22 @@ def fitted_by_validation(
 
 
 def best_of(scores: np.ndarray) -> int:
-    """The first of the best, in hundredths of a per cent as SentEval rounds them."""
+    """Return the place of the highest score, of equal ones the first.
+
+    Scores are rounded to hundredths of a per cent before, as SentEval does.
+
+    Args:
+        scores: Accuracies, 0 to 1.
+    """
     return int(np.argmax(np.round(scores * 100, 2)))
 
 
 def accuracy(classifiers: Classifiers, features: np.ndarray, labels: np.ndarray) -> float:
-    """Of the first classifier, x 100."""
+    """Return the accuracy x 100 of the first classifier.
+
+    Args:
+        classifiers: One classifier or more.
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+    """
     return float((classifiers.classes(features)[:, 0] == labels).mean() * 100)

@@ -1,4 +1,4 @@
-"""A suite's results as JSON, a Markdown table beside the papers, and a plot."""
+"""The results of a suite as JSON, as a Markdown table beside the papers' figures, and as a plot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01
 PAPERS = tuple(  # marker and colour of each published system
     zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
 )
-WIDEST = 110  # characters; the figures of a wider header stand below each other
+WIDEST = 110  # characters; a table whose header would be wider has its figures in lines instead
 
 
 def write_report(results: dict[str, Any], directory: str | Path) -> list[Path]:
@@ -36,10 +36,10 @@ def write_report(results: dict[str, Any], directory: str | Path) -> list[Path]:
 
 
 def read_results(directory: str | Path) -> list[dict[str, Any]]:
-    """The results that `write_report` left in a folder, suites in alphabetical order.
+    """Read the results that `write_report` wrote to a folder, suites in alphabetical order.
 
     Raises:
-        DataError: There are none, or a file is damaged.
+        DataError: The folder holds no results, or a file is damaged.
     """
     paths = sorted(Path(directory).glob("*.json"))
     found = []
@@ -57,7 +57,10 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
 
 
 def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    """Tasks that were not run, with the reason, by kind; results of old lack one."""
+    """Return the tasks that were not run, with the reasons, by a title that says why.
+
+    Results of earlier versions do not have all titles.
+    """
     return [
         ("Skipped", results["skipped"]),
         ("Not for this encoder", results.get("not_applicable", {})),
@@ -65,7 +68,7 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 
 def markdown(results: dict[str, Any]) -> str:
-    """The headline beside the papers, then every dataset."""
+    """Return a report as Markdown: the main figures beside the papers', then every dataset."""
     lines = [f"# {results['model']}: {results['suite']}", "", *headline_table(results)]
     notes = [f"* {note}" for note in results["notes"]]
     for title, tasks in left_out(results):
@@ -86,7 +89,7 @@ def markdown(results: dict[str, Any]) -> str:
 
 
 def headline_table(results: dict[str, Any]) -> list[str]:
-    """What the suite is, and its figures beside the papers', as lines of Markdown."""
+    """Return what the suite is, and its main figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
     lines = [f"{results['summary']}. {results['unit']}.", ""]
     systems = {f"**{results['model']}**": headline, **results["papers"]}
@@ -99,7 +102,7 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """The headline figures beside the papers', as a PNG."""
+    """Draw the main figures beside the papers' into a PNG file."""
     own = {results["model"]: results["headline"]}
     plot_systems(own, results["papers"], results["unit"]).savefig(path, dpi=150)
 
@@ -107,12 +110,12 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
 def plot_systems(
     models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
 ) -> Figure:
-    """Figures as points on a line each: models as rings, the papers' systems as marks.
+    """Draw a line for each figure, with models as rings on it and the papers' systems as marks.
 
     Args:
-        models: Figures by name, of each model.
-        papers: Likewise, of published systems.
-        unit: Of the figures.
+        models: The figures of each model, by its name.
+        papers: The figures of each published system, by its name.
+        unit: What the figures are, to write below them.
     """
     from matplotlib.figure import Figure
 
@@ -155,7 +158,7 @@ def _figures(values: Mapping[str, float], keys: Sequence[str]) -> list[float]:
 
 
 def figure_text(value: float) -> str:
-    """A number as tables and plots show it; nothing for NaN."""
+    """Format a number as tables and plots show it; NaN is the empty string."""
     if math.isnan(value):
         return ""
     return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"

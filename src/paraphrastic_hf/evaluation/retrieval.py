@@ -1,5 +1,5 @@
-"""Finding translations: Tatoeba's nearest sentence, and mining bitext in BUCC (thesis, 5.2.4 and
-5.13.2)."""
+"""Finding translations: the nearest sentence in Tatoeba, and mining bitext in BUCC (thesis, 5.2.4
+and 5.13.2)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,18 @@ BUCC_SCORES = {"cosine": "absolute", "distance": "distance", "ratio": "ratio"}
 
 
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
-    """Accuracy x 100 of the nearest sentence by cosine, for aligned rows.
+    """Score how often the nearest sentence by cosine is the translation.
 
-    A row without a direction finds nothing; of equally near ones the first counts.
+    A zero vector finds nothing; of equally near sentences the first counts.
+
+    Args:
+        foreign: Embeddings of the foreign sentences, (sentences, dim).
+        english: Embeddings of their translations, in the same order, (sentences, dim).
 
     Returns:
-        `xx-en` and `en-xx` by what is looked for in what, their mean `accuracy`, and `MTEB F1`:
-        F1 of xx-en with each English sentence as a class, averaged over classes.
+        Figures x 100: `xx-en`, the accuracy with which English sentences are found for foreign
+        ones; `en-xx`, the reverse; their mean `accuracy`; and `MTEB F1`, the F1 of xx-en with each
+        English sentence as a class, averaged over the classes.
     """
     sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
     number = len(foreign)
@@ -51,7 +56,7 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
 
 
 def _tatoeba(encoder: Any, data_dir: Path) -> list[Row]:
-    """Every language whose files are there."""
+    """Scores for every language whose files are in the folder."""
     groups = {language: group for group, names in THESIS_GROUPS.items() for language in names}
     rows, missing = [], None
     for language in find_source("tatoeba").configs:
@@ -93,15 +98,16 @@ def _tatoeba_headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
-    """The score from which on mined pairs have the highest F1; midway to the next lower one.
+    """Find the threshold at which mined pairs have the highest F1.
 
     Args:
-        score: Of mined pairs.
-        is_gold: Whether each is a gold pair.
+        score: The score of each mined pair, (pairs,).
+        is_gold: Whether each mined pair is a gold pair, (pairs,).
         gold: Number of gold pairs, mined or not.
 
     Returns:
-        Infinity if no threshold finds a gold pair.
+        The threshold, midway between the lowest score that is taken and the next lower one;
+        infinity if no threshold finds a gold pair.
     """
     order = np.argsort(-score, kind="stable")
     score, hits = score[order], np.cumsum(is_gold[order])
@@ -116,7 +122,14 @@ def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
 
 
 def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float) -> list[float]:
-    """F1, precision and recall x 100 of the mined pairs from a threshold on."""
+    """Return F1, precision and recall x 100 of the mined pairs that reach a threshold.
+
+    Args:
+        score: The score of each mined pair, (pairs,).
+        is_gold: Whether each mined pair is a gold pair, (pairs,).
+        gold: Number of gold pairs, mined or not.
+        threshold: The lowest score of a pair that is taken.
+    """
     taken = score >= threshold
     hits, mined = int(is_gold[taken].sum()), int(taken.sum())
     f1 = 200 * hits / (mined + gold) if gold else 0.0
@@ -124,17 +137,17 @@ def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float
 
 
 def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
-    """F1, precision and recall with the threshold tuned on half of the source sentences.
+    """Score mined pairs, with the threshold tuned on one half of the source sentences.
 
-    Sources with an even number are one half, the others the other. The threshold of each is used
-    on the other, and the two results are averaged.
+    Sources with an even number are one half, the others the other half. The threshold tuned on
+    each half is used on the other, and the two results are averaged.
 
     Args:
-        pairs: Mined, without threshold.
-        gold: Source to target.
+        pairs: The pairs that were mined without a threshold.
+        gold: The number of the target of each source that has one.
 
     Returns:
-        `F1`, `precision`, `recall`, and `best F1` with the threshold tuned on all.
+        Figures x 100: `F1`, `precision`, `recall`, and `best F1`, whose threshold is tuned on all.
     """
     is_gold = np.array(
         [

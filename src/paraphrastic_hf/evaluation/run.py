@@ -1,4 +1,4 @@
-"""Runs suites on an encoder: tasks one by one, each kept when it is done."""
+"""Runs suites on an encoder, task by task; each finished task is kept."""
 
 from __future__ import annotations
 
@@ -38,27 +38,28 @@ def evaluate(
     """Score any object with `encode(list[str])` on a suite.
 
     Args:
-        encoder: A `SentenceEncoder`, a `SentenceTransformer`, or anything whose `encode` returns
-            one vector a text.
-        suite: One of `evaluation/suites.py`.
+        encoder: A `SentenceEncoder`, a `SentenceTransformer`, or any object whose `encode` returns
+            one vector for each text.
+        suite: The name of a suite in `evaluation/suites.py`.
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
         name: What to call the encoder in the report.
         keep: Folder, not within `data_dir`, in which finished tasks are kept, so that an
-            interrupted run goes on; kept ones count if the model, its name, its tokenizer, the
-            folder with the names, sizes and times of its files, and the package's version are the
-            same. None keeps nothing.
+            interrupted run goes on. A kept task is used again if the model, its name, its
+            tokenizer, `data_dir` with the names, sizes and times of its files, and the package's
+            version are the same. None keeps nothing.
         progress: Show a progress bar.
 
     Returns:
-        Settings and scores, ready for JSON: `headline`, `papers`, `rows`; `skipped` says which
-        tasks had no data, `not_applicable` which have no meaning for the encoder; `seconds` and
-        `peak_memory` (bytes) what it took, kept tasks included.
+        Settings and scores, ready for JSON. `headline` has the main figures of the suite, `papers`
+        those of published systems, and `rows` the scores of every dataset; `skipped` says which
+        tasks had no data, and `not_applicable` which have no meaning for the encoder; `seconds` and
+        `peak_memory` (bytes) say what the run took, kept tasks included.
 
     Raises:
-        RecipeError: There is no such suite, or `keep` is asked for an encoder that shows neither
-            weights nor a name, which nothing tells from another of its class.
+        RecipeError: There is no suite of that name, or `keep` is set for an encoder that has
+            neither readable weights nor a name to recognise it by.
         DataError: No task of the suite has its data.
-        ModelError: `encode` returns something else than finite vectors.
+        ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
         raise RecipeError(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
@@ -140,10 +141,10 @@ def evaluate(
 
 
 def chosen_suites(names: Sequence[str]) -> list[str]:
-    """The names, with `all` for every suite; each once.
+    """Return the names of suites, each once; the name `all` stands for every suite.
 
     Raises:
-        RecipeError: There is no such suite.
+        RecipeError: There is no suite of that name.
     """
     for name in names:
         if name not in SUITES and name != "all":
@@ -156,7 +157,7 @@ def _file_name(task: str) -> str:
 
 
 def _read_kept(path: Path | None, identity: dict[str, str]) -> Results | None:
-    """What a finished task left, if it was of the same model and data."""
+    """The results of a finished task, if it was run on the same model and data."""
     try:
         if path is None:
             return None
@@ -170,7 +171,7 @@ def _read_kept(path: Path | None, identity: dict[str, str]) -> Results | None:
 
 
 def _reset_peak() -> None:
-    """Have the kernel count this process's peak memory anew, where it can."""
+    """Make the kernel measure this process's peak memory from now on, if it can."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

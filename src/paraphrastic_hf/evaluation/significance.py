@@ -1,7 +1,8 @@
-"""Whether one model correlates better with people than another, on the same pairs.
+"""Whether one model correlates better with people's scores than another, on the same pairs.
 
-Two one-sided tests: Steiger's for dependent correlations, as in the thesis (3.5.3, Table 9), and
-the paired bootstrap over pairs. Any suite of scored pairs will do (`evaluation/pairs.py`).
+There are two one-sided tests: Steiger's for dependent correlations, as in the thesis (3.5.3,
+Table 9), and the paired bootstrap over pairs. They need a suite of scored pairs
+(`evaluation/pairs.py`).
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ DRAWS_AT_A_TIME = 2**21
 
 @dataclass(frozen=True)
 class Difference:
-    """Two models on one dataset.
+    """Two models compared on one dataset.
 
     Attributes:
-        group: As in the suite's rows.
-        name: The dataset.
-        pairs: How many.
-        measure: `pearson` or `spearman`.
+        group: The group of the dataset, such as its year.
+        name: The name of the dataset.
+        pairs: Number of pairs.
+        measure: The correlation, `pearson` or `spearman`.
         first: Correlation of the first model, x 100.
-        second: Of the second.
+        second: Correlation of the second model, x 100.
         bootstrap: The p-value of `bootstrap_p_value`.
         steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs.
     """
@@ -58,20 +59,23 @@ def compare_encoders(
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Every scored-pair dataset of a suite, and why tasks were skipped.
+    """Compare two encoders on every dataset of scored pairs in a suite.
 
     Args:
-        first: Anything with `encode`.
-        second: Another.
-        suite: One of `evaluation/suites.py`.
+        first: Any object with `encode`.
+        second: The encoder to compare it with.
+        suite: The name of a suite in `evaluation/suites.py`.
         data_dir: Folder of the official files.
-        samples: Resamples of the bootstrap.
-        seed: Of its draws.
+        samples: Number of resamples of the bootstrap, 1 or more.
+        seed: Seed of the bootstrap's draws.
+
+    Returns:
+        A comparison for each dataset, and for each task that was skipped the reason.
 
     Raises:
-        RecipeError: There is no such suite, or none of its tasks is a list of scored pairs.
+        RecipeError: There is no suite of that name, or none of its tasks is a list of scored pairs.
         DataError: No task has its data.
-        ModelError: `encode` returns something else than finite vectors.
+        ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
         raise RecipeError(f"there is no suite {suite!r}; those of scored pairs are {_names()}")
@@ -110,7 +114,7 @@ def compare_encoders(
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
-    """The comparison as lines of Markdown; p-values below 0.05 in bold."""
+    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold."""
     columns = ["group", "dataset", "size", "score", *names]
     columns += ["difference", "p (bootstrap)", "p (Steiger)"]
     rows = [
@@ -125,24 +129,24 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
-    """How likely a difference of two correlations with the same variable is at least so large.
+    """Estimate how likely two equal correlations with one variable would differ at least so much.
 
-    Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
+    This is Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
-    where |R| is the determinant of the three correlations and m the mean of r12 and r13. Made for
-    Pearson's r; for Spearman's rho it is an approximation.
+    where |R| is the determinant of the three correlations and m the mean of r12 and r13. It is made
+    for Pearson's r; for Spearman's rho it is an approximation.
 
     Args:
         first: Correlation of one prediction with the gold scores, r12, -1 to 1.
-        second: Of another prediction with them, r13.
-        between: Of the two predictions, r23.
-        size: Examples.
+        second: Correlation of another prediction with the gold scores, r13, -1 to 1.
+        between: Correlation of the two predictions, r23, -1 to 1.
+        size: Number of examples, n.
 
     Returns:
-        One-sided, in favour of the higher: 0 to 0.5; 1 for equal ones, NaN for fewer than four
-        examples.
+        The one-sided p-value in favour of the higher correlation, 0 to 0.5; 1 for equal
+        correlations, NaN for fewer than four examples.
 
     Example:
         >>> round(2 * steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
@@ -155,11 +159,11 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
     determinant = max(
         0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     )  # rounding can make it negative
-    spread = 2 * determinant * (size - 1) / (size - 3)
-    spread += ((first + second) / 2) ** 2 * (1 - between) ** 3
-    if spread <= 0:
+    variance = 2 * determinant * (size - 1) / (size - 3)
+    variance += ((first + second) / 2) ** 2 * (1 - between) ** 3
+    if variance <= 0:
         return 0.0
-    t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / spread)
+    t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / variance)
     return float(stats.t.sf(t, size - 3))
 
 
@@ -172,24 +176,24 @@ def bootstrap_p_value(
     samples: int = 1000,
     seed: int = 1,
 ) -> float:
-    """How likely the better prediction is not better on other examples of the kind.
+    """Estimate how likely the better prediction is not better on other examples of the kind.
 
-    The share of resamples of the examples, drawn with replacement, in which the prediction with the
-    higher correlation does not have it.
+    This is the share of resamples of the examples, drawn with replacement, in which the prediction
+    with the higher correlation does not have it.
 
     Args:
         first: One prediction, (examples,).
-        second: Another.
-        gold: Gold scores.
-        measure: `pearson` or `spearman`; ranks are taken anew in every resample.
-        samples: Resamples.
-        seed: Of the draws.
+        second: Another prediction, (examples,).
+        gold: The gold scores, (examples,).
+        measure: `pearson` or `spearman`; ranks are computed anew in every resample.
+        samples: Number of resamples, 1 or more.
+        seed: Seed of the draws.
 
     Returns:
-        One-sided, 0 to 1, with a resolution of 1 / samples; 1 for equal correlations.
+        The one-sided p-value, 0 to 1, in steps of 1 / samples; 1 for equal correlations.
 
     Raises:
-        ValueError: The three differ in length, are empty, or there is less than one sample.
+        ValueError: The three differ in length or are empty, or `samples` is less than 1.
     """
     if not len(first) == len(second) == len(gold) or len(gold) == 0:
         raise ValueError(
@@ -211,7 +215,13 @@ def bootstrap_p_value(
 
 
 def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each example is in each resample, (some, size) at a time, `samples` in all."""
+    """Draw resamples, and count how often each example is in each, (some, size) at a time.
+
+    Args:
+        size: Number of examples.
+        samples: Number of resamples in all.
+        seed: Seed of the draws.
+    """
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     generator = np.random.default_rng(seed)
     for start in range(0, samples, at_a_time):
@@ -222,15 +232,15 @@ def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str) -> np.ndarray:
-    """Correlation of each row but the last with the last one, in every resample.
+    """Correlate predictions with gold scores in every resample.
 
     Args:
-        values: Predictions and gold scores, (rows, examples).
+        values: The predictions, and last the gold scores, (predictions + 1, examples).
         counts: How often each example is in each resample, (samples, examples).
         measure: `pearson` or `spearman`.
 
     Returns:
-        (rows - 1, samples), -1 to 1; 0 where a side is constant.
+        The correlations, -1 to 1, (predictions, samples); 0 where a side is constant.
     """
     if measure == "spearman":
         resampled = [_ranks(row, counts) for row in values]  # (samples, examples) each
@@ -249,7 +259,7 @@ def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str)
 
 
 def _ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Rank of each example among a resample's, equal ones sharing the mean, (samples, examples)."""
+    """The rank of each example in each resample, (samples, examples); equal ones share the mean."""
     _, group = np.unique(values, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))

@@ -16,7 +16,15 @@ Encode = Callable[[list[str]], np.ndarray]
 
 @dataclass(frozen=True)
 class DatasetScore:
-    """Correlations of one dataset, x 100."""
+    """The correlations of cosines with gold scores on one dataset.
+
+    Attributes:
+        name: The name of the dataset.
+        group: The group that it is averaged with, such as its year.
+        pairs: Number of pairs.
+        pearson: Pearson's r x 100.
+        spearman: Spearman's rho x 100.
+    """
 
     name: str
     group: str
@@ -27,13 +35,15 @@ class DatasetScore:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """All pairs of one group of datasets (a year) together, x 100.
+    """The correlations over all pairs of one group of datasets, such as a year, taken together.
 
-    Means over a group's datasets are `mean_of` and `weighted_mean_of` (`evaluation/suite.py`).
+    Means over the datasets of a group are `mean_of` and `weighted_mean_of` (`evaluation/suite.py`).
 
     Attributes:
-        all_pearson: Pearson r over all pairs.
-        all_spearman: Spearman rho likewise (MTEB).
+        group: The name of the group.
+        pairs: Number of pairs.
+        all_pearson: Pearson's r x 100 over all pairs.
+        all_spearman: Spearman's rho x 100 over all pairs, which MTEB reports.
     """
 
     group: str
@@ -44,7 +54,7 @@ class GroupScore:
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """Every dataset and every group of a suite."""
+    """The correlations on every dataset and every group of a suite."""
 
     datasets: list[DatasetScore]
     groups: list[GroupScore]
@@ -54,8 +64,8 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
     """Encode every sentence once and score every dataset.
 
     Args:
-        encode: Texts to vectors, (texts, dim); any object's `encode` will do.
-        suite: Datasets; those with one `group` are also scored together.
+        encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
+        suite: The datasets; those with one `group` are also scored together.
 
     Raises:
         ModelError: The vectors have the wrong shape or are not finite.
@@ -89,11 +99,11 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
 
 def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
-    """Cosine of every pair, (pairs,) a dataset; every text is encoded once.
+    """Return the cosines of the pairs of each dataset, (pairs,); every text is encoded once.
 
     Args:
-        encode: Texts to vectors, (texts, dim).
-        suite: Datasets.
+        encode: A function from texts to vectors, (texts, dim).
+        suite: The datasets.
 
     Raises:
         ModelError: The vectors have the wrong shape or are not finite.
@@ -112,14 +122,14 @@ def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
 
 
 def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
-    """Pearson's r x 100; 0 if either side is constant."""
+    """Return Pearson's r x 100, which is 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
     return float(stats.pearsonr(predicted, gold).statistic * 100)
 
 
 def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
-    """Spearman's rho x 100; 0 if either side is constant."""
+    """Return Spearman's rho x 100, which is 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
     return float(stats.spearmanr(predicted, gold).statistic * 100)

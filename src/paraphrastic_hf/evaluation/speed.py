@@ -1,4 +1,4 @@
-"""Sentences encoded a second, by batch size (thesis, 5.3.1, Table 45)."""
+"""How many sentences an encoder encodes in a second, by batch size (thesis, 5.3.1, Table 45)."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 
 BATCH_SIZES = (1, 32, 128, 1024, 8192)
-SENTENCES = 128_000  # as many as the thesis's
+SENTENCES = 128_000  # as many as the thesis encodes
 REPETITIONS = 5
-AT_HAND = 16_384  # sentences cut into tokens beforehand
-SECONDS = 0.5  # of one repetition, at the least a batch
+AT_HAND = 16_384  # sentences that are cut into tokens before the time is measured
+SECONDS = 0.5  # how long a repetition lasts, which has one batch at least
 THESIS_BATCH = 128
 
 Batch = list[str]
 
 
 def sentences_per_second(work: Callable[[Any], Any], batches: Sequence[Any], size: int) -> float:
-    """Median over repetitions, after one batch that does not count.
+    """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
 
     Args:
-        work: Encodes a batch.
-        batches: Of `size` sentences each; as many as time allows, from the first.
-        size: Of a batch.
+        work: What encodes a batch.
+        batches: Batches of `size` sentences each, of which each repetition takes as many as the
+            time allows, from the first on.
+        size: Number of sentences in a batch.
     """
     work(batches[0])
     rates = []
@@ -51,10 +52,10 @@ def sentences_per_second(work: Callable[[Any], Any], batches: Sequence[Any], siz
 
 
 def read_sentences(data_dir: Path) -> list[str]:
-    """The sentences of STS 2012-2016 in the order of the files, again and again up to 128,000.
+    """Read the sentences of STS 2012-2016 in the order of the files, repeated up to 128,000.
 
     Raises:
-        DataError: They are not there.
+        DataError: The files are not in the folder.
     """
     found = [
         text
@@ -85,7 +86,7 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
 
 
 def devices_of(encoder: Any) -> list[str]:
-    """The CPU, and CUDA where there is one and the encoder has a torch model to put there."""
+    """Name the devices to measure on: the CPU, and CUDA if the encoder can run there."""
     import torch
 
     has_cuda = torch.cuda.is_available() and _torch_model(encoder) is not None
@@ -93,7 +94,7 @@ def devices_of(encoder: Any) -> list[str]:
 
 
 def machine(device: str) -> str:
-    """The processor's name."""
+    """Return the name of the processor or of the GPU."""
     if device == "CUDA":
         import torch
 
@@ -115,7 +116,7 @@ def _torch_model(encoder: Any) -> Any:
 
 @contextmanager
 def _on(encoder: Any, device: str) -> Iterator[None]:
-    """Have the encoder's torch model, if it has one, on a device; put it back where it was."""
+    """Move the encoder's torch model, if it has one, to a device, and back at the end."""
     needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
     model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
     if model is None:
@@ -130,7 +131,7 @@ def _on(encoder: Any, device: str) -> Iterator[None]:
 
 
 def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
-    """`encode` of one batch, told its size where it can be."""
+    """A function that encodes one batch; `encode` is told the batch size if it takes one."""
     try:
         takes_size = "batch_size" in inspect.signature(encoder.encode).parameters
     except (TypeError, ValueError):
@@ -142,7 +143,8 @@ def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
 def _prepared(
     encoder: Any, device: str
 ) -> tuple[Callable[[Batch], Any], Callable[[Any], Any]] | None:
-    """How to cut a batch into tokens, and how to embed those; None where the two are not apart."""
+    """A function that cuts a batch into tokens, and one that embeds those; None if the encoder does
+    both in one."""
     import numpy as np
     import torch
 
@@ -166,7 +168,7 @@ def _prepared(
 
 
 def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
-    """Work that is over when it returns, which on CUDA it may not be."""
+    """Make a function wait for the device, which on CUDA may be at work when it returns."""
     if device != "CUDA":
         return work
     import torch
@@ -180,7 +182,8 @@ def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Of each device, text to vectors by batch size; tokens to vectors in batches of 128."""
+    """For each device the speed from text to vectors by batch size, and from tokens to vectors in
+    batches of 128."""
     figures = {}
     for row in rows:
         device = row.group.partition(",")[0]

@@ -27,7 +27,8 @@ CONVENTIONS = {
 
 
 def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Years, their average in the four conventions, STS-B test and STS17 en-en."""
+    """Return the figures of the years, of their average in four conventions, of STS-B test and of
+    STS17 en-en."""
     single = [row for row in rows if row.name != WHOLE]
     whole = [row for row in rows if row.name == WHOLE]
     years = {year: mean_of(single, "pearson", year) for year in YEARS}

@@ -1,4 +1,4 @@
-"""What an evaluation suite is: tasks that give rows of scores, and the figures a table shows.
+"""What an evaluation suite is: tasks that score datasets, and the few figures that stand for them.
 
 A suite is one file beside this one and a line in `evaluation/suites.py`. Running, keeping, tables
 and plots are common to all (`evaluation/run.py`, `evaluation/report.py`).
@@ -16,13 +16,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Row:
-    """Scores of one dataset.
+    """The scores of one dataset, which are one row of a table.
 
     Attributes:
-        group: What it is averaged with, such as `2012`.
-        name: The dataset, such as `MSRpar`.
-        size: Examples.
-        scores: By measure, such as `pearson`, in the suite's unit.
+        group: The datasets that it is averaged with, such as `2012`.
+        name: The name of the dataset, such as `MSRpar`.
+        size: Number of examples.
+        scores: The scores by measure, such as `pearson`, in the unit of the suite.
     """
 
     group: str
@@ -41,15 +41,16 @@ class Suite:
     Attributes:
         summary: What it measures, in a line, with the sections of the papers.
         unit: What the numbers of the table are.
-        tasks: By name: from an encoder, anything with `encode(list of texts)`, and the folder of
-            official files to rows. Rows of one group and name are joined. A task whose data is
-            not there raises DataError, one that has no meaning for the encoder NotApplicableError:
-            it is named and skipped, and the others run.
-        headline: The few figures that stand for the rows, in the order of the table; NaN for one
-            whose rows are not there.
+        tasks: Functions by name. Each takes an encoder, which is any object with
+            `encode(list of texts)`, and the folder of official files, and gives the scores of
+            datasets. Scores of one group and name, by several tasks, are joined. A task whose data
+            is missing raises DataError, and one that has no meaning for the encoder
+            NotApplicableError: the report names it, and the others run.
+        headline: A function from the scores of all datasets to the few figures that stand for
+            them, in the order of the table; NaN for a figure whose datasets are missing.
         papers: Published systems and their figures, by the same names.
         notes: What a reader must know.
-        is_kept: Whether finished tasks may be kept for a later run; times may not.
+        is_kept: Whether finished tasks may be kept for a later run; measured times may not.
     """
 
     summary: str
@@ -62,13 +63,19 @@ class Suite:
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Unweighted mean of a measure over the rows of a group, or all; NaN if there are none."""
+    """Average a measure over the datasets of a group, or over all; NaN if there are none.
+
+    Args:
+        rows: The scores of the datasets.
+        measure: The name of the score, such as `pearson`; datasets without it do not count.
+        group: The group; None for all.
+    """
     values = [row.scores[measure] for row in _with(rows, measure, group)]
     return float(np.mean(values)) if values else float("nan")
 
 
 def weighted_mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """The same, weighted by the rows' sizes."""
+    """Average a measure as `mean_of` does, with each dataset weighted by its number of examples."""
     chosen = _with(rows, measure, group)
     total = sum(row.size for row in chosen)
     return sum(row.scores[measure] * row.size for row in chosen) / total if total else float("nan")

@@ -1,4 +1,5 @@
-"""How many words a tagger gets right, and how many of those it never saw (thesis, 3.7.3)."""
+"""The accuracy of a tagger, on all words and on those that training never showed it (thesis,
+3.7.3)."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ from paraphrastic_hf.data.tagging import TaggedSentence
 
 @dataclass(frozen=True)
 class TagCounts:
-    """Words, and those with the right tag.
+    """How many words there are, and how many of them have the right tag.
 
     Attributes:
-        words: All words.
-        correct: Those with the right tag.
-        unknown_words: Words that the training sentences do not have, as they stand.
-        unknown_correct: Those of them with the right tag.
+        words: Number of words.
+        correct: Number of words with the right tag.
+        unknown_words: Number of words that no training sentence has in this spelling.
+        unknown_correct: Number of those unknown words with the right tag.
     """
 
     words: int
@@ -26,12 +27,12 @@ class TagCounts:
 
     @property
     def accuracy(self) -> float:
-        """Per cent of all words; 0 where there is none."""
+        """The per cent of all words that have the right tag; 0 where there is no word."""
         return 100 * self.correct / max(1, self.words)
 
     @property
     def unknown_accuracy(self) -> float:
-        """Per cent of the unknown words; 0 where there is none."""
+        """The per cent of unknown words that have the right tag; 0 where there is none."""
         return 100 * self.unknown_correct / max(1, self.unknown_words)
 
 
@@ -41,12 +42,12 @@ def count_right(
     """Compare tags word by word.
 
     Args:
-        found: Tags of each sentence, such as `Tagger.tag` gives.
+        found: The tags of each sentence, as `Tagger.tag` gives them.
         sentences: The same sentences with their right tags.
-        known: Words of the training sentences.
+        known: The words of the training sentences.
 
     Raises:
-        ValueError: Not a tag for every word.
+        ValueError: There is not exactly one tag for every word.
 
     Example:
         >>> gold = [TaggedSentence(["the", "cat"], ["DT", "NN"])]

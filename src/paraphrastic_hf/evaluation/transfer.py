@@ -1,7 +1,8 @@
 """Transfer: classifiers on frozen embeddings, with SentEval's protocol (thesis, 4.9.2, Table 39).
 
-Logistic regression; pairs are |u - v| and u * v; relatedness is a distribution over the scores 1 to
-5 (Tai, Socher and Manning. 2015. ACL), whose mean is the prediction.
+The classifiers are logistic regressions. The features of a pair are |u - v| and u * v. Relatedness
+is predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose
+mean is the prediction.
 """
 
 from __future__ import annotations
@@ -28,17 +29,23 @@ from paraphrastic_hf.evaluation.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 
 SPLITS = ("train", "validation", "test")
-SCORES = 5  # of relatedness, from 1
+SCORES = 5  # the highest score of relatedness; the lowest is 1
 STRENGTHS = tuple(2.0**power for power in range(-2, 11))
 
 Columns = dict[str, list[Any]]
 
 
 def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> Columns:
-    """A split's columns.
+    """Read one split of a corpus as columns.
+
+    Args:
+        name: The name by which `load_dataset` knows the corpus.
+        config: Its configuration, if it has several.
+        split: The split.
+        data_dir: Folder of the official files.
 
     Raises:
-        DataError: The corpus is not there or malformed.
+        DataError: The files of the corpus are missing or malformed.
     """
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
@@ -110,9 +117,12 @@ def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def score_distribution(scores: np.ndarray) -> np.ndarray:
-    """Probabilities of 1 to 5 on the two whole numbers around each score, (scores, 5).
+    """Make of each score the distribution over 1 to 5 that has it as mean, (examples, 5).
 
-    Their mean is the score: 3.6 is 0.4 of 3 and 0.6 of 4.
+    Only the two whole numbers around the score have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
+
+    Args:
+        scores: The scores, 1 to 5, (examples,).
     """
     whole = np.minimum(np.floor(scores).astype(int), SCORES - 1)
     distribution = np.zeros((len(scores), SCORES))
@@ -123,7 +133,12 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Of the class 1, x 100; 0 if it is neither found nor there."""
+    """Return F1 x 100 of the class 1; it is 0 if no example is of it or put in it.
+
+    Args:
+        found: The predicted classes, 0 or 1, (examples,).
+        gold: The right classes, 0 or 1, (examples,).
+    """
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
     return 200 * both / either if either else 0.0
@@ -145,7 +160,7 @@ TASKS: dict[str, Task] = {
     "SST-5": _stanford("fine", "SST-5", 5),
 }
 TABLE_39 = ("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
-# Where a figure is: its task, and its measure if not accuracy.
+# The task and the measure of each figure that is not simply the accuracy of the task of its name.
 FIGURES = {"MRPC F1": ("MRPC", "F1"), "SICK-R": ("SICK-R", "pearson")}
 
 

@@ -1,6 +1,7 @@
 """SIM and SimiLE as judges of translations, beside metrics that match words (thesis, Table 66).
 
-Spearman's rho with direct assessments of single segments, per language pair and averaged.
+They are scored by Spearman's rho with people's direct assessments of single segments, for each
+language pair and averaged over these.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
 
 def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
-    """Spearman's rho x 100 of metrics, a row a language pair.
+    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair.
 
     Args:
-        measure: Hypotheses and references to each metric's segment scores.
+        measure: A function from hypotheses and references to the segment scores of each metric.
         data_dir: Folder of the official files.
     """
     for config in find_source("wmt_da").configs:
@@ -43,7 +44,7 @@ def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
 
 
 def _semantic(encoder: Any, data_dir: Path) -> list[Row]:
-    """SIM, and SimiLE where the encoder has a tokenizer to measure lengths with."""
+    """Correlations of SIM, and of SimiLE if the encoder has a tokenizer to measure lengths with."""
     try:
         scorer = SimileScorer(encoder)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Which words an encoder does not know, by its tokenizer."""
+"""Counts the words that an encoder's tokenizer does not know."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
 
 def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
-    """Per cent of the words for which the tokenizer has no known token.
+    """Return the per cent of distinct words for which the tokenizer has no known token.
 
     Args:
-        encoder: Anything with `encode`.
-        words: Each counts once, however often it stands here.
+        encoder: Any object with `encode`.
+        words: The words; each counts once, however often it is there.
 
     Returns:
-        None if the encoder's tokenizer is not one of this package.
+        The per cent, 0 to 100; None if the encoder's tokenizer is not one of this package.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "keeps_to_words"):
@@ -29,7 +29,11 @@ def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
 
 
 def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
-    """How many words of each text are not in the encoder's vocabulary.
+    """Count the words of each text that are not in the encoder's vocabulary.
+
+    Args:
+        encoder: An encoder with a `WordTokenizer`.
+        texts: The texts.
 
     Raises:
         NotApplicableError: The encoder has no vocabulary of words.
@@ -51,5 +55,5 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
 
 
 def _are_unknown(tokenizer: Any, words: Sequence[str]) -> np.ndarray:
-    """Whether each word gets no id but 0 (padding) and 1 (unknown), (words,)."""
+    """Whether each word has no ids other than 0 (padding) and 1 (unknown), (words,)."""
     return np.array([not (ids > 1).any() for ids in tokenizer.encode_batch(words)], bool)

@@ -11,7 +11,7 @@ from paraphrastic_hf.evaluation.pairs import corpus_task, score_of
 from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.vocabulary import unknown_share
 
-# The papers' and the authors' names of the configurations of `wordsim`.
+# The names that the papers and their authors use for the configurations of `wordsim`.
 NAMES = {
     "simlex": "SL999",
     "ws353": "WS353",

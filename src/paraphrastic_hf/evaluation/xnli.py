@@ -48,7 +48,7 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _features(encoder: Any, table: Columns) -> np.ndarray:
-    """u, v, |u - v| and u * v: which side is which matters here."""
+    """The features u, v, |u - v| and u * v, since here it matters which sentence is which."""
     first, second = embed(encoder, table["sentence1"], table["sentence2"])
     return np.concatenate([first, second, pair_features(first, second)], 1)
 

@@ -1,4 +1,5 @@
-"""Elementwise functions by the names the papers and recipes call them."""
+"""Elementwise functions by the names that recipes and the papers give them (thesis, 3.1.2 and
+3.7.2.2)."""
 
 from __future__ import annotations
 

@@ -16,18 +16,26 @@ from paraphrastic_hf.layers.product import linear
 
 
 class PooledFilters(nn.Module):
-    """For each filter w of width n: max over i of f(w . [x_i; ...; x_{i+n-1}] + b).
+    """Give each text the highest value that each filter takes in it.
 
-    Windows lie within the text; one shorter than the filter is filled up with zero vectors, so that
-    it has one window. A window's value is the sum of its tokens' shares, w_k . x, and these are
-    one product for all k, over the distinct tokens alone where `places` tells them: characters are
-    few.
+        max over i of f(w . [x_i; ...; x_{i+n-1}] + b), for a filter w of width n
+
+    Windows lie within the text. A text shorter than the filter is filled up with zero vectors, so
+    that it has one window; an empty text has the zero vector. The value of a window is a sum over
+    its tokens, w_k . x for the token at place k, and one matrix product computes these for all k.
+    Where `places` tells which tokens are alike, each distinct token is multiplied once: characters
+    are few.
 
     Args:
-        size: Numbers in x_i.
-        widths: Width of each group of filters, in tokens.
-        counts: Filters in each group.
-        activation: f by name.
+        size: Number of dimensions of a token vector x_i.
+        widths: Width of each group of filters, in tokens, 1 or more.
+        counts: Number of filters in each group.
+        activation: The name of f in `ACTIVATIONS`; all of them are monotonic.
+
+    Example:
+        >>> filters = PooledFilters(4, [2, 3], [5, 6], "relu")
+        >>> filters(torch.ones(7, 4), torch.tensor([3, 0, 4])).shape  # three texts, 7 tokens
+        torch.Size([3, 11])
     """
 
     def __init__(
@@ -41,13 +49,13 @@ class PooledFilters(nn.Module):
         self.activation = activation
 
     def forward(self, rows: Tensor, lengths: Tensor, places: Tensor | None = None) -> Tensor:
-        """(batch, filters) from flat rows.
+        """Return the pooled values of all filters, (batch, filters).
 
         Args:
-            rows: (tokens, size), text after text; or, with `places`, once for tokens that are
-                alike, (distinct, size), in any order.
-            lengths: (batch,), 0 allowed.
-            places: (tokens,) row of each token, text after text.
+            rows: Token vectors, (tokens, size), text after text. With `places`, one vector for all
+                tokens that are alike, (distinct, size), in any order.
+            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            places: Which of `rows` each token has, (tokens,), text after text.
         """
         if places is None:
             places = torch.arange(len(rows), device=rows.device)
@@ -69,7 +77,7 @@ class PooledFilters(nn.Module):
     def _windows(
         places: Tensor, nothing: int, start: Tensor, lengths: Tensor, windows: Tensor, width: int
     ) -> Tensor:
-        """Rows of `shares` to add up for each window, (windows, width)."""
+        """The rows of `shares` that add up to the value of each window, (windows, width)."""
         text = torch.repeat_interleave(windows)
         within = torch.arange(len(text), device=text.device) - (windows.cumsum(0) - windows)[text]
         k = torch.arange(width, device=text.device)

@@ -1,9 +1,10 @@
-"""Embedding look-ups whose gradient holds only the rows that were used.
+"""Embedding look-ups whose gradient holds only the table rows that a batch used.
 
-A mini-batch uses a few thousand rows of a table of tens of thousands. The stock gradients are
-either as large as the table or one row a token; here forward and backward are each one call of the
-fused embedding-bag kernel, and the gradient is a coalesced sparse tensor for
-`training/optimizers.py`.
+They serve every model of the thesis that averages or composes rows of a table (sections 3.1.2 and
+5.1.1). A mini-batch uses a few thousand rows of a table of tens of thousands. torch's own gradients
+are either as large as the table or hold one row for each token. Here forward and backward are each
+one call of the fused embedding-bag kernel, and the gradient is a coalesced sparse tensor, which
+`training/optimizers.py` reads.
 """
 
 from __future__ import annotations
@@ -18,16 +19,23 @@ from torch.nn import functional as F
 
 
 def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
-    """Weighted sums of table rows, one sum a text.
+    """Sum the table rows of each text's tokens, each times its weight.
 
     Args:
-        table: (vocab, dim).
-        ids: (tokens,) row numbers, all texts one after the other.
-        lengths: (batch,) number of ids of each text; 0 gives the zero vector.
-        weights: (tokens,) weight of each id; no gradient.
+        table: Token vectors, (vocab, dim); its gradient holds the used rows only.
+        ids: Numbers of table rows, (tokens,), all texts one after the other.
+        lengths: Number of ids of each text, (batch,); 0 gives the zero vector.
+        weights: Weight of each token, (tokens,); it has no gradient.
 
     Returns:
-        (batch, dim).
+        One sum for each text, (batch, dim).
+
+    Example:
+        >>> table, lengths = torch.tensor([[0.0], [1.0], [10.0]]), torch.tensor([2, 0, 1])
+        >>> weighted_bag(table, torch.tensor([1, 2, 2]), lengths, torch.tensor([1.0, 0.5, 1.0]))
+        tensor([[ 6.],
+                [ 0.],
+                [10.]])
     """
     offsets = torch.zeros(len(lengths) + 1, dtype=torch.long, device=ids.device)
     torch.cumsum(lengths, 0, out=offsets[1:])
@@ -35,25 +43,25 @@ def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -
 
 
 def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
-    """Sums of table rows, (bags, dim), for a small table: its gradient is dense.
+    """Sum the table rows of each bag, (bags, dim), for a small table, whose gradient is dense.
 
     Args:
-        table: (rows, dim).
-        ids: (bags, number of rows in each).
+        table: The vectors to add up, (vocab, dim).
+        ids: Numbers of table rows, (bags, width): every bag has as many.
     """
     return _BagRows.apply(table, ids)  # type: ignore[no-untyped-call]
 
 
 def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
-    """The gradient of `bag_rows`: for each row the sum of the gradients of the bags it is in.
+    """Give each table row the sum of the gradients of the bags it is in, as `bag_rows` needs it.
 
     Args:
-        grad: (bags, dim).
-        ids: (bags, number of rows in each).
-        count: Rows of the table.
+        grad: Gradient of each bag's sum, (bags, dim).
+        ids: Numbers of table rows, (bags, width), as given to `bag_rows`.
+        count: Number of table rows.
 
     Returns:
-        (count, dim).
+        The gradient of the table, (count, dim).
     """
     flat = ids.reshape(-1)
     bags = torch.argsort(flat, stable=True).div(ids.shape[1], rounding_mode="floor")
@@ -62,11 +70,11 @@ def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
 
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
-    """Table rows, (tokens, dim), with a gradient of the used rows only.
+    """Return the table row of each token, (tokens, dim); the gradient holds the used rows only.
 
     Args:
-        table: (vocab, dim).
-        ids: (tokens,) row numbers.
+        table: Token vectors, (vocab, dim).
+        ids: Numbers of table rows, (tokens,).
     """
     return _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
 
@@ -80,8 +88,8 @@ class _WeightedBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        # Roles swap: a used row's gradient is the weighted sum of the gradients of the texts it is
-        # in.
+        # The gradient of a table row is the weighted sum of the gradients of the texts it is in, so
+        # that the same kernel computes it with rows and texts changed about.
         ids, offsets, weights = ctx.saved_tensors
         text_of_token = torch.repeat_interleave(torch.diff(offsets))
         rows, values = sum_by_row(grad.contiguous(), ids, text_of_token, weights)
@@ -120,16 +128,18 @@ class _Lookup(torch.autograd.Function):
 def sum_by_row(
     vectors: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Weighted sums of vectors, one for each distinct id; no gradient.
+    """Sum weighted vectors by the table row that each belongs to; there is no gradient.
+
+    Each term of the sums is one of the vectors times a weight.
 
     Args:
-        vectors: (any, dim).
-        ids: (terms,) the row that each term belongs to, from 0 to 2^31 - 1.
-        sources: (terms,) number of the vector of each term.
-        weights: (terms,) its factor.
+        vectors: The vectors to add up, (count, dim); a vector may be in several terms.
+        ids: The table row that each term belongs to, (terms,), from 0 to 2^31 - 1.
+        sources: Which of `vectors` each term is, (terms,).
+        weights: The factor of each term, (terms,).
 
     Returns:
-        The distinct ids, ascending, (rows,), and the sums, (rows, dim).
+        The distinct ids, ascending, (distinct,), and the sum of each, (distinct, dim).
 
     Example:
         >>> vectors, sources = torch.tensor([[1.0], [10.0]]), torch.tensor([0, 1, 1])
@@ -145,7 +155,7 @@ def sum_by_row(
 
 
 def _sort(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Ids in order, and the place each had; equal ones keep their order."""
+    """Ids in ascending order, and the place that each had before; equal ids keep their order."""
     if ids.device.type != "cpu":
         return torch.sort(ids, stable=True)
     # numpy sorts plain numbers with vector instructions: several times faster than a stable argsort

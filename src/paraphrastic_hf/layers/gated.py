@@ -16,9 +16,9 @@ VARIANTS = (1, 2, 3, 4, 5)
 
 
 class GatedRecurrence(nn.Module):
-    """Gated token vectors a_t from token vectors x_t; h_t are the states of a peephole LSTM.
+    """Turn token vectors x_t into gated ones a_t, by the states h_t of a peephole LSTM over them.
 
-    With gates g = sigmoid(W_x x_t + W_h h_t + b), one or two of them:
+    With one gate or two, each g = sigmoid(W_x x_t + W_h h_t + b):
 
         GRAN:    a_t = x_t * g                            (eq. 1)
         GRAN-2:  a_t = h_t * g
@@ -27,8 +27,8 @@ class GatedRecurrence(nn.Module):
         GRAN-5:  a_t = x_t * g1 + h_t * g2
 
     Args:
-        size: Numbers in x_t, h_t and a_t, which the products make equal.
-        variant: 1 to 5.
+        size: Number of dimensions of x_t, h_t and a_t; they are multiplied elementwise.
+        variant: Number of the variant, 1 (GRAN) to 5 (GRAN-5).
     """
 
     def __init__(self, size: int, variant: int) -> None:
@@ -42,12 +42,25 @@ class GatedRecurrence(nn.Module):
         self.bias = nn.Parameter(torch.empty(rows))
 
     def forward(self, rows: Tensor, sizes: list[int]) -> Tensor:
-        """a, (tokens, size), from packed rows x, (tokens, size)."""
+        """Return the gated vectors a, (tokens, size), packed like `rows`.
+
+        Args:
+            rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
+            sizes: Number of texts that have a token at each step.
+        """
         return self.states_and_gates(rows, sizes)[0]
 
     def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-        """a, (tokens, size), and the gates, (tokens, size) or for two (tokens, 2 size), 0 to 1; in
-        GRAN-3 and GRAN-4 the gates have no gradient."""
+        """Return the gated vectors and the gates; in GRAN-3 and GRAN-4 the gates have no gradient.
+
+        Args:
+            rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
+            sizes: Number of texts that have a token at each step.
+
+        Returns:
+            The vectors a, (tokens, size), and the gates, from 0 to 1: (tokens, size) where there is
+            one gate, (tokens, 2 size) where there are two.
+        """
         hidden = self.lstm(rows, sizes)
         gates = linear(rows, self.weight_x, self.bias) + linear(hidden, self.weight_h)
         if self.variant in (3, 4):
@@ -61,7 +74,13 @@ class GatedRecurrence(nn.Module):
         return rows * of_input + hidden * of_hidden, gates
 
     def initialize(self, std: float) -> None:
-        """Normal gate weights, bias 0; the LSTM's are those of a cell."""
+        """Draw the gates' weights from N(0, std^2) and set their bias to 0.
+
+        The weights of the LSTM are left to `initialize_cell`.
+
+        Args:
+            std: Standard deviation, 0 or more.
+        """
         for weight in (self.weight_x, self.weight_h, self.weight_a):
             if weight is not None:
                 nn.init.normal_(weight, std=std)
@@ -69,7 +88,8 @@ class GatedRecurrence(nn.Module):
 
 
 class _Running(torch.autograd.Function):
-    """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}, with the way back of `layers/steps.py`."""
+    """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}; the gradient is written out, as in
+    `layers/steps.py`."""
 
     @staticmethod
     def forward(

@@ -1,8 +1,9 @@
-"""The tokens of a batch without its padding: as flat rows, text after text, and step after step.
+"""The token vectors of a batch without its padding, in two orders: flat and packed.
 
-A recurrence that reads step after step (all first tokens, all second tokens, ...), longest text
-first, does no work on padding, and padding cannot reach its states. This is the order of torch's
-`PackedSequence`.
+Flat is text after text. Packed is step after step: the first tokens of all texts, then all second
+tokens, and so on, at each step the longest text first, which is the order of torch's
+`PackedSequence`. The recurrences of the thesis (section 3.1.2) read packed vectors, so that they
+do no work on padding, and padding cannot reach their states.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packing:
-    """How flat rows are reordered for a recurrence, and back.
+    """How flat token vectors are brought into packed order, and back.
 
     Attributes:
-        order: (tokens,) row that stands at each place of the packed order.
-        sizes: Texts that have a token at each step; they never grow. [0] where there is no token.
+        order: Which flat vector stands at each place of the packed order, (tokens,).
+        sizes: Number of texts that have a token at each step, which never grows from one step to
+            the next; [0] where there is no token at all.
     """
 
     order: Tensor
@@ -27,12 +29,14 @@ class Packing:
 
     @classmethod
     def of(cls, lengths: Tensor, *, backward: bool = False) -> Packing:
-        """The packing of texts of `lengths`, (batch,), 0 allowed.
+        """Find the packed order of a batch of texts.
 
-        With `backward` every text is read from its last token to its first.
+        Args:
+            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            backward: Read every text from its last token to its first.
 
         Example:
-            >>> packing = Packing.of(torch.tensor([1, 3]))  # rows: a, x, y, z
+            >>> packing = Packing.of(torch.tensor([1, 3]))  # the tokens a, x, y, z
             >>> packing.order.tolist(), packing.sizes  # x and a, then y, then z
             ([1, 0, 2, 3], [2, 1, 1])
         """
@@ -46,16 +50,21 @@ class Packing:
         return cls(order, torch.bincount(step).tolist() or [0])
 
     def pack(self, rows: Tensor) -> Tensor:
-        """Flat rows, (tokens, dim), step after step."""
+        """Bring flat token vectors, (tokens, dim), into packed order, (tokens, dim)."""
         return rows.index_select(0, self.order)
 
     def unpack(self, states: Tensor) -> Tensor:
-        """The inverse of `pack`."""
+        """Bring packed vectors, (tokens, dim), back into flat order, (tokens, dim)."""
         return states.index_select(0, torch.argsort(self.order))
 
 
-def spread(rows: Tensor, kept: Tensor) -> Tensor:
-    """Flat rows, (tokens, dim), at the True places of `kept`, (batch, seq); zeros elsewhere."""
-    states = rows.new_zeros(*kept.shape, rows.shape[1])
-    states[kept] = rows
-    return states
+def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
+    """Put flat token vectors back into a padded tensor, (batch, seq, dim), with zeros as padding.
+
+    Args:
+        vectors: Token vectors, (tokens, dim), text after text.
+        is_token: Where a token stands, (batch, seq), True at as many places as there are vectors.
+    """
+    padded = vectors.new_zeros(*is_token.shape, vectors.shape[1])
+    padded[is_token] = vectors
+    return padded

@@ -1,7 +1,8 @@
-"""From token vectors to one vector a text. Masked positions never matter.
+"""From token vectors to one vector for each text: mean, maximum or last (thesis, 3.1.2 and 5.1.1).
 
-Token vectors come padded, (batch, seq, dim) with a mask, or as flat rows, (tokens, dim), text after
-text, with the lengths of the texts. A text without tokens has the zero vector.
+Token vectors come padded, (batch, seq, dim) with a mask, or flat, (tokens, dim), text after text,
+with the lengths of the texts. Masked positions never matter. A text without tokens has the zero
+vector.
 """
 
 from __future__ import annotations
@@ -12,44 +13,61 @@ from torch.nn import functional as F
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the unmasked positions; the zero vector where there is none.
+    """Average the token vectors of each text, (batch, dim), over its unmasked positions.
 
     Args:
-        states: (batch, seq, dim).
-        mask: (batch, seq), 1 for a token and 0 for padding.
-
-    Returns:
-        (batch, dim).
+        states: Padded token vectors, (batch, seq, dim).
+        mask: 1 for a token and 0 for padding, (batch, seq).
     """
     kept = mask.unsqueeze(-1).to(states.dtype)
-    # where, not a product: a masked NaN must not come through
+    # `where` rather than a product, by which a NaN at a masked position would come through
     total = torch.where(kept.bool(), states, 0).sum(1)
     return total / kept.sum(1).clamp(min=1)
 
 
-def sum_rows(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Sum of each text's rows, (batch, dim), from (tokens, dim) and lengths, (batch,)."""
+def sum_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Add up the token vectors of each text, (batch, dim).
+
+    Args:
+        vectors: Token vectors, (tokens, dim), text after text.
+        lengths: Number of tokens of each text, (batch,); 0 is allowed.
+    """
     text = torch.repeat_interleave(lengths)
-    return rows.new_zeros(len(lengths), rows.shape[1]).index_add(0, text, rows)
+    return vectors.new_zeros(len(lengths), vectors.shape[1]).index_add(0, text, vectors)
 
 
-def mean_rows(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Mean of each text's rows, (batch, dim)."""
-    return sum_rows(rows, lengths) / lengths.clamp(min=1).unsqueeze(1).to(rows.dtype)
+def mean_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Average the token vectors of each text, (batch, dim).
+
+    Args:
+        vectors: Token vectors, (tokens, dim), text after text.
+        lengths: Number of tokens of each text, (batch,); 0 is allowed.
+    """
+    return sum_rows(vectors, lengths) / lengths.clamp(min=1).unsqueeze(1).to(vectors.dtype)
 
 
-def max_rows(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Largest of each number over a text's rows, (batch, dim)."""
-    places = torch.arange(len(rows), device=rows.device)
+def max_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Take the largest value of each dimension over the token vectors of each text, (batch, dim).
+
+    Args:
+        vectors: Token vectors, (tokens, dim), text after text.
+        lengths: Number of tokens of each text, (batch,); 0 is allowed.
+    """
+    places = torch.arange(len(vectors), device=vectors.device)
     offsets = F.pad(lengths.cumsum(0), (1, 0))
-    return F.embedding_bag(places, rows, offsets, mode="max", include_last_offset=True)
+    return F.embedding_bag(places, vectors, offsets, mode="max", include_last_offset=True)
 
 
-def last_rows(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Each text's last row, (batch, dim)."""
+def last_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
+    """Take the last token vector of each text, (batch, dim).
+
+    Args:
+        vectors: Token vectors, (tokens, dim), text after text.
+        lengths: Number of tokens of each text, (batch,); 0 is allowed.
+    """
     has_tokens = lengths > 0
-    last = rows.index_select(0, (lengths.cumsum(0) - 1)[has_tokens])
-    return rows.new_zeros(len(lengths), rows.shape[1]).index_copy(
+    last = vectors.index_select(0, (lengths.cumsum(0) - 1)[has_tokens])
+    return vectors.new_zeros(len(lengths), vectors.shape[1]).index_copy(
         0, torch.nonzero(has_tokens)[:, 0], last
     )
 

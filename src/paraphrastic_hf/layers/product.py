@@ -1,9 +1,10 @@
 """Matrix products in float32 on a CPU, by the faster of torch's two libraries.
 
-torch multiplies float32 matrices by MKL, which leaves the AVX-512 of an AMD processor unused: one
-core of an EPYC does 90 GFLOP/s, and 200 by oneDNN, which torch has on board for convolutions and
-bfloat16. Where a processor has AVX-512, products go there; elsewhere, and in other types, this is
-`F.linear`.
+torch multiplies float32 matrices by MKL, which does not use the AVX-512 instructions of an AMD
+processor: one core of an EPYC reaches 90 GFLOP/s. By oneDNN, which torch contains for convolutions
+and bfloat16, it reaches 200. Where a processor has AVX-512, products are computed by oneDNN;
+elsewhere, and in other types, by `F.linear`. No paper speaks of this; the recurrences and filters
+of the thesis (3.1.2 and 3.6.2) spend most of their time here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch.nn import functional as F
 
 
 def _find_onednn() -> Any:
-    """torch's operator x W^T + b by oneDNN, or None. It has no gradient."""
+    """torch's operator for x W^T + b by oneDNN, which has no gradient; None where there is none."""
     if not torch.backends.mkldnn.is_available():
         return None
     if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):
@@ -29,15 +30,12 @@ ONEDNN = _find_onednn()
 
 
 def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
-    """left right^T + plus, without a gradient.
+    """Compute left right^T + plus, (rows, columns), without a gradient.
 
     Args:
-        left: (rows, n); transposed views are as good as any.
-        right: (columns, n), of the same type.
-        plus: (columns,) or (rows, columns).
-
-    Returns:
-        (rows, columns).
+        left: The left matrix, (rows, inner); a transposed view costs no more.
+        right: The right matrix, (columns, inner), of the same type.
+        plus: What is added, (columns,) or (rows, columns); nothing if None.
     """
     if not _is_for_onednn(left):
         return left @ right.T if plus is None else torch.addmm(plus, left, right.T)
@@ -47,12 +45,12 @@ def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`F.linear`: rows W^T + b.
+    """Compute rows W^T + b, (count, output), as `F.linear` does, with its gradient.
 
     Args:
-        rows: (rows, input).
-        weight: (output, input).
-        bias: (output,).
+        rows: The vectors to multiply, (count, input).
+        weight: W, (output, input).
+        bias: b, (output,); nothing is added if None.
     """
     if not _is_for_onednn(rows) or torch.is_autocast_enabled("cpu"):
         return F.linear(rows, weight, bias)

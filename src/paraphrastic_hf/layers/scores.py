@@ -8,20 +8,20 @@ from torch import Tensor
 
 
 def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
-    """The sparse distribution whose mean is the score: 3.6 is 0.4 of 3 and 0.6 of 4.
+    """Make of each score the sparse distribution that has it as mean: 3.6 is 0.4 of 3, 0.6 of 4.
 
         p_i = y - floor(y) at floor(y) + 1,   floor(y) - y + 1 at floor(y),   0 elsewhere
 
     Args:
-        scores: (batch,), from `lowest` to `highest`.
-        lowest: The first whole number; 1 in the papers.
-        highest: The last; K.
+        scores: The scores y, (batch,), from `lowest` to `highest`.
+        lowest: The lowest whole number that a score can be; 1 in the papers.
+        highest: The highest whole number, K in the papers: 5 for relatedness.
 
     Returns:
-        (batch, highest - lowest + 1).
+        The probability of each whole number, (batch, highest - lowest + 1).
 
     Raises:
-        ValueError: A score outside.
+        ValueError: A score is lower than `lowest` or higher than `highest`.
 
     Example:
         >>> score_distribution(torch.tensor([3.5, 5.0]), 1, 5).tolist()
@@ -32,7 +32,7 @@ def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
             f"scores must lie from {lowest} to {highest}, got {scores.min().item():g} to "
             f"{scores.max().item():g}"
         )
-    below = scores.floor().clamp(max=highest - 1)  # the highest is wholly `below + 1`
+    below = scores.floor().clamp(max=highest - 1)  # all of the highest score goes to `below + 1`
     part = (scores - below).unsqueeze(1)
     place = (below - lowest).long().unsqueeze(1)
     empty = scores.new_zeros(len(scores), highest - lowest + 1)
@@ -40,12 +40,22 @@ def score_distribution(scores: Tensor, lowest: int, highest: int) -> Tensor:
 
 
 def divergence(target: Tensor, logits: Tensor) -> Tensor:
-    """KL(target || softmax(logits)), the mean over the batch, scalar; both are (batch, K)."""
+    """Return KL(target || softmax(logits)) in nats, averaged over the batch, a scalar.
+
+    Args:
+        target: The distributions wanted, (batch, K), as `score_distribution` gives them.
+        logits: The model's scores of the K whole numbers, (batch, K).
+    """
     log_ratio = torch.special.xlogy(target, target) - target * logits.log_softmax(1)
     return log_ratio.sum(1).mean()
 
 
 def expected_score(logits: Tensor, lowest: int) -> Tensor:
-    """The mean of softmax(logits), (batch, K), over lowest, lowest + 1, ...; (batch,)."""
+    """Return the mean of the distribution softmax(logits) over whole numbers, (batch,).
+
+    Args:
+        logits: The model's scores of the whole numbers `lowest`, `lowest + 1`, ..., (batch, K).
+        lowest: The lowest whole number; 1 in the papers.
+    """
     numbers = torch.arange(lowest, lowest + logits.shape[1], device=logits.device)
     return logits.softmax(1) @ numbers.to(logits.dtype)

@@ -1,12 +1,13 @@
-"""Recurrences step after step, with their gradients: the RNN and the LSTM.
+"""Recurrences step after step, with their gradients: the RNN and the LSTM (thesis, 3.1.2).
 
 Autograd through a loop over the steps records every small operation, and multiplies for the weights
-of the recurrence at each step. Here the way back is written out: at a step it is the derivative of
-the cell and one product, and the gradient of the weights is one product over all tokens at the end.
-There is no second derivative.
+of the recurrence at each step. Here the gradient is written out: each step back is the derivative
+of the cell and one product, and the gradient of the weights is one product over all tokens at the
+end. There is no second derivative.
 
-Packed rows (`layers/packing.py`) in, packed states out; texts start from zero states. Under
-autocast products are in the narrow type and all else in that of the weights.
+The vectors that go in and the states that come out are packed (`layers/packing.py`); texts start
+from zero states. Under autocast the products are computed in the narrow type, and everything else
+in the type of the weights.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.embedding import add_by_row
 from paraphrastic_hf.layers.product import product
 
-# gradients in place: of what goes into a function, from that of what comes out, and this
+# f(gradient of the output, output) -> gradient of the input, which `grad_input` lets be in place
 through_sigmoid = torch.ops.aten.sigmoid_backward.grad_input
 through_tanh = torch.ops.aten.tanh_backward.grad_input
 
@@ -34,15 +35,19 @@ def rnn_steps(
     activation: str,
     places: Tensor | None = None,
 ) -> Tensor:
-    """States h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden).
+    """Compute the states h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden), packed.
 
     Args:
-        projected: W_x x + b, (tokens, hidden), packed; or, with `places`, once for tokens that are
-            alike, (distinct, hidden), in any order.
-        sizes: Texts at each step.
-        weight_h: (hidden, hidden).
-        activation: f by name.
-        places: (tokens,) row of `projected` of each token, packed.
+        projected: W_x x + b, (tokens, hidden), packed. With `places`, one vector for all tokens
+            that are alike, (distinct, hidden), in any order.
+        sizes: Number of texts that have a token at each step.
+        weight_h: W_h, (hidden, hidden).
+        activation: The name of f in `ACTIVATIONS`.
+        places: Which vector of `projected` each token has, (tokens,), packed.
+
+    Example:
+        >>> rnn_steps(torch.ones(3, 1), [2, 1], torch.ones(1, 1), "linear").tolist()
+        [[1.0], [1.0], [2.0]]
     """
     return _RNN.apply(projected, places, sizes, weight_h, activation)  # type: ignore[no-untyped-call]
 
@@ -54,33 +59,40 @@ def lstm_steps(
     peepholes: Tensor | None = None,
     places: Tensor | None = None,
 ) -> Tensor:
-    """States of the equations of `PeepholeLSTM` (`layers/recurrent.py`), (tokens, hidden).
+    """Compute the states of `PeepholeLSTM` (`layers/recurrent.py`), (tokens, hidden), packed.
 
     Args:
-        projected: W_x x + b of the gates i, f, c, o one beside the other, (tokens, 4 hidden),
-            packed; (tokens, 3 hidden) for no output gate. With `places` once for tokens that are
-            alike, (distinct, 4 or 3 hidden), in any order.
-        sizes: Texts at each step.
-        weight_h: (4 or 3 hidden, hidden).
-        peepholes: (3 or 2, hidden) of i, f, o.
-        places: (tokens,) row of `projected` of each token, packed.
+        projected: W_x x + b for i, f, c and o, one beside the other, (tokens, 4 hidden), packed;
+            (tokens, 3 hidden) where there is no output gate o. With `places`, one vector for all
+            tokens that are alike, (distinct, 4 or 3 hidden), in any order.
+        sizes: Number of texts that have a token at each step.
+        weight_h: W_h for the same, one below the other, (4 or 3 hidden, hidden).
+        peepholes: The weights w_c of i, f and o, (3 or 2, hidden); none if None.
+        places: Which vector of `projected` each token has, (tokens,), packed.
+
+    Example:
+        >>> projected, weight_h = torch.zeros(3, 4), torch.ones(4, 1)  # hidden size 1
+        >>> lstm_steps(projected, [2, 1], weight_h).tolist()
+        [[0.0], [0.0], [0.0]]
     """
-    keeps = torch.is_grad_enabled()  # which `forward` cannot ask
+    keeps = torch.is_grad_enabled()  # asked here, since it is always False within `forward`
     given = (projected, places, sizes, weight_h, peepholes, keeps)
     return _LSTM.apply(*given)  # type: ignore[no-untyped-call]
 
 
 def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
-    """Gradient of a recurrence's weights: every step's deltas times the states before it.
+    """Return the gradient of W, (output, hidden), in a recurrence that adds W s_{t-1} at step t.
 
     Args:
-        states: (tokens, hidden), packed.
-        deltas: Gradients of W s_{t-1}, (tokens, rows of W), packed.
-        sizes: Texts at each step.
-        dtype: Type to multiply in.
+        states: The states s, (tokens, hidden), packed.
+        deltas: The gradient of W s_{t-1} for each token, (tokens, output), packed.
+        sizes: Number of texts that have a token at each step.
+        dtype: The type to multiply in.
 
-    Returns:
-        (rows of W, hidden).
+    Example:
+        >>> states, deltas = torch.tensor([[2.0], [3.0]]), torch.tensor([[5.0], [7.0]])
+        >>> weight_gradient(states, deltas, [1, 1], torch.float32)  # 7 of step 2 times 2 of step 1
+        tensor([[14.]])
     """
     parts = [state[:count] for state, count in zip(states.split(sizes), sizes[1:], strict=False)]
     before = torch.cat(parts) if parts else states[:0]
@@ -88,7 +100,7 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
 
 
 def _steps(projected: Tensor, places: Tensor | None, sizes: list[int]) -> Iterator[Tensor]:
-    """Rows of `projected` at each step; they are never copied all at once."""
+    """The vectors of `projected` for each step in turn; they are never all copied at once."""
     if places is None:
         yield from projected.split(sizes)
     else:

@@ -1,7 +1,8 @@
-"""InfoNCE: a softmax over the whole pool where the margin loss takes one hardest negative.
+"""InfoNCE (van den Oord et al., 2018): a softmax over the whole pool, where the margin loss takes
+one hardest negative.
 
-No paper here trains by it; it is what most sentence encoders of today do (sentence-transformers:
-`MultipleNegativesRankingLoss`), and the comparison is in `recipes/default`.
+The papers followed here do not train by it. Most sentence encoders of today do
+(`MultipleNegativesRankingLoss` of sentence-transformers); `recipes/default` compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from paraphrastic_hf.losses.pool import POOLS, Pool
 
 
 def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
-    """How surely each sentence's partner is told from all sentences it may be taken for.
+    """Return how hard it is to tell each sentence's partner from the sentences of its pool.
 
         -log( e^(cos(s, t) / T) / (e^(cos(s, t) / T) + sum over t' of e^(cos(s, t') / T)) )
 
@@ -26,16 +27,16 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
     (`tests/losses/test_infonce.py`).
 
     Args:
-        pool: The sentences of a batch, each beside its partner; it says which are negatives.
-        allowed: `partner_language` or `opposite_side`.
-        temperature: T, positive; 0.05 is usual.
+        pool: The sentences of a batch, each beside its partner, and which of them are negatives.
+        allowed: Which sentences may be negatives, `partner_language` or `opposite_side`.
+        temperature: The temperature T, a positive number; 0.05 is usual.
 
     Returns:
-        Sum of the terms of both sides, averaged over the pairs, scalar. A pair without any negative
-        adds nothing; the zero vector has cosine 0 with everything.
+        The sum of the terms of both sides, averaged over the pairs, a scalar. A pair without any
+        negative adds nothing; the zero vector has cosine 0 with everything.
 
     Raises:
-        ValueError: `allowed` is neither.
+        ValueError: `allowed` is neither of these.
     """
     if allowed not in POOLS:
         raise ValueError(f"allowed must be one of {', '.join(POOLS)}, got {allowed!r}")
@@ -57,16 +58,17 @@ Choice = tuple[Tensor, Tensor | tuple[Tensor, Tensor]]
 
 
 def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
-    """Each anchor's partner, as a place among the candidates, and an index of the forbidden."""
+    """The place of each anchor's partner among the candidates, and an index of the candidates that
+    are no negatives of an anchor."""
     place = torch.full((len(pool.embeddings),), -1, device=anchors.device)
     place[candidates] = torch.arange(len(candidates), device=anchors.device)
     return place[anchors ^ 1], pool.forbidden(anchors, candidates)
 
 
 class _Surprise(torch.autograd.Function):
-    """The sum over the rows, and over the columns if there is a second choice, of minus the log of
-    the partner's share in the softmax. The gradient of the cosines is found on the way, so that
-    what is kept is one matrix."""
+    """Sum minus the log of the partner's share in the softmax, over the rows of the matrix of
+    cosines and, if there is a second choice, over its columns. The gradient of the cosines is
+    computed on the way, so that one matrix is kept for the step back."""
 
     @staticmethod
     def forward(

@@ -34,20 +34,29 @@ def margin_loss(
 
     Args:
         first: Embeddings s, (batch, dim), any scale; the zero vector has cosine 0 with everything.
-        second: Their paraphrases or translations t, (batch, dim).
-        negative_of_first: t', (batch, dim).
-        negative_of_second: s', (batch, dim).
-        margin: In units of the similarity: of cosine 0 to 2, the thesis uses 0.4; of dot products 0
-            or more, the thesis uses 1.
-        similarity: `cosine`, or `dot` for dot products in its place (3.5.1).
-        has_negative_of_first: (batch,), False where there was no negative to choose: the term is 0.
-        has_negative_of_second: Likewise.
+        second: Embeddings t of their paraphrases or translations, (batch, dim).
+        negative_of_first: Embeddings t' of the negatives of s, (batch, dim).
+        negative_of_second: Embeddings s' of the negatives of t, (batch, dim).
+        margin: In units of the similarity. For cosines 0 to 2, where the thesis uses 0.4; for dot
+            products 0 or more, where the thesis uses 1.
+        similarity: `cosine`, or `dot` for dot products in its place (thesis, 3.5.1).
+        has_negative_of_first: Whether there was a negative to choose for each s, (batch,); where
+            it is False the first term is 0. None means everywhere.
+        has_negative_of_second: Whether there was a negative to choose for each t, (batch,); where
+            it is False the second term is 0. None means everywhere.
 
     Returns:
-        Sum of the two terms, averaged over the batch, scalar.
+        The sum of the two terms, averaged over the batch, a scalar.
 
     Raises:
-        ValueError: If the four shapes differ, or `similarity` is neither.
+        ValueError: The four shapes differ, or `similarity` is neither of these.
+
+    Example:
+        >>> s, t, away = (torch.tensor([[*pair]]) for pair in ((1.0, 0.0), (0.6, 0.8), (0.0, 1.0)))
+        >>> margin_loss(s, t, away, -s, 0.4)  # 0.4 - 0.6 + 0, and 0.4 - 0.6 - 0.6
+        tensor(0.)
+        >>> margin_loss(s, t, away, -s, 0.8)  # 0.8 - 0.6 + 0, and 0.8 - 0.6 - 0.6
+        tensor(0.2000)
     """
     shapes = {tuple(x.shape) for x in (first, second, negative_of_first, negative_of_second)}
     if len(shapes) != 1:
@@ -72,21 +81,28 @@ def margin_loss_of_rows(
     has_negative: Tensor,
     similarity: str = "cosine",
 ) -> Tensor:
-    """`margin_loss` of embeddings that stand in one batch; of cosines, several times faster on a
-    CPU.
+    """Compute `margin_loss` of embeddings that are rows of one matrix.
 
-    Their gradient, too, is one weighted sum of the batch's vectors for each vector: with
-    a^ = a / |a|, the derivative of cos(a, b) with respect to a is (b^ - cos(a, b) a^) / |a|.
+    With cosines this is several times faster on a CPU, since the gradient of each vector is one
+    weighted sum of the vectors: with a^ = a / |a|, the derivative of cos(a, b) with respect to a is
+    (b^ - cos(a, b) a^) / |a|.
 
     Args:
         vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
-        rows: (4, pairs) where s, t, t' and s' stand.
-        margin: As of `margin_loss`.
-        has_negative: (2, pairs), False where there is no t', or no s': the term is 0.
+        rows: Which of the vectors are s, t, t' and s' of each pair, (4, pairs).
+        margin: In units of the similarity: 0 to 2 for cosines, 0 or more for dot products.
+        has_negative: Whether each pair has a t', and whether it has an s', (2, pairs); where it is
+            False the term is 0.
         similarity: `cosine` or `dot`.
 
     Returns:
-        Sum of the two terms, averaged over the pairs, scalar.
+        The sum of the two terms, averaged over the pairs, a scalar.
+
+    Example:
+        >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]])
+        >>> pairs, both = torch.tensor([[0], [1], [2], [3]]), torch.ones(2, 1)
+        >>> margin_loss_of_rows(vectors, pairs, 0.8, both)
+        tensor(0.2000)
     """
     if similarity != "cosine":
         first, second, *negatives = (vectors.index_select(0, row) for row in rows)

@@ -1,6 +1,6 @@
 """Choice of negative examples: MAX, RAND and MIX (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-`pool.py` says who may be whose.
+`pool.py` says which sentences may be chosen.
 """
 
 from __future__ import annotations
@@ -25,23 +25,29 @@ def select_negatives(
     rows: Tensor | None = None,
     similarity: str = "cosine",
 ) -> Tensor:
-    """A negative for each sentence of the pool.
+    """Choose a negative for each sentence of the pool.
 
     Args:
-        pool: The mega-batch.
-        strategy: `max`, the sentence with the highest similarity; `rand`, any; `mix`, `max` or
-            `rand` with equal chance for each anchor.
-        allowed: `partner_language` or `opposite_side`.
-        generator: Source of the random choices (CPU); None will do for `max`.
-        rows: Anchors to choose for, (anchors,); all sentences if absent.
+        pool: The sentences of a mega-batch.
+        strategy: `max` takes the sentence with the highest similarity; `rand` takes any; `mix`
+            takes either, with equal chance for each anchor.
+        allowed: Which sentences may be chosen, `partner_language` or `opposite_side`.
+        generator: Source of the random choices, on the CPU; `max` needs none.
+        rows: Numbers of the sentences to choose for, the anchors, (anchors,); all if None.
         similarity: `cosine`, or `dot` for dot products.
 
     Returns:
-        Index into the pool for each anchor, (anchors,), or -1 where nothing is allowed. Ties go to
-        the lowest index.
+        The number of a sentence of the pool for each anchor, (anchors,), or -1 where nothing is
+        allowed. Of equally similar sentences the lowest number is taken.
 
     Raises:
-        ValueError: If `strategy` or `allowed` is none of the names above.
+        ValueError: `strategy` or `allowed` is none of the names above.
+
+    Example:
+        >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])  # two pairs
+        >>> pool = Pool(vectors, torch.tensor([0, 1, 0, 1]), torch.arange(4))
+        >>> select_negatives(pool, "max", "opposite_side", None).tolist()
+        [3, 2, 1, 0]
     """
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")

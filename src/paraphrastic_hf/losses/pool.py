@@ -1,16 +1,16 @@
-"""Which sentences may be whose negatives (thesis, 3.1.3.1, 4.4 and 5.1.1).
+"""Which sentences may be negatives of which (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-The pool is a mega-batch, or a mini-batch: the sentences of both sides of its pairs. What an anchor
-may be given:
+The pool is a mega-batch, or a mini-batch: the sentences of both sides of its pairs. A sentence that
+is given a negative is called an anchor. What it may be given:
 
 * `partner_language`: sentences in the language of its partner. For bitext this is the opposite
   language (thesis, 5.1.1), for paraphrases both sides of every pair, and it holds for a mixture
   too.
 * `opposite_side`: sentences in the other column, whatever their language (the released code).
 
-Never itself, its partner, or a sentence that `group` says is the same: two sentences with one group
-number are never each other's negatives, nor a negative of the other's partner. Nor, where a pool
-has such a list, one that `never` names (the constraints of 3.5.1).
+It is never given itself, its partner, or a sentence that `group` says is the same: two sentences
+with one group number are never negatives of each other, nor of each other's partners. Where a pool
+has a list `never`, no sentence that it names is given either (the constraints of 3.5.1).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Pool:
     """The sentences negatives are chosen from; pair i is sentences 2i and 2i + 1.
 
     Attributes:
-        embeddings: (sentences, dim), any scale.
-        language: (sentences,) a number for each language.
-        group: (sentences,) equal numbers for sentences that must not be each other's negatives.
-        never: (sentences, most) groups that may not be negatives of a sentence besides, filled up
-            with -1; None if there are none.
+        embeddings: The sentence embeddings, (sentences, dim), any scale.
+        language: The number of each sentence's language, (sentences,).
+        group: Equal numbers for sentences that must not be negatives of each other, (sentences,).
+        never: For each sentence further groups that must not be its negatives, filled up with -1,
+            (sentences, most); None if there are none.
     """
 
     embeddings: Tensor
@@ -47,7 +47,15 @@ class Pool:
         return self.never is not None or bool((groups[1:] == groups[:-1]).any())
 
     def two_sides(self, allowed: str) -> tuple[Tensor, Tensor] | None:
-        """The two halves of a pool in which each half's candidates are the other half; or None."""
+        """Split the pool into two halves, if the candidates of each half are the other half.
+
+        Args:
+            allowed: Which sentences may be negatives, one of `POOLS`.
+
+        Returns:
+            The numbers of the sentences of either half, both (pairs,), where place i of one is the
+            partner of place i of the other; None if the pool has no such halves.
+        """
         sentences = torch.arange(len(self.embeddings), device=self.embeddings.device)
         if allowed == "opposite_side":
             return sentences[::2], sentences[1::2]
@@ -60,7 +68,16 @@ class Pool:
         return None
 
     def classes(self, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Anchors that share a set of candidates, as (positions in `rows`, candidate sentences)."""
+        """Sort anchors into classes that share their candidates.
+
+        Args:
+            allowed: Which sentences may be negatives, one of `POOLS`.
+            rows: Numbers of the sentences that are anchors, (anchors,).
+
+        Returns:
+            For each class the places of its anchors in `rows`, (members,), and the numbers of the
+            sentences that are its candidates, (candidates,).
+        """
         if allowed == "opposite_side":
             wanted, offered = (
                 1 - rows % 2,
@@ -79,14 +96,27 @@ class Pool:
         return own if self.never is None else torch.cat([own, self.never[anchors].movedim(-1, 0)])
 
     def is_forbidden(self, anchors: Tensor, candidates: Tensor) -> Tensor:
-        """Whether each candidate is forbidden to the anchor it stands beside."""
+        """Say whether each candidate must not be a negative of the anchor at the same place.
+
+        Args:
+            anchors: Numbers of sentences, any shape.
+            candidates: Numbers of sentences, any shape that broadcasts with that of `anchors`.
+
+        Returns:
+            True where it must not, of any shape that the two broadcast to.
+        """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 
     def forbidden(self, anchors: Tensor, candidates: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """An index of the forbidden places of a similarity block, (anchors, candidates).
+        """Index the candidates that must not be negatives, in a matrix (anchors, candidates).
 
-        Found by sorting, as rows and columns, since they are few; where one group is most of the
-        pool, by comparing all, as a mask.
+        Args:
+            anchors: Numbers of sentences, the rows of the matrix, (anchors,).
+            candidates: Numbers of sentences, the columns of the matrix, (candidates,).
+
+        Returns:
+            The rows and the columns of their places, (places,), which are found by sorting, since
+            they are few; or, where one group is most of the pool, a mask, (anchors, candidates).
         """
         sorted_groups, order = torch.sort(self.group[candidates])
         wanted = self._barred(anchors).reshape(-1)

@@ -1,4 +1,5 @@
-"""Confidence and significance by resampling segments (Koehn 2004), as in Tables 68 and 69."""
+"""Confidence and significance by resampling segments (Koehn, 2004), as in the thesis's Tables 68
+and 69."""
 
 from __future__ import annotations
 
@@ -12,7 +13,13 @@ DRAWS_AT_A_TIME = 2**22
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with the middle 95 % of its resamples."""
+    """A mean score with the interval that its resamples fall in.
+
+    Attributes:
+        mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
+        low: Lower end of the interval, in the same unit: 2.5 % of the resamples are below it.
+        high: Upper end of the interval: 2.5 % of the resamples are above it.
+    """
 
     mean: float
     low: float
@@ -22,16 +29,17 @@ class Interval:
 def confidence_intervals(
     systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
 ) -> list[Interval]:
-    """The mean of each system's segment scores and the interval its resampled means fall in.
+    """Return each system's mean score and the interval that its resampled means fall in.
 
     Args:
-        systems: Segment scores, (segments,) each; the same segments are drawn for all.
-        samples: Resamples.
-        seed: Of the draws.
-        level: Share of the resamples in the interval.
+        systems: Segment scores of each system, (segments,); the same segments are drawn for all.
+        samples: Number of resamples, 1 or more.
+        seed: Seed of the draws, 0 or more.
+        level: Share of the resamples that lie in the interval, 0 to 1.
 
     Raises:
-        ValueError: No segments, unequal numbers of them, or fewer than one sample.
+        ValueError: There are no segments, the systems have unequal numbers of them, or `samples` is
+            less than 1.
 
     Example:
         >>> confidence_intervals([np.array([0.5, 0.5, 0.5])])
@@ -49,23 +57,24 @@ def confidence_intervals(
 def paired_p_value(
     first: np.ndarray, second: np.ndarray, *, samples: int = 1000, seed: int = 1
 ) -> float:
-    """How likely the better of two systems is not better on other segments of the kind.
+    """Estimate how likely the better of two systems is not better on other segments of the kind.
 
-    The share of resamples in which the system with the higher mean does not have it, both scored on
-    the same segments (Koehn 2004, section 4); equal means give 1. One-sided: p < 0.05 is the
-    thesis's significance.
+    This is the share of resamples in which the system with the higher mean does not have it, both
+    systems scored on the same segments (Koehn, 2004, section 4); equal means give 1. The test is
+    one-sided. The thesis calls p < 0.05 significant.
 
     Args:
-        first: Segment scores, (segments,).
-        second: Those of another system on the same segments.
-        samples: Resamples.
-        seed: Of the draws.
+        first: Segment scores of one system, (segments,).
+        second: Scores of the other system on the same segments, (segments,).
+        samples: Number of resamples, 1 or more.
+        seed: Seed of the draws, 0 or more.
 
     Returns:
-        0 to 1, with a resolution of 1 / samples.
+        The probability, 0 to 1, in steps of 1 / samples.
 
     Raises:
-        ValueError: No segments, unequal numbers of them, or fewer than one sample.
+        ValueError: There are no segments, the systems have unequal numbers of them, or `samples` is
+            less than 1.
 
     Example:
         >>> paired_p_value(np.array([0.9, 0.8, 0.7]), np.array([0.1, 0.2, 0.3]))
@@ -94,7 +103,10 @@ def _stacked(systems: Sequence[np.ndarray], samples: int) -> np.ndarray:
 
 
 def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """(systems, some) means at a time, `samples` in all; equal draws for equal seeds."""
+    """The mean of each system in each resample, (systems, some) at a time, `samples` in all.
+
+    Equal seeds give equal draws.
+    """
     segments = scores.shape[1]
     at_a_time = max(1, DRAWS_AT_A_TIME // segments)
     generator = np.random.default_rng(seed)

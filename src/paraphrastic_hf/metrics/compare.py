@@ -1,4 +1,5 @@
-"""Two systems side by side: how SIM and BLEU spread, tie and disagree (thesis, 7.5.1 and 7.7)."""
+"""Two systems side by side: how the scores of SIM and BLEU are distributed, how often they tie, and
+where the metrics disagree (thesis, 7.5.1 and 7.7)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.metrics.matching import SegmentScores
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, checked_segments
 
-EQUAL = 1e-4  # of 100; closer scores are the same but for rounding
+EQUAL = 1e-4  # on the scale of 0 to 100; scores closer than that differ by rounding alone
 MEASURES = ("SimiLE", "SIM", "BLEU")
 
 
@@ -21,9 +22,9 @@ class Ties:
     """How finely a metric tells the hypotheses of a list apart (thesis, 7.5.1).
 
     Attributes:
-        pairs: Pairs of hypotheses of one list, over all lists.
-        unequal: Share of them whose scores differ.
-        difference: Mean absolute difference of their scores, of 100.
+        pairs: Number of pairs of hypotheses that are in one list, over all lists.
+        unequal: Share of the pairs whose two scores differ, 0 to 1.
+        difference: Mean absolute difference of the two scores, 0 to 100.
     """
 
     pairs: int
@@ -33,17 +34,18 @@ class Ties:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Scores of two systems, x 100.
+    """The scores of two systems on the same segments, on a scale of 0 to 100.
 
     Attributes:
-        names: Of the systems.
-        hypotheses: Of each system.
-        references: Lists, a segment each.
-        scores: Of each measure, (2, segments).
-        ties: Of each measure over the n-best lists, or over the two systems' outputs.
+        names: The names of the two systems.
+        hypotheses: The outputs of each system, one for each segment.
+        references: For each segment the list of its references.
+        scores: For each of `MEASURES`, the scores of both systems, (2, segments).
+        ties: For each measure, how often hypotheses tie: those of an n-best list where such lists
+            were given, else the two systems' outputs.
         is_nbest: Whether n-best lists were given.
-        listed: Of each measure, the scores of all hypotheses in the lists, (hypotheses,).
-        signature: Of SimiLE.
+        listed: For each measure, the scores of all hypotheses in the lists, (hypotheses,).
+        signature: The settings that the SimiLE scores depend on.
     """
 
     names: tuple[str, str]
@@ -56,11 +58,19 @@ class Comparison:
     signature: str
 
     def change(self, measure: str) -> np.ndarray:
-        """Score of the second system less that of the first, (segments,)."""
+        """Subtract the scores of the first system from those of the second, (segments,).
+
+        Args:
+            measure: One of `MEASURES`.
+        """
         return np.asarray(self.scores[measure][1] - self.scores[measure][0])
 
     def order(self) -> np.ndarray:
-        """Segments whose outputs differ, by |change of BLEU| - |change of SIM|, largest first."""
+        """Sort segments by |change of BLEU| - |change of SIM|, largest first (thesis, 7.7).
+
+        Returns:
+            Numbers of the segments for which the systems' outputs differ, from 0, (differing,).
+        """
         differs = [a != b for a, b in zip(*self.hypotheses, strict=True)]
         statistic = np.abs(self.change("BLEU")) - np.abs(self.change("SIM"))
         order = np.argsort(-statistic, kind="stable")
@@ -78,15 +88,25 @@ def compare(
     """Score two systems by SimiLE, SIM and sentence BLEU.
 
     Args:
-        scorer: Of SimiLE and SIM.
-        bleu: Of BLEU, 0 to 100 (`metrics/matching.py`).
-        names: Of the systems.
-        systems: Their hypotheses, one a segment.
-        references: A text or a list of texts a segment.
-        nbest: Hypotheses of each segment, for the ties; the two systems' without.
+        scorer: What gives SimiLE and SIM.
+        bleu: What gives BLEU, from 0 to 100 (`metrics/matching.py`).
+        names: What to call the two systems; the names must differ.
+        systems: The hypotheses of each system, one for each segment.
+        references: For each segment a text or a list of texts.
+        nbest: For each segment the hypotheses among which ties are counted; if None, those are the
+            outputs of the two systems.
 
     Raises:
-        DataError: Numbers of segments differ, or a text is no string.
+        DataError: The names are equal, the numbers of segments differ, or a text is not a string.
+
+    Example:
+        >>> from paraphrastic_hf.metrics.matching import sentence_bleu
+        >>> outputs = (["The cat sleeps."], ["A dog barks."])
+        >>> compared = compare(
+        ...     SimileScorer(), sentence_bleu(), ("new", "old"), outputs, ["The cat is asleep."]
+        ... )
+        >>> compared.change("SIM").round().tolist()
+        [-81.0]
     """
     if names[0] == names[1]:
         raise DataError(f"the two systems must have names of their own, both are {names[0]!r}")
@@ -124,11 +144,11 @@ def compare(
 
 
 def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
-    """Compare the scores of every two hypotheses of one list.
+    """Compare the scores of every two hypotheses that are in one list (thesis, 7.5.1).
 
     Args:
-        scores: Of 100, (hypotheses,).
-        lists: The number of each one's list, (hypotheses,).
+        scores: The score of each hypothesis, 0 to 100, (hypotheses,).
+        lists: The number of the list that each hypothesis is in, (hypotheses,).
 
     Example:
         >>> count_ties(np.array([50.0, 50.0, 47.0]), np.array([0, 0, 0]))
@@ -144,10 +164,22 @@ def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
 
 
 def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]]:
-    """N-best lists in the form of Moses, `number ||| hypothesis ||| ...`, numbered from 0.
+    """Read n-best lists as Moses writes them: `number ||| hypothesis ||| ...`, numbered from 0.
+
+    Args:
+        lines: The lines of the file; what follows the hypothesis is not read.
+        segments: Number of segments that there are.
+        name: What to call the file in messages.
+
+    Returns:
+        The hypotheses of each segment, in the order of the lines.
 
     Raises:
-        DataError: A line is not of this form, or numbers no segment.
+        DataError: A line has another form, or a number that no segment has.
+
+    Example:
+        >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")
+        [['a cat', 'the cat']]
     """
     lists: list[list[str]] = [[] for _ in range(segments)]
     for i, line in enumerate(lines, 1):

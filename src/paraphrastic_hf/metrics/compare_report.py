@@ -1,4 +1,5 @@
-"""A comparison of two systems as files people look at: Markdown, plots, a table and JSON."""
+"""A comparison of two systems as files for people to read, like those of the thesis's sections
+7.5.1 and 7.7: Markdown, plots, a table and JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +21,19 @@ COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
 def write_comparison(
     comparison: Comparison, systems: list[SystemScores], folder: Path, *, count: int = 10
 ) -> list[Path]:
-    """Write compare.md, compare.json, segments.tsv, scores.png and changes.png.
+    """Write the five files of a report and return their paths.
+
+    They are compare.md, compare.json, segments.tsv, scores.png and changes.png.
 
     Args:
         comparison: What `compare` found.
-        systems: The two systems' corpus scores.
-        folder: Made if it is not there.
-        count: Segments to show from each end of the list.
+        systems: The corpus scores of the two systems, as `compare_systems` gives them.
+        folder: The folder to write to, which is made if it does not exist.
+        count: Number of segments to show from either end of `comparison.order()`.
+
+    Example:
+        >>> write_comparison(found, systems, Path("report"), count=20)  # doctest: +SKIP
+        [PosixPath('report/compare.md'), PosixPath('report/compare.json'), ...]
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")
@@ -41,7 +48,12 @@ def write_comparison(
 
 
 def comparison_values(comparison: Comparison, systems: list[SystemScores]) -> dict[str, Any]:
-    """The numbers of the report, for JSON."""
+    """Return the numbers of the report as plain values, for JSON.
+
+    Args:
+        comparison: What `compare` found.
+        systems: The corpus scores of the two systems, as `compare_systems` gives them.
+    """
     return {
         "systems": [system.to_dict() for system in systems],
         "bleu": dict(
@@ -56,7 +68,17 @@ def comparison_values(comparison: Comparison, systems: list[SystemScores]) -> di
 def comparison_markdown(
     comparison: Comparison, systems: list[SystemScores], *, count: int, plots: bool
 ) -> str:
-    """The report as Markdown."""
+    """Return the text of the report as Markdown.
+
+    Args:
+        comparison: What `compare` found.
+        systems: The corpus scores of the two systems, as `compare_systems` gives them.
+        count: Number of segments to show from either end of `comparison.order()`.
+        plots: Whether to refer to scores.png and changes.png.
+
+    Example:
+        >>> print(comparison_markdown(found, systems, count=3, plots=False))  # doctest: +SKIP
+    """
     first, second = comparison.names
     lines = [f"# {first} and {second}", "", "Scores x 100.", ""]
     rows = []
@@ -121,7 +143,7 @@ def _write_segments(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_scores(comparison: Comparison, path: Path) -> None:
-    """Histograms of all hypotheses' scores, as in Figure 11."""
+    """Histograms of the scores of all hypotheses, as in Figure 11 of the thesis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 3.4), layout="constrained")
@@ -136,7 +158,7 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_changes(comparison: Comparison, path: Path) -> None:
-    """From the first system to the second: change of SIM against change of BLEU."""
+    """A point for each segment: how SIM and BLEU change from the first system to the second."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 5), layout="constrained")
@@ -148,7 +170,7 @@ def _plot_changes(comparison: Comparison, path: Path) -> None:
     axis.axvline(0, color="0.6", linewidth=0.8)
     first, second = comparison.names
     axis.set(
-        title=f"{second} less {first}, a point a segment",
+        title=f"{second} minus {first}, one point for each segment",
         xlabel="change of BLEU",
         ylabel="change of SIM x 100",
     )

@@ -1,5 +1,5 @@
-"""Puts the SimiLE module where `evaluate.load("simile")` finds it offline, from any directory; and
-in a folder that is a Hub Space."""
+"""Copies the SimiLE module (thesis, 7.2.1) to where `evaluate.load("simile")` finds it offline, or
+to a folder that can be uploaded as a Hub Space."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ SPACE_FILES = ("simile.py", "README.md", "app.py", "requirements.txt")
 
 
 def modules_cache() -> Path:
-    """Where `evaluate` keeps modules, by the variables it reads itself; it need not be imported."""
+    """Return the folder in which `evaluate` keeps modules.
+
+    It follows from the environment variables that `evaluate` reads, which need not be imported.
+    """
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", os.path.join(cache, "huggingface"))
     return Path(os.environ.get("HF_MODULES_CACHE", os.path.join(home, "modules"))).expanduser()
 
 
 def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Install the module as the newest one of its name; may be repeated.
+    """Install the module, so that it is the newest of its name; this may be repeated.
 
     Args:
-        cache: The folder of modules; default: that of `evaluate`, which HF_MODULES_CACHE, HF_HOME
-            and XDG_CACHE_HOME can move.
+        cache: The folder of modules. If None, it is the one of `evaluate`, which the environment
+            variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME can move.
 
     Returns:
-        The file it wrote.
+        The path of the installed file.
 
     Raises:
         OSError: The folder cannot be written.
@@ -51,8 +54,11 @@ def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
 def export_space(folder: str | os.PathLike[str]) -> list[Path]:
     """Write the files of a Hub Space: module, card, widget and requirements.
 
+    Args:
+        folder: The folder to write to, which is made if it does not exist.
+
     Returns:
-        The files.
+        The paths of the files.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Lengths of texts in a model's own tokens, for the length penalty."""
+"""Lengths of texts in a model's own tokens, for the length penalty (thesis, 7.2.1)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Lengths = Callable[[Sequence[str]], np.ndarray]
 
 
 def length_counter(model: Any, unit: str = "tokens") -> Lengths:
-    """How to measure texts as a model sees them.
+    """Return a function that measures texts as a model sees them.
 
     Args:
-        model: A `SentenceEncoder`, or anything with a Hugging Face `tokenizer`.
-        unit: `tokens`, without special ones (the thesis); or `characters`, those of the tokens
-            joined by spaces, which is what the `evaluate.py` of the 2019 release counts.
+        model: A `SentenceEncoder`, or any object with a Hugging Face `tokenizer`.
+        unit: `tokens` counts tokens without special ones, as the thesis does; `characters` counts
+            those of the tokens joined by spaces, as `evaluate.py` of the 2019 release does.
 
     Returns:
-        A function from texts to whole numbers, (texts,).
+        A function from texts to their lengths, whole numbers of shape (texts,).
 
     Raises:
-        ValueError: Another unit.
+        ValueError: The unit is neither of these.
         ModelError: The model has no tokenizer.
     """
     if unit not in UNITS:
@@ -51,7 +51,7 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Lengths by a tokenizer of this package."""
+    """Measures lengths by a tokenizer of this package."""
 
     tokenizer: TextTokenizer
     unit: str
@@ -71,7 +71,7 @@ class _Pieces:
 
 @dataclass(frozen=True)
 class _BackendTokens:
-    """Lengths by a tokenizer of `tokenizers`."""
+    """Measures lengths by a tokenizer of the `tokenizers` library."""
 
     tokenizer: Tokenizer
     unit: str

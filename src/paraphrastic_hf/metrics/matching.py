@@ -1,4 +1,5 @@
-"""Metrics that match words or characters, from other libraries, for comparison beside SimiLE."""
+"""Metrics of other libraries that match words or characters, to compare SimiLE with (thesis,
+7.2.1, Table 66)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,11 @@ SegmentScores = Callable[[Sequence[str], Sequence[Sequence[str]]], np.ndarray]
 
 
 def sentence_bleu(progress: bool = False) -> SegmentScores:
-    """sacrebleu's sentence BLEU at its defaults (13a tokens, exponential smoothing), 0 to 100."""
+    """Return sacrebleu's sentence BLEU, 0 to 100, with 13a tokens and exponential smoothing.
+
+    Args:
+        progress: Show a progress bar while segments are scored.
+    """
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]  # pip install 'paraphrastic-hf[compare]'
 
     metric = BLEU(effective_order=True)
@@ -22,7 +27,11 @@ def sentence_bleu(progress: bool = False) -> SegmentScores:
 
 
 def chrf(progress: bool = False) -> SegmentScores:
-    """sacrebleu's chrF2 at its defaults, 0 to 100."""
+    """Return sacrebleu's chrF2 with its default settings, 0 to 100.
+
+    Args:
+        progress: Show a progress bar while segments are scored.
+    """
     from sacrebleu.metrics import CHRF  # type: ignore[attr-defined]
 
     metric = CHRF()
@@ -30,7 +39,13 @@ def chrf(progress: bool = False) -> SegmentScores:
 
 
 def meteor(progress: bool = False) -> SegmentScores:
-    """nltk's METEOR over Treebank tokens, lower-cased, 0 to 100; it needs nltk's WordNet data."""
+    """Return nltk's METEOR over lower-cased Treebank tokens, 0 to 100.
+
+    It needs nltk's WordNet data.
+
+    Args:
+        progress: Show a progress bar while segments are scored.
+    """
     from nltk.tokenize import TreebankWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 
@@ -52,10 +67,17 @@ MATCHING: dict[str, Callable[..., SegmentScores]] = {
 
 
 def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
-    """One of `MATCHING` by name.
+    """Load a metric that matches words or characters.
+
+    Args:
+        name: The name of the metric in `MATCHING`.
+        progress: Show a progress bar while segments are scored.
+
+    Returns:
+        A function from hypotheses and lists of references to scores, 0 to 100, (segments,).
 
     Raises:
-        DataError: Its library, or its data, is not installed; the message says how to get it.
+        DataError: Its library or its data is not installed; the message says how to get it.
     """
     try:
         score = MATCHING[name](progress)

@@ -29,11 +29,11 @@ References = Sequence[str] | Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class SimileScores:
-    """Scores of each segment and of the whole.
+    """The scores of each segment and of the whole corpus.
 
     Attributes:
-        simile: SimiLE, (segments,), from -1 to 1.
-        sim: SIM, (segments,): the cosine alone.
+        simile: SimiLE of each segment, (segments,), from -1 to 1.
+        sim: SIM of each segment, which is the cosine alone, (segments,), from -1 to 1.
         signature: What the scores depend on; scores are comparable where signatures are equal.
     """
 
@@ -43,16 +43,20 @@ class SimileScores:
 
     @property
     def score(self) -> float:
-        """Mean SimiLE, the corpus score; the same whatever the order of the segments."""
+        """The corpus score: the mean SimiLE, -1 to 1, whatever the order of the segments."""
         return _mean(self.simile)
 
     @property
     def sim_score(self) -> float:
-        """Mean SIM, which the thesis reports as a metric (section 7.4.2)."""
+        """The mean SIM, -1 to 1, which the thesis reports as a metric too (section 7.4.2)."""
         return _mean(self.sim)
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Plain numbers, for JSON; with the scores of each segment if `segments`."""
+        """Return the scores as plain numbers, for JSON.
+
+        Args:
+            segments: Whether to give the scores of every segment too.
+        """
         values = {"simile": self.score, "sim": self.sim_score, "signature": self.signature}
         if segments:
             values |= {"simile_scores": self.simile.tolist(), "sim_scores": self.sim.tolist()}
@@ -60,23 +64,25 @@ class SimileScores:
 
 
 class SimileScorer:
-    """Scores hypotheses against references by meaning.
+    """Scores hypotheses against references by their meaning (thesis, 7.2.1).
 
     Args:
-        model: `simile`, which is `english` with even rows (`SentenceEncoder.with_norm_power`);
-            another packaged model, a directory or Hub name of this package or of
-            sentence-transformers; or a loaded encoder.
-        alpha: Weight of the length, 0 and more.
-        penalty: Which lengths are marked down: `both` (SimiLE), `brevity`, `excess` or `none`.
-        length: Its unit: `tokens` of the model's tokenizer, or `characters` of them.
+        model: `simile`, which is `english` with table rows of more even length
+            (`SentenceEncoder.with_norm_power`); the name of another packaged model; a directory or
+            Hub name of a model of this package or of sentence-transformers; or a loaded encoder.
+        alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
+        penalty: Which hypotheses are marked down for their length: `both` those that are shorter
+            and those that are longer than the reference (SimiLE), `brevity` the shorter ones alone,
+            `excess` the longer ones alone, `none` no hypothesis.
+        length: The unit of length: `tokens` of the model's tokenizer, or `characters` of them.
         lowercase: Lower-case the texts first. Models that lower-case by themselves, as the default
             one does, always do.
-        several: Of several references count the `best` score or the `mean`; SimiLE and SIM each for
-            itself.
+        several: Which score counts where a segment has several references: the `best` or the
+            `mean`, taken for SimiLE and for SIM separately.
 
     Raises:
         ModelError: The model cannot be loaded, or has no tokenizer.
-        ValueError: Another option does not exist.
+        ValueError: An option has a value that is not among those above.
 
     Example:
         >>> scorer = SimileScorer()
@@ -118,18 +124,19 @@ class SimileScorer:
         """Score hypotheses against references.
 
         Args:
-            hypotheses: One text a segment. The empty text has the score 0.
-            references: One text a segment, or one or more in a list for every segment.
+            hypotheses: One text for each segment. The empty text has the score 0.
+            references: For each segment one text; or for each segment a list of one or more.
             progress: Show a progress bar.
 
         Raises:
-            DataError: Not equally many, none at all, or a text is no string; the segment is named.
+            DataError: There are no segments, not as many references as hypotheses, or a text is not
+                a string; the message names the segment.
             ModelError: The model gives vectors that are not finite.
         """
         hypotheses, lists = checked_segments(hypotheses, references)
         counts = np.array([len(texts) for texts in lists])
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        rows = np.repeat(np.arange(len(hypotheses)), counts)  # of each reference, its hypothesis
+        segments = np.repeat(np.arange(len(hypotheses)), counts)  # the segment of each reference
         flat = [text for texts in lists for text in texts]
         cosines, penalties = np.empty(len(flat)), np.ones(len(flat))
         blocks: Any = range(0, len(flat), SEGMENTS_AT_A_TIME)
@@ -139,8 +146,8 @@ class SimileScorer:
             blocks = tqdm(blocks, unit=" blocks")
         for start in blocks:
             part = slice(start, start + SEGMENTS_AT_A_TIME)
-            first, last = rows[part][0], rows[part][-1]
-            given, its = hypotheses[first : last + 1], rows[part] - first
+            first, last = segments[part][0], segments[part][-1]
+            given, its = hypotheses[first : last + 1], segments[part] - first
             vectors, lengths = self._embed([*given, *flat[part]])
             cosines[part] = sim(vectors[its], vectors[len(given) :])
             if lengths is not None:
@@ -156,7 +163,11 @@ class SimileScorer:
         return SimileScores(scores, cosines, self.signature(number))
 
     def signature(self, num_references: str = "1") -> str:
-        """What the scores depend on, in the form of sacrebleu's signatures."""
+        """Say what the scores depend on, in the form of sacrebleu's signatures.
+
+        Args:
+            num_references: Number of references of every segment, or `var` where it varies.
+        """
         references = [("nrefs", num_references)]
         if num_references != "1":
             references += [("several", self.several)]
@@ -192,16 +203,18 @@ class SimileScorer:
 def checked_segments(
     hypotheses: Sequence[str], references: References, start: int = 0
 ) -> tuple[list[str], list[list[str]]]:
-    """Hypotheses, and for each the list of its references, all of them valid text.
+    """Return the hypotheses, and for each the list of its references, all as valid text.
+
+    A lone surrogate, which no UTF-8 library accepts, becomes U+FFFD.
 
     Args:
-        hypotheses: One text a segment.
-        references: One text a segment, or lists of one or more; not both.
+        hypotheses: One text for each segment.
+        references: For each segment one text; or for each segment a list of one or more.
         start: Number of the first segment, for messages.
 
     Raises:
-        DataError: What is wrong, with the segment's number; a lone surrogate is no error, it
-            becomes U+FFFD.
+        DataError: There are no segments, not as many references as hypotheses, or a text is not a
+            string; the message names the segment.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

@@ -1,8 +1,7 @@
 """SIM, the length penalties and SimiLE over vectors and lengths (thesis, section 7.2.1).
 
-Plain functions, element by element, with no model and no text in sight: numpy arrays in, numpy
-arrays out; torch tensors in, on any device, torch tensors out. `metrics/scorer.py` goes from
-strings to these.
+These are plain functions, element by element, without a model or a text: they take and return numpy
+arrays, or torch tensors on any device. `metrics/scorer.py` goes from strings to them.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ PENALTIES = ("both", "brevity", "excess", "none")
 
 
 def sim(hypotheses: Any, references: Any) -> Any:
-    """Cosine of row i with row i; 0 where either is zero.
+    """Return the cosine of each hypothesis with its reference; 0 where either vector is zero.
 
     Args:
-        hypotheses: Sentence embeddings, (segments, dim), any scale.
-        references: Likewise.
+        hypotheses: Embeddings of the hypotheses, (segments, dim), any scale.
+        references: Embeddings of their references, (segments, dim), any scale.
 
     Returns:
-        (segments,), from -1 to 1.
+        SIM of each segment, (segments,), from -1 to 1.
 
     Raises:
         ValueError: The two shapes differ.
@@ -46,22 +45,22 @@ def sim(hypotheses: Any, references: Any) -> Any:
 
 
 def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
-    """How much a hypothesis is marked down for its length.
+    """Compute the factor by which a hypothesis is marked down for its length.
 
-    exp(1 - max(|r|, |h|) / min(|r|, |h|)) for `both`, the thesis's LP: any difference counts.
-    `brevity` is BLEU's exp(1 - |r| / |h|) where the hypothesis is the shorter, else 1; `excess`
-    the same where it is the longer; `none` is 1.
+    For `both` it is the thesis's LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)), by which any
+    difference counts. `brevity` is BLEU's exp(1 - |r| / |h|) where the hypothesis is shorter than
+    the reference, else 1. `excess` is LP where the hypothesis is longer, else 1. `none` is 1.
 
     Args:
-        hypotheses: Lengths, (segments,), in any unit.
-        references: Likewise.
-        kind: One of the four.
+        hypotheses: Lengths of the hypotheses, (segments,), in any unit.
+        references: Lengths of their references, (segments,), in the same unit.
+        kind: `both`, `brevity`, `excess` or `none`.
 
     Returns:
-        (segments,) floats, 0 to 1: 1 for equal lengths; 0 where one side alone is empty.
+        The factors, (segments,), from 0 to 1: 1 for equal lengths, 0 where one side alone is empty.
 
     Raises:
-        ValueError: An unknown kind, or a negative length.
+        ValueError: The kind is none of these, or a length is negative.
 
     Example:
         >>> length_penalty(np.array([4, 2, 0]), np.array([4, 4, 4])).round(3)
@@ -87,15 +86,15 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
 
 
 def simile(similarity: Any, penalty: Any, alpha: float = ALPHA) -> Any:
-    """SimiLE = LP^alpha SIM.
+    """Compute SimiLE = LP^alpha SIM of each segment, (segments,).
 
     Args:
-        similarity: SIM, (segments,).
-        penalty: LP, (segments,), 0 to 1.
-        alpha: Weight of the length, 0 and more; the thesis fixes 0.25, and 0 gives SIM.
+        similarity: SIM of each segment, (segments,), from -1 to 1.
+        penalty: LP of each segment, (segments,), 0 to 1.
+        alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
 
     Raises:
-        ValueError: `alpha` is negative or no number.
+        ValueError: `alpha` is negative or NaN.
 
     Example:
         >>> simile(np.array([0.8]), np.array([1.0]))
@@ -107,14 +106,16 @@ def simile(similarity: Any, penalty: Any, alpha: float = ALPHA) -> Any:
 
 
 def _library(array: Any) -> Any:
-    """torch for a tensor, else numpy."""
+    """The library that computes with an array: torch for a tensor, else numpy."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(array, torch.Tensor) else np
 
 
 def _scaled(xp: Any, vectors: Any) -> Any:
-    """Vectors of double precision scaled by their largest number, so that no square over- or
-    underflows; float32 in double precision has room enough."""
+    """Scale double-precision vectors by their largest number; then no square over- or underflows.
+
+    Squares of float32 numbers are computed in double precision, where none can.
+    """
     if vectors.dtype != xp.float64:
         return vectors
     largest = xp.abs(vectors).max(-1)
@@ -123,7 +124,7 @@ def _scaled(xp: Any, vectors: Any) -> Any:
 
 
 def _dot(first: Any, second: Any) -> Any:
-    """Row by row, in double precision."""
+    """The dot product of each vector with its counterpart, in double precision."""
     if _library(first) is np:
         return np.einsum("ij,ij->i", first, second, dtype=np.float64)
     if first.device.type == "mps":  # has no double precision

@@ -1,4 +1,5 @@
-"""Several systems scored on the same segments: intervals, significance, one table."""
+"""Several systems scored on the same segments, with intervals and significance in one table, as in
+the thesis's Tables 68 and 69."""
 
 from __future__ import annotations
 
@@ -13,15 +14,16 @@ from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScore
 
 @dataclass(frozen=True)
 class SystemScores:
-    """One system's scores.
+    """The scores of one of several systems.
 
     Attributes:
-        name: What it is called.
-        scores: Of segments and corpus, 0 to 1.
-        simile: Mean SimiLE with its interval.
-        sim: Mean SIM with its interval.
-        p_value: Of the difference in SimiLE to the first system; None for the first.
-        sim_p_value: Likewise of SIM.
+        name: What the system is called.
+        scores: Its scores of each segment and of the corpus, -1 to 1.
+        simile: Its mean SimiLE with the 95 % interval.
+        sim: Its mean SIM with the 95 % interval.
+        p_value: How likely its difference in SimiLE from the first system is chance, 0 to 1; None
+            for the first system.
+        sim_p_value: How likely its difference in SIM from the first system is chance, 0 to 1.
     """
 
     name: str
@@ -32,7 +34,11 @@ class SystemScores:
     sim_p_value: float | None
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Plain numbers, for JSON."""
+        """Return the scores as plain numbers, for JSON.
+
+        Args:
+            segments: Whether to give the scores of every segment too.
+        """
         return {
             "system": self.name,
             **self.scores.to_dict(segments=segments),
@@ -55,13 +61,20 @@ def compare_systems(
 
     Args:
         scorer: The metric.
-        systems: Names and hypotheses.
-        references: Of each segment.
-        samples: Resamples.
-        seed: Of the draws, which are the same for all systems.
+        systems: The name and the hypotheses of each system.
+        references: For each segment a text or a list of texts.
+        samples: Number of resamples, 1 or more.
+        seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
 
     Raises:
-        DataError: A system has another number of segments; it is named.
+        DataError: A system, which the message names, has not as many segments as there are
+            references; or `samples` or `seed` is out of range.
+
+    Example:
+        >>> systems = [("old", ["A dog barks."]), ("new", ["The cat sleeps."])]
+        >>> found = compare_systems(SimileScorer(), systems, ["The cat is asleep."], samples=10)
+        >>> found[1].p_value
+        0.0
     """
     if samples < 1 or seed < 0:
         raise DataError(f"samples must be 1 or more and seed 0 or more, got {samples} and {seed}")
@@ -89,25 +102,33 @@ def compare_systems(
 
 
 def system_table(results: Sequence[SystemScores]) -> str:
-    """One line a system, x 100, and the signature."""
-    rows = [["system", "SimiLE", "SIM"]]
+    """Return a plain-text table, a line for each system with scores x 100, and the signature.
+
+    Args:
+        results: What `compare_systems` gave.
+    """
+    table = [["system", "SimiLE", "SIM"]]
     if len(results) > 1:
-        rows[0][2:2], rows[0][4:] = ["p"], ["p"]
+        table[0][2:2], table[0][4:] = ["p"], ["p"]
     for system in results:
         row = [system.name, _interval(system.simile), _interval(system.sim)]
         if len(results) > 1:
             row[2:2], row[4:] = [_p(system.p_value)], [_p(system.sim_p_value)]
-        rows.append(row)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        table.append(row)
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
+        for row in table
     ]
     return "\n".join([*lines, "", results[0].scores.signature, ""])
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
-    """Tab-separated lines: segment, then SimiLE and SIM of each system, 0 to 1."""
+    """Give tab-separated lines: the segment's number, then SimiLE and SIM of each system, -1 to 1.
+
+    Args:
+        results: What `compare_systems` gave.
+    """
     names = [f"{measure}:{each.name}" for each in results for measure in ("simile", "sim")]
     yield "\t".join(["segment", *names]) + "\n"
     columns = [column for each in results for column in (each.scores.simile, each.scores.sim)]

@@ -1,8 +1,8 @@
-"""Nearest neighbours by FAISS: all rows (`flat`), or those of the nearest cells (`ivf`).
+"""Nearest neighbours by FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
 
-An inverted file (IVF) puts rows into cells by k-means and looks into a few cells only, so it is
-fast and misses some neighbours. `pip install 'paraphrastic-hf[mining]'`. Indices are in memory
-whole; the option that bounds memory is for the exact search (`neighbours.py`).
+An inverted file (IVF) puts vectors into cells by k-means and searches a few cells only, so it is
+fast and misses some neighbours. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
+index is in memory; the option that bounds memory is for the exact search (`neighbours.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from paraphrastic_hf.mining.neighbours import Neighbours, plan_search, rescored
 from paraphrastic_hf.mining.vectors import ROWS_AT_A_TIME, UnitRows
 
 PROBES = 32
-ROWS_A_CELL = 39  # fewer than this to train a cell on and FAISS complains
+ROWS_A_CELL = 39  # FAISS warns if it has fewer vectors than this for each cell it is to find
 
 
 def nearest_by_faiss(
@@ -30,10 +30,28 @@ def nearest_by_faiss(
     probes: int = PROBES,
     progress: bool = False,
 ) -> tuple[Neighbours, Neighbours]:
-    """As `neighbours.nearest`; `probes` is the number of cells looked into.
+    """Find the k nearest targets of every source, and the k nearest sources of every target.
+
+    Args:
+        source: The vectors of one side.
+        target: The vectors of the other side.
+        k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
+        kind: `flat` searches all vectors, `ivf` those of the nearest cells.
+        probes: Number of cells that `ivf` searches, 1 or more.
+        progress: Show a progress bar.
+
+    Returns:
+        The neighbours of the sources and those of the targets, numbered by their place among the
+        `UnitRows`.
 
     Raises:
         DataError: FAISS is not installed, or an argument is out of range.
+
+    Example:
+        >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
+        >>> forward, backward = nearest_by_faiss(*both, 1, kind="flat")  # doctest: +SKIP
+        >>> forward.ids.tolist()  # doctest: +SKIP
+        [[2], [1], [0]]
     """
     if kind not in ("flat", "ivf"):
         raise DataError(f"there is no FAISS index {kind!r} here; there are flat, ivf")
@@ -57,15 +75,19 @@ def nearest_by_faiss(
 
 
 def cells(rows: int) -> int:
-    """Cells of an inverted file: 4 sqrt(rows), fewer where there are not rows enough to train."""
+    """Choose the number of cells of an inverted file: 4 sqrt(rows), or fewer for few vectors.
+
+    Args:
+        rows: Number of vectors; each cell must have some to be found by.
+    """
     return max(1, min(int(4 * math.sqrt(rows)), rows // ROWS_A_CELL))
 
 
 def load_faiss() -> Any:
-    """The module `faiss`.
+    """Import the optional module `faiss`.
 
     Raises:
-        DataError: It is not installed.
+        DataError: FAISS is not installed; the message says how to install it.
     """
     try:
         import faiss

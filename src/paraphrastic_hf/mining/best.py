@@ -1,4 +1,4 @@
-"""The best of what has been seen so far, for many rows at once."""
+"""The highest scores seen so far, for many rows of a matrix at once."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ import numpy as np
 
 
 class BestSoFar:
-    """The `keep` highest scores of every row with the columns they were in.
+    """The `keep` highest scores of every matrix row, with the columns in which they were found.
 
-    Of equal scores the lower column is kept, where columns come in increasing order.
+    Of equal scores the one in the lower column is kept, if columns come in increasing order.
+
+    Args:
+        rows: Number of rows of the matrix.
+        keep: Number of scores to keep for each row.
 
     Attributes:
-        scores: (rows, keep) float32, falling; -inf where there is none yet.
-        columns: (rows, keep) int32; -1 where there is none yet.
+        scores: The scores, highest first, (rows, keep) float32; -inf where none was seen yet.
+        columns: Their columns, (rows, keep) int32; -1 where none was seen yet.
+
+    Example:
+        >>> best = BestSoFar(rows=2, keep=1)
+        >>> found = np.array([0, 0]), np.array([4, 5]), np.array([0.3, 0.8])
+        >>> best.add(np.array([1]), *found)  # row 1 has 0.3 in column 4 and 0.8 in column 5
+        >>> best.columns.tolist()
+        [[-1], [5]]
     """
 
     def __init__(self, rows: int, keep: int) -> None:
@@ -20,19 +31,24 @@ class BestSoFar:
         self.columns = np.full((rows, keep), -1, np.int32)
 
     def lowest(self, start: int, stop: int) -> np.ndarray:
-        """The score that a new one must exceed to be kept, for each row from `start` to `stop`."""
+        """Return what a score must exceed to be kept, for each of some rows, (stop - start,).
+
+        Args:
+            start: Number of the first row, from 0.
+            stop: Number of the row after the last.
+        """
         return self.scores[start:stop, -1]
 
     def add(
         self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Add scores of columns that come after all columns added before.
+        """Take in scores of columns that are higher than all seen before.
 
         Args:
-            rows: The rows that have new scores, each once.
-            place: For each score, the index in `rows` of its row; in any order.
-            column: For each score, its column.
-            scores: The scores, float32.
+            rows: Numbers of the rows that have a new score, each once, (changed,).
+            place: Which of `rows` each score belongs to, in any order, (new,).
+            column: The column of each score, (new,).
+            scores: The scores themselves, (new,).
         """
         keep = self.scores.shape[1]
         order = np.lexsort((column, place))

@@ -1,6 +1,7 @@
-"""Pairs of rows that translate each other: candidates from neighbours, and one-to-one linking.
+"""Pairs of sentences that translate each other, found by their vectors (thesis, 5.2.4).
 
-The search is in `neighbours.py` and `approximate.py`, files in and out in `files.py`.
+Candidates come from the nearest neighbours, and are linked one to one. The search for neighbours is
+in `neighbours.py` and `approximate.py`; `files.py` reads and writes text.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class Pairs(NamedTuple):
     """Mined pairs, best first; of equal scores the lower source, then the lower target.
 
     Attributes:
-        score: (pairs,) float32.
-        source: Row of either side, (pairs,) int64.
-        target: Likewise.
+        score: The margin score of each pair, (pairs,) float32.
+        source: The number of its source among the vectors given, (pairs,) int64.
+        target: The number of its target among the vectors given, (pairs,) int64.
     """
 
     score: np.ndarray
@@ -54,33 +55,36 @@ def mine(
     key: str = "",
     progress: bool = False,
 ) -> Pairs:
-    """Find the pairs of rows that mean the same.
+    """Find the pairs of sentences that mean the same, by their vectors.
 
-    Rows are different sentences even if their vectors are equal; then the lower row wins. A zero
-    row is in no pair. Where both sides are the same, every row's best partner is itself, unless
-    `skip` says otherwise.
+    Two sentences are different even if their vectors are equal; then the one that comes first wins.
+    A zero vector is in no pair. Where both sides are the same, every sentence's best partner is
+    itself, unless `skip` says otherwise.
 
     Args:
-        source: Vectors, (n, dim), in memory or memory-mapped; or `UnitRows`.
-        target: Vectors, (m, dim).
-        k: Neighbours of either side that the margin is taken over; 4 as Artetxe and Schwenk (2019).
-        score: `ratio`, `distance` or `absolute` (the cosine).
-        candidates: Each source with its best target (`forward`), each target with its best source
-            (`backward`), the pairs of either (`union`) or of both (`intersection`).
-        one_to_one: Use every row at most once, by competitive linking.
-        threshold: Lowest score of a pair; None for all.
-        skip: For each source the target it must not be paired with or counted near to, -1 for
-            none and no target twice, (n,); a text's own copy, in a search for paraphrases.
-        index: `exact`, `faiss-flat` or `faiss-ivf`.
-        probes: Cells that `faiss-ivf` looks into.
-        memory: MB for the exact search, see `neighbours.nearest`.
-        precision: Of the exact search, `float32` or `bfloat16`, see there.
-        keep: File in which the exact search is kept, to go on from if interrupted.
-        key: What the vectors are; a kept search counts if it has the same.
+        source: Sentence vectors, (n, dim), in memory or memory-mapped; or `UnitRows`.
+        target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
+        k: Number of neighbours over which the margin is averaged, 1 or more; Artetxe and Schwenk
+            (2019) use 4.
+        score: What ranks the pairs: `ratio`, `distance` or `absolute` (the cosine itself).
+        candidates: Which pairs are looked at: each source with its best target (`forward`), each
+            target with its best source (`backward`), the pairs found either way (`union`) or both
+            ways (`intersection`).
+        one_to_one: Use every sentence at most once, by competitive linking.
+        threshold: The lowest score of a pair, any number; None for no limit.
+        skip: For each source the number of a target that is neither its partner nor its neighbour,
+            (n,), -1 for none; no target may be named twice. In a search for paraphrases within one
+            text, it names the sentence itself.
+        index: How neighbours are searched: `exact`, `faiss-flat` or `faiss-ivf`.
+        probes: Number of cells that `faiss-ivf` searches, 1 or more.
+        memory: How many MB the exact search may use (see `neighbours.nearest`); more than 0.
+        precision: What the exact search computes in, `float32` or `bfloat16` (see there).
+        keep: A file that holds the state of the exact search, so that an interrupted one goes on.
+        key: Says what the vectors are; a state in `keep` is used only if its key is equal.
         progress: Show a progress bar.
 
     Raises:
-        DataError: An argument is out of range, a row is not finite, or FAISS is not installed.
+        DataError: An argument is out of range, a vector is not finite, or FAISS is not installed.
 
     Example:
         >>> pairs = mine(np.eye(3), np.eye(3)[[2, 0, 1]], k=1)
@@ -139,10 +143,22 @@ def check_options(
     threshold: float | None = None,
     **unknown: Any,
 ) -> None:
-    """Refuse options that `mine` would refuse, so that this happens before hours of encoding.
+    """Refuse what `mine` would refuse, so that it is known before hours of encoding.
+
+    Args:
+        k: Number of neighbours over which the margin is averaged, 1 or more.
+        score: One of `SCORES`.
+        candidates: One of `CANDIDATES`.
+        index: One of `INDICES`.
+        probes: Number of cells that `faiss-ivf` searches, 1 or more.
+        precision: One of `PRECISIONS`.
+        threshold: The lowest score of a pair, any number; None for no limit.
 
     Raises:
-        DataError: There is no option of that name, one is out of range, or FAISS is not installed.
+        DataError: An argument is out of range, or FAISS is not installed.
+
+    Example:
+        >>> check_options(k=4, score="ratio", candidates="union", index="exact")
     """
     for name in unknown:
         known = sorted(check_options.__kwdefaults__ or ())
@@ -162,7 +178,12 @@ def check_options(
 
 
 def as_rows(vectors: Any, name: str) -> UnitRows:
-    """Vectors as `UnitRows`, if they are not already."""
+    """Return vectors as `UnitRows`, which they may be already.
+
+    Args:
+        vectors: Sentence vectors, (n, dim), or `UnitRows`.
+        name: What to call them in messages.
+    """
     return vectors if isinstance(vectors, UnitRows) else UnitRows(np.asanyarray(vectors), name=name)
 
 
@@ -175,12 +196,20 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Make pairs of lines from the neighbours of both sides.
+    """Choose pairs among the neighbours that were found both ways.
 
     Args:
         forward: The nearest targets of each source.
         backward: The nearest sources of each target.
-        score: As `mine` takes it, like the other arguments.
+        score: What ranks the pairs, one of `SCORES`.
+        candidates: Which pairs are looked at, one of `CANDIDATES`.
+        one_to_one: Use every sentence at most once, by competitive linking.
+        threshold: The lowest score of a pair, any number; None for no limit.
+
+    Example:
+        >>> near = Neighbours(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
+        >>> link(near, near, score="absolute", threshold=0.5).source.tolist()
+        [0]
     """
     means = neighbour_mean(forward.scores), neighbour_mean(backward.scores)
     there = best_of_each(forward, *means, score)
@@ -207,10 +236,23 @@ def link(
 def best_of_each(
     neighbours: Neighbours, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Pair every row with its neighbour of the highest score.
+    """Pair every sentence with the neighbour of the highest margin score.
 
-    Of neighbours with equal scores the one with the lowest number wins. Rows without neighbours are
-    left out.
+    Of equal scores the neighbour that comes first wins. Sentences without neighbours are left out.
+
+    Args:
+        neighbours: The neighbours of each sentence of one side.
+        own_mean: Mean cosine of each sentence with its neighbours, (sentences,).
+        other_mean: That mean for each sentence of the other side, (others,).
+        score: What ranks the neighbours, one of `SCORES`.
+
+    Returns:
+        The pairs in the order of the sentences, which are their sources.
+
+    Example:
+        >>> near = Neighbours(np.array([[0.9, 0.8]], np.float32), np.array([[0, 1]]))
+        >>> best_of_each(near, np.array([0.85]), np.array([0.9, 0.4]), "ratio").target.tolist()
+        [1]
     """
     rows = np.nonzero((neighbours.ids >= 0).any(1))[0]
     ids, cosine = neighbours.ids[rows], neighbours.scores[rows]
@@ -224,7 +266,11 @@ def best_of_each(
 
 
 def competitive_linking(pairs: Pairs) -> Pairs:
-    """Go through pairs from the best on and keep those whose two rows are both still free."""
+    """Keep each pair of which neither sentence is in a better pair that was kept.
+
+    Args:
+        pairs: The pairs, best first.
+    """
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
     is_kept = np.zeros(len(pairs.score), bool)
@@ -251,7 +297,7 @@ def _without(
     skip: np.ndarray,
     k: int,
 ) -> tuple[Neighbours, Neighbours]:
-    """Remove from the neighbours the target that each source must not be paired with, both ways."""
+    """The k best neighbours both ways, without those that `skip` of `mine` names."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)

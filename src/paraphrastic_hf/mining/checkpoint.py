@@ -1,4 +1,4 @@
-"""A search kept on disk, to go on from where it was interrupted."""
+"""The state of a search, kept on disk so that an interrupted search goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_colu
 def write_search(
     path: Path | None, key: str, done: int, forward: BestSoFar, backward: BestSoFar
 ) -> None:
-    """Write what a search has found so far to a file, complete or not at all.
+    """Keep what a search has found so far; the file is written whole or not at all.
 
     Args:
-        path: The file; nothing is written if None.
-        key: Says what is searched; a search with another key does not go on from this file.
-        done: How many strips of the matrix have been searched.
-        forward: The best targets of each source so far.
-        backward: The best sources of each target so far.
+        path: The file to write; nothing happens if it is None.
+        key: Says which search it is.
+        done: Number of strips of the matrix that were searched.
+        forward: The best targets so far of each source.
+        backward: The best sources so far of each target.
+
+    Example:
+        >>> best = BestSoFar(rows=2, keep=1), BestSoFar(rows=3, keep=1)
+        >>> write_search(Path("search.npz"), "en-de", 7, *best)  # doctest: +SKIP
+        >>> read_search(Path("search.npz"), "en-de", *best)  # doctest: +SKIP
+        7
     """
     if path is None:
         return
@@ -33,11 +39,21 @@ def write_search(
 
 
 def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestSoFar) -> int:
-    """Fill `forward` and `backward` with what an interrupted search had found.
+    """Fill in what a kept search has found, and return how many strips of the matrix it searched.
+
+    Args:
+        path: The file that `write_search` wrote, or None.
+        key: Says which search it is.
+        forward: Where to put the best targets of each source.
+        backward: Where to put the best sources of each target.
 
     Returns:
-        How many strips of the matrix it had searched; 0, with nothing filled in, if the file is
-        missing or damaged or has another key.
+        The number of strips; 0, with nothing filled in, where there is no such file, it is of
+        another search, or it is damaged.
+
+    Example:
+        >>> read_search(None, "en-de", BestSoFar(2, 1), BestSoFar(3, 1))
+        0
     """
     if path is None:
         return 0

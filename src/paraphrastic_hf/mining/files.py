@@ -1,4 +1,4 @@
-"""Mining from text to pairs of lines, through a work folder that lets an interrupted run go on."""
+"""Mining from text to pairs of lines, with a work folder from which an interrupted run goes on."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options,
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
 
-BYTES_A_LINE = 4096  # of text, words and vectors while a block is encoded
+BYTES_A_LINE = 4096  # memory that text, words and vectors of a line take while it is encoded
 
 
 @dataclass(frozen=True)
 class TextSide:
-    """One side's text.
+    """The text of one side of a mining run.
 
     Attributes:
-        blocks: Its lines, some at a time, read once at most.
-        stamp: Where they come from and when they last changed; empty if nobody knows.
+        blocks: The lines, some at a time; they are read once at most.
+        stamp: Says where the lines come from and when they last changed; empty if that is unknown.
     """
 
     blocks: Iterable[list[str]]
@@ -33,12 +33,12 @@ class TextSide:
 
 @dataclass(frozen=True)
 class MinedLines:
-    """What was found, with the lines to look up.
+    """The pairs that were found, with the lines of both sides.
 
     Attributes:
-        pairs: Numbers of lines, from 0, best pair first.
-        source: Lines of either side.
-        target: Likewise.
+        pairs: The pairs as numbers of lines, from 0, best pair first.
+        source: The lines of the source side.
+        target: The lines of the target side.
     """
 
     pairs: Pairs
@@ -46,8 +46,11 @@ class MinedLines:
     target: TextStore
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Columns `score`, `source`, `target`, `source_line`, `target_line` (from 1), some pairs at
-        a time."""
+        """Give the pairs as columns of a table, some thousands of pairs at a time.
+
+        The columns are `score`, `source`, `target`, and the numbers of the lines, counted from 1,
+        `source_line` and `target_line`.
+        """
         for start in range(0, len(self.pairs.score), PAIRS_AT_A_TIME):
             part = Pairs(*(column[start : start + PAIRS_AT_A_TIME] for column in self.pairs))
             yield {
@@ -72,26 +75,37 @@ def mine_lines(
 ) -> MinedLines:
     """Find the lines of two texts that mean the same.
 
-    Lines that are equal but for white space around them are one sentence, which stands where it
-    came first. Lines without text or without a token the model knows are in no pair. Where both
-    texts are the same, every line's best partner is itself: see `different`.
+    Lines that are equal but for white space around them count as one sentence, in the place of the
+    first. Lines without text, or without a token that the model knows, are in no pair. Where both
+    texts are the same, every line's best partner is itself, unless `different` is set.
 
     Args:
-        source: One text.
-        target: The other.
-        encoder: Anything with `encode`.
-        folder: Work folder: a copy of the texts, their vectors and the search. What an earlier run
-            finished there is used again if texts, model, tokenizer and settings are the same;
-            candidates, score and threshold may change. What shows no weights is known by its
-            class and its `name`, if it has one.
+        source: The text of one side.
+        target: The text of the other side.
+        encoder: Any object with an `encode` method from texts to vectors.
+        folder: Work folder for a copy of the texts, their vectors and the state of the search. What
+            an earlier run finished there is used again if texts, model, tokenizer and settings are
+            the same; candidates, score and threshold may change. An encoder whose weights cannot be
+            read is recognised by its class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
-        memory: MB; beside the model, about 200 bytes a line for numbers and the neighbours found.
+        memory: How many MB to use, more than 0. Numbers and neighbours take about 200 bytes for
+            each line; the model comes on top.
         progress: Show progress bars.
-        **options: Of `bitext.mine`.
+        **options: Further arguments of `bitext.mine`.
 
     Raises:
         DataError: A line cannot be read, or an option is out of range.
-        ModelError: `encode` returns something else than finite vectors.
+        ModelError: `encode` returns something other than finite vectors.
+
+    Example:
+        >>> import tempfile
+        >>> from paraphrastic_hf import SentenceEncoder, packaged_model
+        >>> english = SentenceEncoder.from_pretrained(packaged_model("english"))
+        >>> source = TextSide([["A cat sleeps.", "It rains."]])
+        >>> target = TextSide([["Rain is falling.", "The cat is asleep."]])
+        >>> found = mine_lines(source, target, english, tempfile.mkdtemp(), k=1)
+        >>> sorted(next(found.rows())["target"])
+        ['Rain is falling.', 'The cat is asleep.']
     """
     folder = Path(folder)
     check_options(**options)

@@ -16,16 +16,16 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 
 SCORES = ("absolute", "distance", "ratio")
-SMALLEST_MEAN = 1e-3  # of neighbours, below which a ratio would say nothing
+SMALLEST_MEAN = 1e-3  # a ratio to a smaller mean of neighbours would say nothing
 
 
 def neighbour_mean(scores: np.ndarray) -> np.ndarray:
-    """The mean cosine of each row to its neighbours, (rows,) float64.
+    """Average the cosines of each sentence with its k nearest neighbours, (sentences,) float64.
 
-    A row with fewer than k neighbours is averaged over those it has; without any it is 0.
+    Where a sentence has fewer than k neighbours, the mean is over those; it is 0 without any.
 
     Args:
-        scores: Cosines, (rows, k); -inf where a row has fewer than k neighbours.
+        scores: The cosines, (sentences, k), -inf where there is no neighbour.
     """
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(1, dtype=np.float64)
@@ -35,20 +35,23 @@ def neighbour_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """The margin score of pairs (Artetxe and Schwenk, 2019, section 3); the arrays broadcast.
+    """Score how much nearer the sentences of a pair are to each other than to their neighbours.
+
+    The three arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
 
     Args:
-        cosine: The cosines of the pairs, -1 to 1.
-        source_mean: Mean cosine of the source's k nearest targets.
-        target_mean: Mean cosine of the target's k nearest sources.
-        kind: `absolute`, `distance` or `ratio`; a mean below 0.001 counts as that in a ratio.
+        cosine: Cosine of the two sentences of each pair, any shape.
+        source_mean: Mean cosine of the source with its k nearest targets, any shape.
+        target_mean: Mean cosine of the target with its k nearest sources, any shape.
+        kind: `absolute`, `distance` or `ratio`; in a ratio, a mean below 0.001 counts as 0.001.
 
     Returns:
-        float32. Absolute: -1 to 1; distance: -2 to 2; ratio: about 1 for a pair like its
-        neighbourhood, more for a better one.
+        The scores in float32, in the shape that the arguments broadcast to. The absolute score is
+        from -1 to 1 and the distance from -2 to 2; the ratio is about 1 for a pair that is as near
+        as its neighbourhood, and higher for a nearer one.
 
     Raises:
-        DataError: `kind` is none of the three.
+        DataError: The kind is none of these.
 
     Example:
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)

@@ -1,9 +1,9 @@
 """Exact nearest neighbours by cosine, both ways, without ever holding the matrix.
 
-For unit rows X (n, dim) and Y (m, dim) the matrix of cosines S = X Y^T is made tile by tile, each
-tile once: its rows bring the neighbours of X in Y, its columns those of Y in X. A tile's maxima
-tell which few rows and columns have anything new. The neighbours found are scored once more, pair
-by pair, so that a cosine does not depend on how the tiles fell.
+For vectors of unit length X (n, dim) and Y (m, dim) the matrix of cosines S = X Y^T is made tile by
+tile, each tile once: its rows bring the neighbours of X in Y, its columns those of Y in X. The
+maxima of a tile tell which few rows and columns have anything new. The neighbours found are scored
+once more, pair by pair, so that a cosine does not depend on where the edges of the tiles are.
 
 Approximate search is in `approximate.py`, what the neighbours are for in `bitext.py`.
 """
@@ -31,17 +31,17 @@ from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
 MEGABYTE = 2**20
-TILE = 2048  # rows and columns: 16 MB of float32, which a cache can hold
-TILES_ALIVE = 4  # a tile, and the copies of parts of it
+TILE = 2048  # height and width of a tile: 16 MB of float32, which a cache can hold
+TILES_ALIVE = 4  # memory for a tile and for copies of its parts, in tiles
 SAVE_SECONDS = 30.0
 
 
 class Neighbours(NamedTuple):
-    """Nearest rows of the other side, nearest first; of equal ones the lower number first.
+    """The nearest sentences of the other side, nearest first; of equal ones the lower number first.
 
     Attributes:
-        scores: Cosines, (rows, k) float32; -inf where there are fewer than k.
-        ids: Numbers of the rows, (rows, k) int64; -1 where there are fewer.
+        scores: Cosines with the neighbours, (sentences, k) float32; -inf where there are fewer.
+        ids: Numbers of the neighbours, (sentences, k) int64; -1 where there are fewer than k.
     """
 
     scores: np.ndarray
@@ -50,12 +50,12 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Into what blocks and tiles a search is cut.
+    """The sizes of the pieces that a search goes through.
 
     Attributes:
-        block: Rows of either side that are in memory at a time.
-        tile: Rows and columns of a piece of the matrix.
-        keep: Candidates kept of every row, which are then scored once more.
+        block: Number of vectors of either side that are in memory at a time.
+        tile: Number of rows, and of columns, of a piece of the matrix of cosines.
+        keep: Number of candidates kept for every sentence, which are then scored once more.
     """
 
     block: int
@@ -74,27 +74,35 @@ def nearest(
     key: str = "",
     progress: bool = False,
 ) -> tuple[Neighbours, Neighbours]:
-    """The k nearest targets of every source, and the k nearest sources of every target.
+    """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        source: Rows of one side.
-        target: Of the other.
-        k: Neighbours; fewer where the other side has fewer rows.
-        memory: MB for blocks, tiles and the neighbours found. The neighbours are always in memory,
-            8 (k + 4) bytes a row in float32; the blocks take what is left, 64 MB at least. Pages of
-            mapped files come on top, which the system takes back when it needs them.
-        precision: `float32` is exact. `bfloat16` looks for candidates in half the digits, several
-            times faster on processors that compute in them; the cosines returned are float32's,
-            but now and then a neighbour is missed (`benchmarks/README.md` says how often).
-        keep: File in which finished tiles are kept, for an interrupted search to go on from.
-        key: What the rows are; a kept search counts if it has the same.
+        source: The vectors of one side.
+        target: The vectors of the other side.
+        k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
+        memory: How many MB blocks, tiles and the neighbours found may use, more than 0. Neighbours
+            are always in memory, 8 (k + 4) bytes for each sentence in float32; the blocks take what
+            is left, but at least 64 MB. Pages of mapped files come on top, which the system takes
+            back when it needs them.
+        precision: `float32` is exact. `bfloat16` searches candidates with half as many digits,
+            several times faster on processors that compute in that type; the cosines returned are
+            computed in float32, but now and then a neighbour is missed (`benchmarks/README.md` says
+            how often).
+        keep: A file that holds the state of the search, so that an interrupted one goes on.
+        key: Says what the vectors are; a state in `keep` is used only if its key is equal.
         progress: Show a progress bar.
 
     Returns:
-        For source and for target, with numbers counted among the `UnitRows`.
+        The neighbours of the sources and those of the targets, numbered by their place among the
+        `UnitRows`.
 
     Raises:
         DataError: The sides differ in width, or an argument is out of range.
+
+    Example:
+        >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
+        >>> forward.ids.tolist()
+        [[2], [1], [0]]
     """
     plan = plan_search(source, target, k, memory, precision)
     sizes = (len(source), len(target))
@@ -127,10 +135,21 @@ def nearest(
 def plan_search(
     source: UnitRows, target: UnitRows, k: int, memory: float, precision: str = "float32"
 ) -> Plan:
-    """Blocks as large as the memory allows.
+    """Choose blocks and tiles as large as the memory allows.
+
+    Args:
+        source: The vectors of one side.
+        target: The vectors of the other side.
+        k: Number of neighbours, 1 or more.
+        memory: How many MB the search may use, more than 0.
+        precision: What the search computes in, one of `PRECISIONS`.
 
     Raises:
         DataError: The sides differ in width, or an argument is out of range.
+
+    Example:
+        >>> plan_search(UnitRows(np.eye(3)), UnitRows(np.eye(3)), 4, memory=64)
+        Plan(block=1412640, tile=1440, keep=8)
     """
     if source.dimension != target.dimension:
         raise DataError(
@@ -154,16 +173,21 @@ def plan_search(
 
 
 class _Strip(NamedTuple):
-    """As many source rows as a tile has, and a block of targets to compare them with."""
+    """A strip of the matrix of cosines: as many sources as a tile is high, and a block of targets.
 
-    block: tuple[int, int]  # of source
-    columns: tuple[int, int]
-    rows: tuple[int, int]
+    Each field is the first number and the one after the last.
+    """
+
+    block: tuple[int, int]  # the block of sources that is in memory
+    columns: tuple[int, int]  # the block of targets
+    rows: tuple[int, int]  # the sources of this strip, within their block
 
 
 def _strips(sources: int, targets: int, plan: Plan) -> Iterator[_Strip]:
-    """The matrix in the order of the search: for every row, columns come in increasing order, and
-    for every column rows do."""
+    """The strips of the matrix in the order of the search.
+
+    For every row columns come in increasing order, and for every column rows do.
+    """
     for block in _cut(0, sources, plan.block):
         for columns in _cut(0, targets, plan.block):
             for rows in _cut(*block, plan.tile):
@@ -175,7 +199,7 @@ def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Search:
-    """Goes through strips, with one block of either side in memory."""
+    """Searches strips of the matrix, with one block of either side in memory."""
 
     def __init__(
         self,
@@ -194,7 +218,7 @@ class _Search:
         self._loaded: list[tuple[tuple[int, int], Any]] = [((0, 0), None), ((0, 0), None)]
 
     def compare(self, strip: _Strip) -> None:
-        """Take in the cosines of a strip."""
+        """Compute the cosines of a strip and keep the best."""
         forward, backward = self._best
         block, others = self._load(0, strip.block), self._load(1, strip.columns)
         (top, bottom), left = strip.rows, strip.columns[0]
@@ -205,14 +229,14 @@ class _Search:
             tile.add_columns(backward, left + begin, end - begin, top)
 
     def close(self) -> None:
-        """Let the workers go, with their share of the processors."""
+        """Stop the worker threads and give their processors back to the calling thread."""
         self._workers.shutdown(cancel_futures=True)
         self._settle()
 
     def _made(
         self, rows: Any, columns: Any, spans: Iterator[tuple[int, int]]
     ) -> Iterator[tuple[Tile, tuple[int, int]]]:
-        """The tiles of a strip in order; the next are made while one is read."""
+        """The tiles of a strip in order; the next ones are computed while one is read."""
         waiting: deque[tuple[Tile, tuple[int, int], Future[None]]] = deque()
 
         def begin(tile: Tile) -> None:
@@ -238,14 +262,19 @@ class _Search:
 def rescored(
     rows: UnitRows, others: UnitRows, candidates: np.ndarray, k: int, rows_at_a_time: int
 ) -> Neighbours:
-    """The k best of each row's candidates by cosines that are computed pair by pair.
+    """Choose the k best of each sentence's candidates, by cosines computed pair by pair.
 
     Args:
-        rows: The rows whose neighbours are wanted.
-        others: The rows of the other side.
-        candidates: Numbers of rows of `others`, (len(rows), candidates); -1 stands for none.
-        k: How many to keep of each.
-        rows_at_a_time: How many rows are in memory at a time.
+        rows: The vectors of the sentences.
+        others: The vectors of the other side.
+        candidates: Numbers of candidates among `others`, (sentences, candidates), -1 for none.
+        k: Number of neighbours to choose, 1 or more.
+        rows_at_a_time: Number of sentences whose candidates are in memory at a time, 1 or more.
+
+    Example:
+        >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
+        >>> rescored(*both, np.array([[0, 2], [1, 2], [0, -1]]), 1, 100).ids.tolist()
+        [[2], [1], [0]]
     """
     k = min(k, candidates.shape[1], len(others))
     scores = np.full((len(rows), k), -np.inf, np.float32)

@@ -1,4 +1,4 @@
-"""The nearest of any number of texts to a few queries, a block of texts at a time."""
+"""Finds the texts nearest to a few queries among any number of texts, a block at a time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Match(NamedTuple):
     """A text that is near a query.
 
     Attributes:
-        cosine: From -1 to 1.
-        place: Its number among the texts, from 0.
-        text: The text.
+        cosine: The cosine of text and query, from -1 to 1.
+        place: The number of the text among all texts, from 0.
+        text: The text itself.
     """
 
     cosine: float
@@ -30,14 +30,14 @@ class Match(NamedTuple):
 def nearest_texts(
     queries: np.ndarray, blocks: Iterable[tuple[Sequence[str], np.ndarray]], count: int
 ) -> list[list[Match]]:
-    """The `count` nearest texts of each query by cosine; of equal ones the earlier first.
+    """Find the `count` texts nearest to each query by cosine; of equal ones the earlier is first.
 
-    Memory grows with a block, not with the texts.
+    The memory needed grows with the size of a block, not with the number of texts.
 
     Args:
-        queries: (queries, dim), any length of rows.
-        blocks: Texts with their vectors, (texts, dim).
-        count: Matches of each query, at least 1; fewer where there are fewer texts.
+        queries: Vectors of the queries, (queries, dim), any scale.
+        blocks: Some texts at a time with their vectors, (texts, dim), any scale.
+        count: Number of texts for each query, at least 1; fewer where there are fewer texts.
 
     Example:
         >>> nearest_texts(np.eye(2)[:1], [(["a", "b"], np.eye(2))], 1)
@@ -62,7 +62,7 @@ def nearest_texts(
 
 
 def _highest(row: np.ndarray, count: int) -> np.ndarray:
-    """Columns of the `count` highest numbers, of equal ones the first."""
+    """The columns of the `count` highest numbers, highest first; of equal ones the first."""
     lowest = np.partition(row, len(row) - count)[len(row) - count]
     columns = np.flatnonzero(row >= lowest)
     return columns[np.argsort(-row[columns], kind="stable")[:count]]

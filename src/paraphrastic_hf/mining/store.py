@@ -1,6 +1,6 @@
-"""A side of a mining run in its work folder: lines that can be looked up, and their vectors.
+"""One side of a mining run in its work folder: lines that can be looked up, and their vectors.
 
-Files may be larger than memory: text is copied as it streams by, with the place and a hash of every
+Files may be larger than memory. Text is copied line by line, with the place and a hash of every
 line, and vectors are written a block at a time. What is finished is used again if the text, the
 model and the tokenizer are the same.
 """
@@ -22,19 +22,19 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import write_json
 
 LINES_AT_A_TIME = 16_384
-NO_TEXT = 0  # hash of lines of white space
+NO_TEXT = 0  # the hash of a line that is empty or white space
 
 
 class TextStore:
-    """Lines on disk.
+    """Lines of text on disk, with their hashes and vectors.
 
     Args:
-        folder: Where `write` put them.
+        folder: The folder that `write` made.
 
     Attributes:
-        digest: Of all lines.
-        hashes: Of each line without white space around it, (lines,) uint64; 0 if there is nothing
-            else.
+        digest: A hash of all lines together.
+        hashes: A hash of each line without the white space around it, (lines,) uint64; 0 for a line
+            without text.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -47,13 +47,21 @@ class TextStore:
     def write(
         cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
     ) -> TextStore:
-        """Copy lines into a folder.
+        """Copy lines into a folder, unless it holds them already.
 
         Args:
-            folder: Made if need be; other lines in it are replaced.
+            folder: The folder, which is made if it does not exist; other lines in it are replaced.
             blocks: The lines, some at a time.
-            stamp: Says where they come from and when they last changed. If the folder has lines of
-                the same, they are taken to be these; an empty stamp never is.
+            stamp: Says where the lines come from and when they last changed. If the folder holds
+                lines with the same stamp, these are not read; an empty stamp is equal to no other.
+            progress: Show a progress bar.
+
+        Example:
+            >>> import tempfile
+            >>> folder = Path(tempfile.mkdtemp())
+            >>> store = TextStore.write(folder, [["a cat", " a cat ", ""]], stamp="cats, Monday")
+            >>> len(store), store.first_of_each().tolist()
+            (3, [0])
         """
         if stamp and _state(folder / "text.json").get("stamp") == stamp:
             return cls(folder)
@@ -83,12 +91,23 @@ class TextStore:
         return len(self.hashes)
 
     def first_of_each(self) -> np.ndarray:
-        """Numbers of the lines that have text and have not been there before, increasing."""
+        """Return the numbers of the lines with text that no line before them has, (distinct,).
+
+        They increase.
+        """
         _, first = np.unique(self.hashes, return_index=True)
         return np.sort(first[self.hashes[first] != NO_TEXT])
 
     def places_of(self, hashes: np.ndarray) -> np.ndarray:
-        """The first line with each hash, -1 for none and for lines without text."""
+        """Return the number of the first line with each hash, (count,).
+
+        Args:
+            hashes: Hashes of lines, (count,) uint64.
+
+        Returns:
+            Numbers of lines, (count,); -1 where no line has the hash, or it is of a line without
+            text.
+        """
         known, first = np.unique(self.hashes, return_index=True)
         if not len(known):
             return np.full(len(hashes), -1)
@@ -97,7 +116,11 @@ class TextStore:
         return np.where(is_there, first[place], -1)
 
     def lines(self, numbers: np.ndarray) -> Iterator[str]:
-        """Lines by number, from 0, in any order."""
+        """Look up lines by their numbers.
+
+        Args:
+            numbers: Numbers of lines, from 0, in any order, (count,).
+        """
         with (self.folder / "text").open("rb") as file:
             for number in numbers.tolist():
                 yield self._read(file, number, number + 1)[:-1].decode("utf-8")
@@ -110,16 +133,24 @@ class TextStore:
         lines_at_a_time: int = LINES_AT_A_TIME,
         progress: bool = False,
     ) -> np.ndarray:
-        """The vectors of all lines, (lines, dim) float32, memory-mapped.
+        """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
+
+        Vectors of an earlier call are used again if the lines, the key and this package's version
+        are the same. An interrupted call goes on after the last block that it finished.
 
         Args:
-            encoder: Anything with `encode`.
-            key: Hashes of the encoder; vectors that were finished with the same are kept.
-            lines_at_a_time: Texts and vectors in memory; done is what a block finished.
+            encoder: Any object with an `encode` method from texts to vectors.
+            key: Says which encoder it is, by hashes of its numbers and its tokenizer.
+            lines_at_a_time: Number of lines in a block, whose vectors are in memory together.
             progress: Show a progress bar.
 
         Raises:
-            ModelError: `encode` returns something else than finite vectors.
+            ModelError: `encode` returns something other than finite vectors.
+
+        Example:
+            >>> vectors = store.vectors(  # doctest: +SKIP
+            ...     encoder, weights_hash(encoder), lines_at_a_time=1000, progress=True
+            ... )
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
@@ -178,10 +209,13 @@ def _state(path: Path) -> dict[str, Any]:
 
 
 def check_folder(folder: Path) -> None:
-    """Make the work folder.
+    """Make the work folder, unless it is there.
+
+    Args:
+        folder: The folder to make, with its parents.
 
     Raises:
-        DataError: It cannot be made.
+        DataError: The folder cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

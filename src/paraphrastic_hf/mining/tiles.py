@@ -1,9 +1,8 @@
-"""A tile, which is a piece of the matrix of cosines, and the scores in it that are worth keeping.
+"""A tile, which is a piece of the matrix of cosines, and the search for its highest scores.
 
-Only reading a tile in memory order is cheap, so good scores are found by maxima: first the maximum
-of each row and column is compared with the scores kept so far; then, in the rows and columns that
-have something better, the maximum of each group of 16 scores; and only in groups that have
-something better is every score read.
+Memory is fast only if it is read in order. So good scores are found by maxima: first those of whole
+rows and columns, then, where one exceeds what is kept, those of groups of 16 scores, and only in
+such groups score by score.
 """
 
 from __future__ import annotations
@@ -22,9 +21,17 @@ MOST_WORKERS = 4
 
 
 class Tile:
-    """A piece of the matrix of cosines in float32, computed by numpy."""
+    """A piece of the matrix of cosines in float32, computed by numpy's BLAS.
 
-    _nothing: Any = -np.inf  # what stands beyond the edges of the matrix
+    Example:
+        >>> tile, best = Tile(), BestSoFar(rows=2, keep=1)
+        >>> tile.multiply(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1])
+        >>> tile.add_rows(best, start=0, count=2, first_column=100)
+        >>> best.columns.tolist()
+        [[101], [100]]
+    """
+
+    _nothing: Any = -np.inf  # fills what the groups of 16 have beyond the edges of the matrix
     _numbers: np.ndarray
     _row_maxima: np.ndarray
     _groups: np.ndarray
@@ -34,24 +41,38 @@ class Tile:
 
     @staticmethod
     def threads() -> tuple[int, int]:
-        """How many tiles to compute at a time, and with how many threads each; 0 leaves it to BLAS,
-        which uses all threads for one product."""
+        """Return how many tiles to compute at a time, and how many threads to use for each.
+
+        BLAS uses all of its threads for one tile.
+        """
         return 1, 0
 
     @staticmethod
     def use_threads(count: int) -> None:
-        """Let products of the calling thread use `count` threads."""
+        """Let the calling thread compute products with so many threads.
+
+        Args:
+            count: Number of threads; BLAS ignores it.
+        """
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Rows `start` to `stop` of a side, unit length, in the type that `multiply` takes."""
+        """Read vectors into memory, in the type in which they are multiplied.
+
+        Args:
+            side: The vectors of one side.
+            start: Number of the first vector, from 0.
+            stop: Number of the vector after the last.
+        """
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
         return block
 
     def multiply(self, rows: Any, columns: Any) -> None:
-        """Compute the cosines of some rows and columns, and the maxima by which they are read.
+        """Compute the cosines of a tile, (rows, columns), and the maxima by which it is read.
 
-        Both sides are padded to a multiple of the group size.
+        Args:
+            rows: Vectors of the first side, (rows, dim), as `load` returns them.
+            columns: Vectors of the second side, (columns, dim), as `load` returns them.
         """
         shape = tuple(-(-len(side) // GROUP) * GROUP for side in (rows, columns))
         if self._numbers.shape != shape:
@@ -62,13 +83,13 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: BestSoFar, start: int, count: int, first_column: int) -> None:
-        """Add the scores of this tile that are among the best so far of its rows.
+        """Give `best` every score of the tile that may be among the best of its row.
 
         Args:
-            best: The best scores of all rows so far.
-            start: The row of the matrix that is the first of the tile.
-            count: Rows in the tile.
-            first_column: The column of the matrix that is the first of the tile.
+            best: The highest scores so far of every row of the matrix.
+            start: Number of the matrix row that the tile begins with, from 0.
+            count: Number of rows of the tile.
+            first_column: Number of the matrix column that the tile begins with, from 0.
         """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
@@ -80,9 +101,13 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: BestSoFar, start: int, count: int, first_row: int) -> None:
-        """Add the scores of this tile that are among the best so far of its columns.
+        """Give `best` every score of the tile that may be among the best of its column.
 
-        The arguments are those of `add_rows`, with rows and columns exchanged.
+        Args:
+            best: The highest scores so far of every column of the matrix.
+            start: Number of the matrix column that the tile begins with, from 0.
+            count: Number of columns of the tile.
+            first_row: Number of the matrix row that the tile begins with, from 0.
         """
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
@@ -94,7 +119,12 @@ class Tile:
             best.add(start + columns, found.place, first_row + found.line, found.scores)
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The scores at pairs of a row and a column of the tile, float32."""
+        """Return some scores of the tile as float32, of any shape that the arguments broadcast to.
+
+        Args:
+            rows: Rows within the tile, any shape.
+            columns: Columns within the tile, any shape that broadcasts with that of `rows`.
+        """
         return self._numbers[rows, columns]
 
     def _room(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -104,17 +134,17 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Upper and lower bounds of maxima, float32; here both are the maxima themselves."""
+        """Bounds of the scores that are read as `maxima`, in float32: above, then below."""
         return maxima, maxima
 
 
 class HalfTile(Tile):
     """A piece of the matrix of cosines in bfloat16, computed by torch.
 
-    Torch uses the processor's instructions for bfloat16 where it has them. numpy has no bfloat16,
-    so the bits are read as int16: numbers of 0 and more keep their order and stand above all
-    negative ones, and their maximum is right. The order of negative numbers is lost, so of a
-    negative maximum it is only known that all scores behind it are below 0.
+    Its products use the bfloat16 instructions of a processor that has them. The bits of a bfloat16
+    number, read as an int16, keep the order of numbers that are not negative and put these after
+    all negative ones, so that numpy finds maxima of int16 at full speed. Of a negative maximum only
+    its sign is known.
     """
 
     _nothing = MINUS_INFINITY
@@ -169,12 +199,9 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores found in a tile.
+    """Scores found in some rows of a tile, or in some columns.
 
-    Attributes:
-        place: Of each score, which of the rows (or columns) searched it is in.
-        line: Of each score, its column (or row) in the tile.
-        scores: The scores, float32.
+    `place` says which of the rows (or columns) each score is in, and `line` which column (or row).
     """
 
     place: np.ndarray
@@ -185,16 +212,18 @@ class _Found(NamedTuple):
 def _search(
     tile: Tile, maxima: np.ndarray, chosen: np.ndarray, lowest: np.ndarray, keep: int, axis: int
 ) -> _Found:
-    """The scores of some rows or columns that may be among the best so far.
+    """Find the scores that may be kept in some rows (axis 1) or columns (axis 0) of a tile.
+
+    They are above `lowest`, and among the `keep` best of their row or column of the tile.
 
     Args:
-        tile: Where to look.
-        maxima: The maximum of each group of scores, (chosen, groups); group g of a row holds its
-            columns g, g + groups, g + 2 groups and so on.
-        chosen: Numbers of the rows (or columns) in the tile.
-        lowest: The score that each of them must exceed, (chosen,).
-        keep: How many scores of each are wanted; worse ones than these may be left out.
-        axis: 1 to search rows, 0 to search columns.
+        tile: The tile.
+        maxima: The highest score of each group of each row or column, (chosen, groups). Group g has
+            the scores at g, g + groups, g + 2 groups and so on.
+        chosen: Which rows or columns of the tile these are, (chosen,).
+        lowest: What a score must exceed in each of them, (chosen,).
+        keep: Number of scores kept for each.
+        axis: 1 for rows, 0 for columns.
     """
     groups = maxima.shape[1]
     at_most, at_least = tile._bounds(maxima)
@@ -212,5 +241,5 @@ def _search(
 
 
 def _as_float(bits: np.ndarray) -> np.ndarray:
-    """bfloat16 to float32: the missing digits are zeros."""
+    """Convert the bits of bfloat16 numbers to float32: the missing digits are zeros."""
     return (np.ascontiguousarray(bits).view(np.uint16).astype(np.uint32) << 16).view(np.float32)

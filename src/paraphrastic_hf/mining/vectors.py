@@ -1,4 +1,4 @@
-"""Rows of unit length, read a block at a time from memory or from a memory-mapped file."""
+"""Vectors of unit length, read a block at a time from memory or from a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 
 ROWS_AT_A_TIME = 16_384
-SCATTERED_ROWS = 512  # each brings some 16 pages of a mapped file into memory
+SCATTERED_ROWS = 512  # a vector read alone brings some 16 pages of a mapped file into memory
 
 
 class UnitRows:
-    """The rows of an array that have a direction, scaled to length 1 when they are read.
+    """The rows of a matrix that are not zero, scaled to length 1 when they are read.
 
-    Zero rows, of texts that are empty or have no known token, are left out: they are nobody's
-    neighbours.
+    Zero rows come from texts that are empty or have no known token. They are left out, since they
+    have no direction and so no neighbours.
 
     Args:
-        vectors: (n, dim), any float type and any length of rows; `np.load(path, mmap_mode="r")`
+        vectors: The matrix, (n, dim), any float type and any scale; `np.load(path, mmap_mode="r")`
             for a file larger than memory.
-        rows: Increasing numbers of the rows to use; None for all.
-        name: What the rows are, for messages.
+        rows: Numbers of the matrix rows to use, increasing, (chosen,); None for all.
+        name: What to call the vectors in messages.
 
     Attributes:
-        rows: Numbers of the rows in `vectors`, (count,).
+        rows: Numbers of the matrix rows that are used and not zero, (count,).
 
     Raises:
-        DataError: The array has not two dimensions, or a row is not finite.
+        DataError: The matrix does not have two dimensions, or a row is not finite.
     """
 
     def __init__(
@@ -55,15 +55,24 @@ class UnitRows:
 
     @property
     def dimension(self) -> int:
-        """How many numbers a row has."""
+        """The number of dimensions of a vector."""
         return int(self._vectors.shape[1])
 
     def take(self, ids: np.ndarray | slice) -> np.ndarray:
-        """The rows at some positions of `rows`, scaled to length 1, (len(ids), dim) float32."""
+        """Return vectors of unit length, (count, dim) float32.
+
+        Args:
+            ids: Their places among `rows`, (count,).
+        """
         return np.asarray(self._read(self.rows[ids]) * self._scale[ids][:, None])
 
     def fill(self, block: np.ndarray, start: int) -> None:
-        """Fill `block`, (count, dim), with the `count` rows from position `start` on."""
+        """Fill a block with vectors of unit length.
+
+        Args:
+            block: The array to fill, (count, dim) float32.
+            start: The place among `rows` of the first vector, from 0.
+        """
         for offset in range(0, len(block), ROWS_AT_A_TIME):
             part = block[offset : offset + ROWS_AT_A_TIME]
             part[:] = self.take(slice(start + offset, start + offset + len(part)))
@@ -88,6 +97,6 @@ class UnitRows:
 
 
 def _release(mapped: mmap.mmap | None) -> None:
-    """Give pages of a mapped file back to the system, or they count as this process's memory."""
+    """Give back the pages of a mapped file, which would else count as memory of this process."""
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

@@ -26,7 +26,11 @@ class AveragingConfig(TableConfig):
     model_type = "paraphrastic-averaging"
 
     def validate_size(self) -> None:
-        """A mean is as wide as what it is a mean of."""
+        """Refuse token vectors that are not as wide as their mean.
+
+        Raises:
+            ValueError: `embedding_size` is set, and differs from `hidden_size`.
+        """
         if self.embedding_size not in (None, self.hidden_size):
             raise ValueError(
                 f"an average is as wide as its token vectors: embedding_size is "
@@ -35,7 +39,11 @@ class AveragingConfig(TableConfig):
             )
 
     def validate_pooling(self) -> None:
-        """A config takes settings it does not know in silence; this one would change the model."""
+        """Refuse another pooling, which a config would else take as a setting it does not know.
+
+        Raises:
+            ValueError: `pooling` is set, and is not the mean.
+        """
         pooling = getattr(self, "pooling", "mean")
         if pooling != "mean":
             raise ValueError(
@@ -60,5 +68,11 @@ class AveragingModel(TableModel):
         self.post_init()
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Average the token vectors of each text, (batch, hidden_size).
+
+        Args:
+            ids: Token ids, (tokens,), text after text.
+            lengths: Number of tokens of each text, (batch,); 0 gives the zero vector.
+        """
         weights = torch.repeat_interleave(1 / lengths.clamp(min=1), lengths)
         return self.weighted_sum(ids, lengths, weights)

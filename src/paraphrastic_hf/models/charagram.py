@@ -13,7 +13,7 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
-from paraphrastic_hf.layers.packing import spread
+from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import sum_rows
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
@@ -77,7 +77,7 @@ class CharagramModel(TableModel):
         """The vectors that are added up: with `presence`, zero where an n-gram is repeated."""
         kept = attention_mask.bool()
         weights = self._counted(input_ids[kept], kept.sum(1))
-        return spread(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)
+        return padded_from_flat(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)
 
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
         return self._compose(sum_rows(states, lengths), lengths)

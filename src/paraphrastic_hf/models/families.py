@@ -1,4 +1,7 @@
-"""The encoder families over one table; a new one adds its line here."""
+"""The families of encoders over one table of token vectors (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1).
+
+A new family adds its line here.
+"""
 
 from __future__ import annotations
 

@@ -99,14 +99,18 @@ class RelatednessModel(SupervisedModel):
         """Score a padded batch of pairs.
 
         Args:
-            input_ids: (batch, seq), both texts.
-            attention_mask: (batch, seq), 1 for a token; all ones if absent.
-            token_type_ids: (batch, seq), 0 for the first text and 1 for the second.
-            labels: (batch,) gold scores.
+            input_ids: Token ids of both texts, (batch, seq).
+            attention_mask: 1 for a token and 0 for padding, (batch, seq); all ones if absent.
+            token_type_ids: 0 for tokens of the first text and 1 for the second, (batch, seq).
+            labels: Gold scores, (batch,), from `lowest` to `highest` of the config.
             return_dict: A tuple instead, if False.
 
+        Returns:
+            `logits`, the expected score of each pair, (batch, 1); with labels also `loss`, the
+            divergence from the gold distributions in nats, a scalar.
+
         Raises:
-            ValueError: No `token_type_ids`, or a gold score out of range.
+            ValueError: There are no `token_type_ids`, or a gold score is out of range.
         """
         config = self.config
         features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)

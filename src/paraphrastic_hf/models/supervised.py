@@ -127,7 +127,11 @@ class Head(nn.Module):
         self.probability = probability
 
     def forward(self, features: Tensor) -> Tensor:
-        """(batch, outputs) from (batch, size)."""
+        """Return the outputs of the last layer, (batch, outputs).
+
+        Args:
+            features: What the head reads of each text or pair, (batch, size).
+        """
         features = dropout(features, self.probability, self.training)
         if self.hidden is not None:
             features = torch.sigmoid(self.hidden(features))

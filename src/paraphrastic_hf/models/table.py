@@ -16,7 +16,7 @@ from transformers import PreTrainedConfig
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import lookup, weighted_bag
-from paraphrastic_hf.layers.packing import spread
+from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows, sum_rows
 from paraphrastic_hf.models.base import SentenceEncoderModel
 
@@ -93,7 +93,7 @@ class TableModel(SentenceEncoderModel):
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()
-        return spread(self.states_of(input_ids[kept], kept.sum(1)), kept)
+        return padded_from_flat(self.states_of(input_ids[kept], kept.sum(1)), kept)
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
         kept = attention_mask.bool()

@@ -21,7 +21,7 @@ from transformers.modeling_outputs import TokenClassifierOutput
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.packing import spread
+from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.recurrent import CELLS, PeepholeLSTM, initialize_cell
 from paraphrastic_hf.models.recurrent import run_directions
 from paraphrastic_hf.models.supervised import SupervisedConfig, SupervisedModel
@@ -165,7 +165,7 @@ class TaggerModel(SupervisedModel):
         loss = None
         if labels is not None:
             loss = F.cross_entropy(scores, labels[is_word].long(), ignore_index=NO_LABEL)
-        output = TokenClassifierOutput(loss=loss, logits=spread(scores, is_word))
+        output = TokenClassifierOutput(loss=loss, logits=padded_from_flat(scores, is_word))
         return output if return_dict is not False else output.to_tuple()
 
     def word_vectors(

@@ -1,9 +1,10 @@
 """Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalised
-text, spaces too.
+text is a token, spaces too.
 
-The whole of it is a `tokenizer.json`: characters are entries of a merge-free BPE model, which drops
-what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if `keep_unknown`), then characters by
-frequency. The thesis's start and end of sequence are `text/marks.py`.
+It is saved as a `tokenizer.json` alone: characters are entries of a BPE model without merges, which
+drops what it does not know. Ids are 0 for `<pad>`, 1 for `<unk>` (used if `keep_unknown`), then
+characters by frequency. Marks for the start and end of a sequence, as in the thesis, are added by
+`text/marks.py`.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class CharTokenizer:
-    """Ids of single characters.
+    """Turns text into the ids of its characters.
 
     Args:
-        characters: Characters by id, from id 2 on, most frequent first.
-        lowercase: Lower-case first.
+        characters: The characters in the order of their ids, from id 2 on, most frequent first.
+        lowercase: Lower-case the text first.
         keep_unknown: Give each unknown character id 1 instead of dropping it.
     """
 
@@ -57,10 +58,19 @@ class CharTokenizer:
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharTokenizer:
-        """Keep the `vocab_size - 2` most frequent characters of `lines`; ties in code point order.
+        """Make a tokenizer of the `vocab_size - 2` most frequent characters of some lines of text.
+
+        Of equally frequent characters the one with the lower code point comes first.
+
+        Args:
+            lines: Raw text; it is normalised here.
+            vocab_size: Number of entries, with `<pad>` and `<unk>`.
+            hard_vocab_limit: Refuse, rather than shrink, if the text has fewer characters.
+            lowercase: Lower-case the text first.
+            keep_unknown: Give each unknown character id 1 instead of dropping it.
 
         Raises:
-            DataError: No character, or fewer types than asked for under `hard_vocab_limit`.
+            DataError: The text has no character, or under `hard_vocab_limit` too few.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -77,7 +87,11 @@ class CharTokenizer:
 
     @classmethod
     def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> CharTokenizer:
-        """Read `tokenizer.json` from a model directory."""
+        """Read `tokenizer.json` from a model directory.
+
+        Raises:
+            ModelError: The file is missing or damaged.
+        """
         path = Path(directory) / cls.file
         try:
             vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)
@@ -87,7 +101,7 @@ class CharTokenizer:
         return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Ids of each text; unknown characters leave none unless `keep_unknown`."""
+        """Return the ids of each text; unknown characters have none unless `keep_unknown`."""
         encodings = self._fast.encode_batch_fast(
             [valid_unicode(text) for text in texts], add_special_tokens=False
         )
@@ -98,7 +112,7 @@ class CharTokenizer:
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
     def tokens(self) -> list[str]:
-        """The character of every id."""
+        """Return the character of every id."""
         return list(self._entries)
 
     def save(self, directory: str | Path) -> None:

@@ -1,11 +1,11 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
 (3.7.2.2, 3.7.5).
 
-The normalised text, with a space on either side, is one string; every n-gram of it counts, those
-that span spaces too, unless `spans_spaces` is false: then each word is a string of its own.
-`padding_mode="left"` builds the vocabulary without the trailing space, as the
-ParaNMT release did (its sentence-final n-grams are then mostly unknown). No stock tokenizer class
-can express overlapping n-grams, so this is the one tokenizer with code of its own.
+The normalised text, with a space on either side, is one string, and every n-gram of it is a token,
+those that span spaces too. If `spans_spaces` is false, each word is a string of its own instead.
+`padding_mode="left"` builds the vocabulary without the space at the end, as the ParaNMT release did
+(n-grams at the end of its sentences are then mostly unknown). No stock tokenizer class can express
+overlapping n-grams, so this is the one tokenizer that comes with code of its own.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 
 
 class CharNgramTokenizer(PreTrainedTokenizer):
-    """Ids of overlapping character n-grams.
+    """Turns text into the ids of its overlapping character n-grams.
 
     Args:
-        vocab_file: JSON list of the n-grams by id, from id 2 on; written by `save_pretrained`.
-        ngrams: The same list, instead of a file.
+        vocab_file: JSON list of the n-grams in the order of their ids, from id 2 on, as
+            `save_pretrained` writes it.
+        ngrams: The same list itself, in place of a file.
         orders: Lengths of the n-grams, in characters.
-        padding_mode: Spaces put around the text: `both`, `left` or `none`.
+        padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
         spans_spaces: Take n-grams across words too.
         lowercase: Lower-case before splitting.
         keep_unknown: Give unknown n-grams id 1 instead of dropping them.
 
     Raises:
-        ModelError: No vocabulary, or an order that it has no n-gram of.
+        ModelError: There is no vocabulary, or it has no n-gram of one of the orders.
+        ValueError: `padding_mode` is none of these.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -79,8 +81,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
                 f"{list(orders)}, or give a vocabulary that has some"
             )
         self._entries = ["<pad>", "<unk>", *ngrams]
-        # The two names are longer than any n-gram could collide with only for other orders: they
-        # are left out of the look-up.
+        # N-grams of text may be spelled like the two special names, which are not looked up.
         self._lookup = {ngram: i for i, ngram in enumerate(self._entries) if i > 1}
         self.orders = tuple(orders)
         self.padding_mode = padding_mode
@@ -117,23 +118,24 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharNgramTokenizer:
-        """Keep the `vocab_size - 2` most frequent n-grams of `lines`; ties in alphabetical order.
+        """Make a tokenizer of the `vocab_size - 2` most frequent n-grams of some lines of text.
+
+        Of equally frequent n-grams the first in alphabetical order comes first.
 
         Args:
-            lines: Raw text; normalised here.
-            vocab_size: Entries, with `<pad>` and `<unk>`.
-            orders: Lengths of the n-grams.
-            padding_mode: Spaces put around a text.
+            lines: Raw text; it is normalised here.
+            vocab_size: Number of entries, with `<pad>` and `<unk>`.
+            orders: Lengths of the n-grams, in characters.
+            padding_mode: On which sides of a text a space is added: `both`, `left` or `none`.
             spans_spaces: Take n-grams across words too.
-            min_count: Leave out what occurs less often (C in thesis 3.7.5).
-            most_per_order: Keep at most this many of each order (k in thesis 3.7.5).
-            hard_vocab_limit: Refuse, rather than shrink, where the text has fewer types.
-            lowercase: Lower-case first.
-            keep_unknown: Give unknown n-grams id 1.
+            min_count: Leave out n-grams that occur less often than this (C in thesis 3.7.5).
+            most_per_order: Keep at most this many n-grams of each order (k in thesis 3.7.5).
+            hard_vocab_limit: Refuse, rather than shrink, if the text has fewer n-grams.
+            lowercase: Lower-case the text first.
+            keep_unknown: Give unknown n-grams id 1 instead of dropping them.
 
         Raises:
-            DataError: An order without n-gram, or fewer types than asked for under
-                `hard_vocab_limit`.
+            DataError: The text has no n-gram of some order, or under `hard_vocab_limit` too few.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -172,31 +174,30 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return {entry: i for i, entry in enumerate(self._entries)}
 
     def tokens(self) -> list[str]:
-        """The n-gram of every id."""
+        """Return the n-gram of every id."""
         return list(self._entries)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Ids of each text; unknown n-grams leave none unless `keep_unknown`."""
+        """Return the ids of each text; unknown n-grams have none unless `keep_unknown`."""
         get = self._lookup.get
-        rows = []
+        encoded = []
         for text in texts:
             found = map(get, self._ngrams(text))
-            rows.append(
+            encoded.append(
                 [1 if i is None else i for i in found if self.keep_unknown or i is not None]
             )
-        return Ragged.from_lists(rows)
+        return Ragged.from_lists(encoded)
 
     def _ngrams(self, text: str) -> list[str]:
         text = normalize(text, self.lowercase)
         return extract_ngrams(text, self.orders, self.padding_mode, self.spans_spaces)
 
     def save(self, directory: str | Path) -> None:
-        """Write the vocabulary, the config for `AutoTokenizer`, and the code a fresh process
-        needs."""
+        """Write the vocabulary, the config for `AutoTokenizer`, and the code that it loads."""
         self.save_pretrained(str(directory))
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
-        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
+        """Save as transformers does, with the Python files that `trust_remote_code=True` loads."""
         name = write_remote_code(type(self), save_directory)
         self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
         return super().save_pretrained(save_directory, **kwargs)
@@ -235,7 +236,13 @@ class CharNgramTokenizer(PreTrainedTokenizer):
 def extract_ngrams(
     text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
 ) -> list[str]:
-    """Every n-gram of a normalised text, order by order; the empty text has none.
+    """Return every n-gram of a normalised text, order by order; the empty text has none.
+
+    Args:
+        text: The text.
+        orders: Lengths of the n-grams, in characters.
+        padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
+        spans_spaces: Take n-grams across words too.
 
     Example:
         >>> extract_ngrams("cat", [3])

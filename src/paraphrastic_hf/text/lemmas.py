@@ -8,7 +8,9 @@ from paraphrastic_hf.errors import RecipeError
 
 
 def lemmatize(texts: Sequence[str]) -> list[str]:
-    """Each text with its words, cut at spaces, as their dictionary forms; by simplemma, offline.
+    """Replace the words of each text, cut at spaces, by their dictionary forms.
+
+    The forms are those of simplemma, which works offline.
 
     Raises:
         RecipeError: simplemma is not installed.

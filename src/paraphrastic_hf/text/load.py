@@ -1,4 +1,4 @@
-"""Which tokenizer a model directory holds."""
+"""Loads the tokenizer of a model directory, of whichever kind it is."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTo
 
 
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
-    """The fastest tokenizer for a model directory written by this package.
+    """Load the tokenizer of a model directory written by this package, in its fastest form.
 
     Raises:
-        ModelError: The directory holds no tokenizer of ours.
+        ModelError: The directory holds no tokenizer of this package.
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
@@ -55,7 +55,7 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
     path = directory / "tokenizer_config.json"
     try:
         if "orders" not in json.loads(path.read_text(encoding="utf-8")):
-            raise ValueError("no orders")  # the defaults would cut text otherwise
+            raise ValueError("no orders")  # text would be cut by default orders, and differently
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ModelError):

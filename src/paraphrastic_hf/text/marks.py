@@ -1,5 +1,5 @@
-"""Start- and end-of-sequence tokens around what another tokenizer gives (Wieting and Gimpel, 2017,
-footnote 4; thesis, 3.6.2)."""
+"""Start- and end-of-sequence tokens around the tokens of another tokenizer (Wieting and Gimpel,
+2017, footnote 4; thesis, 3.6.2)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
 
 
 class MarkedTokenizer:
-    """The ids of another tokenizer, with a mark before and after each text.
+    """Adds a mark before or after each text, or both, to the ids of another tokenizer.
 
-    The marks' ids come after all others. A text without any known token stays empty, so that it
-    has the zero vector; `AutoTokenizer`, which cannot tell, gives such a text the marks alone.
+    The ids of the marks come after all others. A text without any known token stays empty, so that
+    it has the zero vector. `AutoTokenizer` cannot express this and gives such a text the marks
+    alone.
 
     Args:
         tokenizer: What cuts the text; it must save a `tokenizer.json`.
-        marks: `start`, `end` or `both`.
+        marks: Which marks to add, `start`, `end` or `both`.
         opens_prompts: Whether the saved `tokenizer.json` leaves out the end, so that what
             `AutoTokenizer` makes of a text can be continued by `generate`.
+
+    Raises:
+        ValueError: `marks` is none of these.
     """
 
     keeps_to_words = False
@@ -52,7 +56,7 @@ class MarkedTokenizer:
         )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Ids of each text, marks included."""
+        """Return the ids of each text, marks included."""
         inner = self.inner.encode_batch(texts)
         lengths = np.diff(inner.offsets)
         is_marked = lengths > 0
@@ -77,7 +81,7 @@ class MarkedTokenizer:
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def tokens(self) -> list[str]:
-        """The token of every id."""
+        """Return the token of every id."""
         return [*self.inner.tokens(), *MARKS[self.marks]]
 
     def save(self, directory: str | Path) -> None:

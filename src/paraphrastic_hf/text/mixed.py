@@ -1,8 +1,8 @@
 """Several tokenizers side by side, for encoders that are trained as one (thesis, 4.5.6).
 
-A text's ids are those of the first tokenizer, then those of the second, and so on, in one sequence.
-Part k's ids are moved by the vocabulary sizes of the parts before it, so that no two parts share an
-id; of the paddings only the first, id 0, is ever used.
+The ids of a text are those of the first tokenizer, then those of the second, and so on, in one
+sequence. To the ids of part k the vocabulary sizes of the parts before it are added, so that no two
+parts share an id. Every part has an id for padding, but only that of the first, id 0, is used.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class MixedTokenizer:
-    """The ids of several tokenizers, one after the other.
+    """Turns text into the ids of several tokenizers, one after the other.
 
     Args:
-        parts: Two or more, all of which lower-case or none.
+        parts: Two tokenizers or more, all of which lower-case text, or none of which does.
 
     Raises:
         ValueError: Some lower-case and some do not.
@@ -55,7 +55,7 @@ class MixedTokenizer:
         )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Ids of each text by all parts."""
+        """Return the ids of each text by all parts."""
         texts = list(texts)
         encoded = [part.encode_batch(texts) for part in self.parts]
         lengths = np.stack([np.diff(part.offsets) for part in encoded], 1)  # (texts, parts)
@@ -68,7 +68,7 @@ class MixedTokenizer:
         return Ragged(ids, np.concatenate([[0], ends[:, -1]]))
 
     def tokens(self) -> list[str]:
-        """The token of every id; two parts may have the same."""
+        """Return the token of every id; two parts may have the same token."""
         return [token for part in self.parts for token in part.tokens()]
 
     def save(self, directory: str | Path) -> None:

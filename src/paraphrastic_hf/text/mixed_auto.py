@@ -1,7 +1,7 @@
-"""A mixture of tokenizers as `AutoTokenizer` loads it: the parts' own files, in their folders.
+"""A mixture of tokenizers as `AutoTokenizer` loads it: the files of each part, in a folder.
 
-A token is named after its part, as in `0:the` and `1:the`, which may be a word and a trigram.
-`MixedTokenizer` (`mixed.py`) gives the same ids faster.
+The names of tokens begin with the number of their part: `0:the` and `1:the` may be a word and a
+trigram. `MixedTokenizer` (`mixed.py`) gives the same ids faster.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ NGRAM_SETTINGS = ("orders", "padding_mode", "spans_spaces", "lowercase", "keep_u
 
 
 class MixtureTokenizer(PreTrainedTokenizer):
-    """The ids of several tokenizers, one after the other (thesis, 4.5.6).
+    """Turns text into the ids of several tokenizers, one after the other (thesis, 4.5.6).
 
     Args:
-        parts: How many there are.
-        files: Paths of their files, by the names of `vocab_files_names`; None for those that a part
-            does not have.
+        parts: Number of tokenizers.
+        **files: Paths of their files, by the names of `vocab_files_names`; None for files that a
+            part does not have.
 
     Raises:
-        ModelError: A part has no file.
+        ModelError: A part has neither of the files that can hold a tokenizer.
 
     Example:
         >>> from transformers import AutoTokenizer
@@ -130,7 +130,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
         return token_ids_0 + (token_ids_1 or [])
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
-        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
+        """Save as transformers does, with the Python files that `trust_remote_code=True` loads."""
         name = write_remote_code(type(self), save_directory)
         self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
         return super().save_pretrained(save_directory, **kwargs)
@@ -153,9 +153,13 @@ def _ids_of(part: CharNgramTokenizer, text: str) -> list[int]:
 
 
 def write_auto_config(directory: Path, parts: int) -> None:
-    """What `AutoTokenizer` needs to load the parts in a directory: a config and the code.
+    """Write what `AutoTokenizer` needs to load the parts in a directory: a config and the code.
 
-    Nothing is written for more parts than it can name files of.
+    Nothing is written if there are more parts than `MOST_PARTS`, the number it knows files of.
+
+    Args:
+        directory: The model directory, which holds the files of each part in a folder.
+        parts: Number of parts.
     """
     if parts > MOST_PARTS:
         return

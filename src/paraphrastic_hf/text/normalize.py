@@ -1,9 +1,9 @@
 """The one normalisation every tokenizer here applies before it splits text.
 
-NFKC, optionally lower-casing, typographic quotes to ASCII ones, soft hyphens removed, and every run
-of white space, control and format characters to a single space. It is built from `tokenizers`
-components, so that the same rules, bit for bit, travel inside `tokenizer.json` to programs without
-this package.
+It applies NFKC, lower-cases if asked, turns typographic quotes into ASCII ones, removes soft
+hyphens, and makes every run of white space, control and format characters a single space. It is
+built from components of `tokenizers`, so that the same rules, bit for bit, are in `tokenizer.json`
+for programs that do not have this package.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _ASCII_CONTROL = dict.fromkeys((*range(0, 32), 127), " ")
 
 @functools.cache
 def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
-    """The normaliser as a `tokenizers` component, ready to be saved in `tokenizer.json`."""
+    """Build the normaliser as a component of `tokenizers`, which `tokenizer.json` can hold."""
     steps: list[normalizers.Normalizer] = [normalizers.Replace("\u00ad", ""), normalizers.NFKC()]
     if lowercase:
-        steps += [normalizers.Lowercase(), normalizers.NFC()]  # lower-casing may bare a composition
+        steps += [normalizers.Lowercase(), normalizers.NFC()]  # lower case may need composing again
     steps += [
         normalizers.Replace(Regex("[\u2018\u2019]"), "'"),
         normalizers.Replace(Regex("[\u201c\u201d]"), '"'),
@@ -36,12 +36,12 @@ def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
 
 
 def valid_unicode(text: str) -> str:
-    """`text` with lone surrogates, which no UTF-8 library accepts, as U+FFFD."""
+    """Replace lone surrogates, which no UTF-8 library accepts, by U+FFFD."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def normalize(text: str, lowercase: bool = True) -> str:
-    """Normalise one text; idempotent.
+    """Normalise a text; a normalised text does not change again.
 
     Example:
         >>> normalize("  The\\u00a0\\ufb01rst\\tLINE ")
@@ -54,13 +54,12 @@ def normalize(text: str, lowercase: bool = True) -> str:
 
 
 def keep_apart(text: str) -> str:
-    """Move a text to private-use characters, so that it shares no piece with any other language
-    (but sentencepiece's bare space mark).
+    """Map the characters of a text to private-use ones; then it shares no piece with other texts.
 
-    The thesis (section 5.3.2) prefixes every token of the second language with a marker; marking
-    every character has the same effect on sharing and needs no change in any tokenizer. Only the
-    Basic Multilingual Plane moves (rarer characters stay); white space stays, so words remain
-    words.
+    The thesis (section 5.3.2) puts a marker before every token of the second language. To change
+    every character has the same effect on sharing, and needs no change in any tokenizer. Only
+    characters of the Basic Multilingual Plane are mapped; rarer ones stay. White space stays too,
+    so words remain words, and sentencepiece's bare space mark is the one piece still shared.
 
     Example:
         >>> keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)

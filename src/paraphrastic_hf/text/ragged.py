@@ -1,4 +1,4 @@
-"""Many id sequences in two flat arrays: what every tokenizer here returns for a batch of texts."""
+"""The token ids of many texts in two flat arrays, as every tokenizer here returns them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Ragged:
-    """Token ids of many texts, end to end.
+    """The token ids of many texts, end to end.
 
     Attributes:
-        ids: (tokens,) int32, all rows one after the other.
-        offsets: (texts + 1,) int64; row i is `ids[offsets[i]:offsets[i + 1]]`.
+        ids: The ids of all texts, one text after the other, (tokens,) int32.
+        offsets: Where each text begins, and at last where the last one ends, (texts + 1,) int64:
+            text i is `ids[offsets[i]:offsets[i + 1]]`.
     """
 
     ids: np.ndarray
     offsets: np.ndarray
 
     @classmethod
-    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Ragged:
-        """Pack a list of id lists."""
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        ids = np.fromiter(chain.from_iterable(rows), np.int32, count=int(offsets[-1]))
+    def from_lists(cls, texts: Sequence[Sequence[int]]) -> Ragged:
+        """Lay the ids of each text end to end."""
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        ids = np.fromiter(chain.from_iterable(texts), np.int32, count=int(offsets[-1]))
         return cls(ids, offsets)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Ragged]) -> Ragged:
-        """The rows of all parts, in order."""
+        """Put the texts of all parts together, in order."""
         parts = list(parts)
         lengths = [np.diff(part.offsets) for part in parts]
         offsets = np.zeros(1 + sum(map(len, lengths)), np.int64)
@@ -43,37 +44,58 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> np.ndarray:
-        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+    def __getitem__(self, number: int) -> np.ndarray:
+        return self.ids[self.offsets[number] : self.offsets[number + 1]]
 
-    def lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Number of ids in each of `rows`."""
-        return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
+    def lengths(self, numbers: np.ndarray) -> np.ndarray:
+        """Count the ids of some texts.
 
-    def where(self, kept: np.ndarray) -> Ragged:
-        """The same rows with only the ids marked in `kept`, (tokens,) bool."""
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return Ragged(self.ids[kept], before[self.offsets])
+        Args:
+            numbers: Numbers of the texts, from 0, any shape.
 
-    def select(self, rows: np.ndarray, max_length: int | None = None) -> Ragged:
-        """`rows` alone, in this order, each cut at `max_length`."""
-        starts, lengths = self.offsets[rows], self.lengths(rows)
+        Returns:
+            The number of ids of each, in the shape given.
+        """
+        return np.asarray(self.offsets[numbers + 1] - self.offsets[numbers])
+
+    def where(self, is_kept: np.ndarray) -> Ragged:
+        """Keep some of the ids of every text.
+
+        Args:
+            is_kept: Whether to keep each id, (tokens,) bool.
+        """
+        before = np.concatenate([[0], np.cumsum(is_kept)])
+        return Ragged(self.ids[is_kept], before[self.offsets])
+
+    def select(self, numbers: np.ndarray, max_length: int | None = None) -> Ragged:
+        """Take some texts.
+
+        Args:
+            numbers: Numbers of the texts, from 0, in the order wanted, (chosen,).
+            max_length: Cut each text at this many ids.
+        """
+        starts, lengths = self.offsets[numbers], self.lengths(numbers)
         if max_length is not None:
             lengths = np.minimum(lengths, max_length)
-        offsets = np.zeros(len(rows) + 1, np.int64)
+        offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
         return Ragged(self.ids[places], offsets)
 
     def padded(
-        self, rows: np.ndarray, max_length: int | None = None
+        self, numbers: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """`rows` as a rectangle, cut at `max_length`.
+        """Take some texts as a rectangle of ids, with padding.
+
+        Args:
+            numbers: Numbers of the texts, from 0, in the order wanted, (chosen,).
+            max_length: Cut each text at this many ids.
 
         Returns:
-            `(ids, mask)`, both (rows, longest) int64; padding is id 0 and mask 0.
+            The ids and a mask, both (chosen, longest) int64; in padding both are 0, and the mask is
+            1 elsewhere.
         """
-        chosen = self.select(rows, max_length)
+        chosen = self.select(numbers, max_length)
         lengths = np.diff(chosen.offsets)
         mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
         ids = np.zeros(mask.shape, np.int64)

@@ -1,8 +1,9 @@
-"""The Python files a saved model carries, so that it loads where this package is not installed.
+"""Writes Python files beside a saved model, so that it loads where this package is not installed.
 
-`trust_remote_code=True` imports files that lie flat beside the weights. From a class, this module
-finds every module of this package it imports and writes each as `paraphrastic_<folder>_<module>.py`
-with its imports made relative. A class that was itself loaded that way copies its own files on.
+`trust_remote_code=True` imports files that are in one folder with the weights. This module finds
+all modules of this package that a class needs and writes each as
+`paraphrastic_<folder>_<module>.py`, with its imports made relative. The files of a class that was
+itself loaded that way are copied.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ PREFIX = "paraphrastic_"
 
 
 def write_remote_code(cls: type, directory: str | Path) -> str | None:
-    """Write the files `cls` needs into `directory` and return its `auto_map` reference; None, and
-    no file, for a class that was defined elsewhere, as in a notebook.
+    """Write the files that a class needs, and return its reference for `auto_map`.
 
-    Example:
-        `paraphrastic_models_averaging.AveragingModel`
+    A reference is, for example, `paraphrastic_models_averaging.AveragingModel`.
+
+    Args:
+        cls: The class of a model, config or tokenizer.
+        directory: The folder to write to, which is made if it does not exist.
+
+    Returns:
+        The reference; None, and nothing is written, for a class that was defined elsewhere, such
+        as in a notebook.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -47,12 +54,17 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 
 
 def flat_name(module: str) -> str:
-    """`paraphrastic_hf.models.averaging` -> `paraphrastic_models_averaging`."""
+    """Return the name of a module's file: `paraphrastic_hf.models.averaging` gives
+    `paraphrastic_models_averaging`."""
     return PREFIX + module.removeprefix(PACKAGE + ".").replace(".", "_")
 
 
 def make_relative(source: str) -> tuple[str, list[str]]:
-    """A module's source with imports from this package made relative, and the modules it names."""
+    """Make the imports from this package in a module's source relative.
+
+    Returns:
+        The changed source, and the names of the modules that it imports from this package.
+    """
     lines = source.splitlines(keepends=True)
     needed = []
     for node in ast.walk(ast.parse(source)):

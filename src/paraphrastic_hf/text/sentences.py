@@ -1,7 +1,8 @@
-"""Sentences of words, each distinct word tokenized once: what a tagger reads.
+"""Sentences of words as a tagger reads them: each distinct word is tokenized once.
 
-A batch holds the tokens of its distinct words and, for every word of its sentences, which of these
-it is, so that an encoder of words works once a word, however often it occurs.
+A batch holds the tokens of its distinct words and, for every word of its sentences, the number of
+the distinct word that it is. So an encoder of words encodes each word once, however often it
+occurs.
 """
 
 from __future__ import annotations
@@ -21,21 +22,25 @@ class Sentences:
     """Sentences over a list of distinct words.
 
     Attributes:
-        words: Distinct words, in order of first occurrence, as they stand in the text.
-        tokens: Token ids of each distinct word.
-        rows: Number of each word of each sentence in `words`.
+        words: The distinct words, spelled as in the text, in the order in which they first occur.
+        tokens: The token ids of each distinct word.
+        numbers: For each word of each sentence its number in `words`, from 0.
     """
 
     words: list[str]
     tokens: Ragged
-    rows: Ragged
+    numbers: Ragged
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer) -> Sentences:
         """Tokenize the distinct words of some sentences.
 
+        Args:
+            sentences: The words of each sentence.
+            tokenizer: What cuts words into tokens.
+
         Raises:
-            DataError: A sentence is one string, or a word is none.
+            DataError: A sentence is one string, or a word is not a string.
         """
         number_of: dict[str, int] = {}
         numbers = []
@@ -53,21 +58,21 @@ class Sentences:
         return cls(words, tokenizer.encode_batch(words), Ragged.from_lists(numbers))
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.numbers)
 
     def batch(
         self, chosen: Sequence[int] | np.ndarray, max_tokens: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Some sentences, by the names `TaggerModel` takes.
+        """Take some sentences as arrays, by the names of the arguments of `TaggerModel`.
 
         Args:
-            chosen: Which sentences, (batch,).
+            chosen: Numbers of the sentences, from 0, (batch,).
             max_tokens: Cut each word at this many tokens.
 
         Returns:
             `input_ids` and `attention_mask`, (words, tokens), of the distinct words; `capitals`,
-            (words,), 1 where one has a capital letter; `word_index`, (batch, seq), the row of each
-            word of a sentence, -1 where a sentence has ended.
+            (words,), 1 for a word with a capital letter; `word_index`, (batch, seq), the number of
+            each word of a sentence among these distinct words, -1 where a sentence has ended.
 
         Example:
             >>> from paraphrastic_hf.text.char import CharTokenizer
@@ -75,7 +80,7 @@ class Sentences:
             >>> two.batch([0, 1])["word_index"].tolist(), two.batch([0])["capitals"].tolist()
             ([[0, 1, 0], [0, -1, -1]], [0, 1])
         """
-        numbers, mask = self.rows.padded(np.asarray(chosen, np.int64))
+        numbers, mask = self.numbers.padded(np.asarray(chosen, np.int64))
         distinct, index = np.unique(numbers[mask == 1], return_inverse=True)
         word_index = np.full(mask.shape, -1)
         word_index[mask == 1] = index
@@ -90,5 +95,5 @@ class Sentences:
 
 
 def has_capital(word: str) -> bool:
-    """Whether any letter of a word is upper case (thesis, 3.7.3)."""
+    """Say whether any letter of a word is upper case (thesis, 3.7.3)."""
     return any(character.isupper() for character in word)

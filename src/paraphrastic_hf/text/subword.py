@@ -1,16 +1,16 @@
 """Sentencepiece Unigram tokenizer of SP (thesis, section 5.1.1; settings of the at-scale release).
 
-One model file serves two engines with the same ids: sentencepiece itself, which is fast, and a
+One model gives the same ids in two engines: sentencepiece itself, which is fast, and a
 `tokenizer.json` that transformers and sentence-transformers read without this package. Two things
-make them agree exactly. The text is normalised outside (`text/normalize.py`) and sentencepiece is
-trained with the identity rule; and piece scores are rounded to multiples of 1/256, so that sums of
-scores are exact in single precision and equal-score ties fall the same way in both (until one
-text's summed score passes 65,536, some 6,000 pieces; `tokenizer.json` counts that per word,
-sentencepiece per line).
+make them agree exactly. The text is normalised outside (`text/normalize.py`), and sentencepiece is
+trained with the identity rule. Scores of pieces are rounded to multiples of 1/256, so that their
+sums are exact in single precision and both engines decide alike between cuts of equal score. (They
+may differ once the sum passes 65,536, after some 6,000 pieces: sentencepiece sums over a line,
+`tokenizer.json` over a word.)
 
-Ids are sentencepiece's own: 0 `<pad>`, 1 `<unk>`, then pieces. Unless `keep_unknown`, unknown
-pieces are dropped, as SP does, and with them a bare space mark just before one: it would be all
-that is left of a word in an unknown script, and make any two such words alike.
+Ids are those of sentencepiece: 0 for `<pad>`, 1 for `<unk>`, then pieces. Unless `keep_unknown`,
+unknown pieces are dropped, as SP does, and with them a bare space mark just before one. The mark
+would be all that is left of a word in an unknown script, and make any two such words alike.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from paraphrastic_hf.text.ragged import Ragged
 
 PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
-FEW_TEXTS = 256  # starting sentencepiece's threads, at every call, takes as long as so many words
-NORMAL_PIECE = 1  # sentencepiece's enum for pieces that text can produce
+FEW_TEXTS = 256  # so few texts are not worth the threads that sentencepiece starts at every call
+NORMAL_PIECE = 1  # sentencepiece's type of the pieces that text can have
 
 
 class SubwordTokenizer:
-    """Sentencepiece ids of normalised text.
+    """Turns text into the ids of sentencepiece's pieces.
 
     Args:
-        model: Serialised sentencepiece model, as `train` returns it or `spiece.model` holds it.
+        model: Serialised sentencepiece model, as in `spiece.model`.
         lowercase: Lower-case before splitting.
         keep_unknown: Keep id 1 for unknown characters instead of dropping them.
-        num_threads: Threads of `encode_batch`; -1 for one a core.
+        num_threads: How many threads `encode_batch` uses; -1 for one on each core.
     """
 
     file = "spiece.model"
@@ -82,17 +82,17 @@ class SubwordTokenizer:
         """Train on lines of text of any number of languages (thesis 5.2.1: 20,000 pieces, joint).
 
         Args:
-            lines: Raw text; normalised here.
-            vocab_size: Pieces, with `<pad>` and `<unk>`.
+            lines: Raw text; it is normalised here.
+            vocab_size: Number of pieces, with `<pad>` and `<unk>`.
             character_coverage: Share of characters that get a piece, 0.98 to 1.
-            input_sentence_size: Lines sampled at most.
-            hard_vocab_limit: Refuse, rather than shrink, where the text cannot fill `vocab_size`.
+            input_sentence_size: How many lines are used; of more lines so many are sampled.
+            hard_vocab_limit: Refuse, rather than shrink, if the text cannot fill `vocab_size`.
             lowercase: Lower-case before splitting.
-            keep_unknown: Keep id 1 for unknown characters.
+            keep_unknown: Keep id 1 for unknown characters instead of dropping them.
             seed: Seed of the sampling.
 
         Raises:
-            DataError: No usable line, or too little text for the vocabulary.
+            DataError: There is no line with text, or too little text for the vocabulary.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -127,7 +127,11 @@ class SubwordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool
     ) -> SubwordTokenizer:
-        """Read `spiece.model` from a model directory."""
+        """Read `spiece.model` from a model directory.
+
+        Raises:
+            ModelError: The file is missing, empty or damaged.
+        """
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
@@ -138,27 +142,29 @@ class SubwordTokenizer:
         return tokenizer
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Ids of each text; the empty text, and one of unknown characters only, has none."""
+        """Return the ids of each text; one that is empty or has no known character has none."""
         normalized = [normalize(text, self.lowercase) for text in texts]
         if len(texts) <= FEW_TEXTS:
-            rows = [self._processor.encode(text) for text in normalized]
+            encoded = [self._processor.encode(text) for text in normalized]
         else:
-            rows = self._processor.encode(normalized, num_threads=self.num_threads)
-        ids = Ragged.from_lists(rows)
+            encoded = self._processor.encode(normalized, num_threads=self.num_threads)
+        ids = Ragged.from_lists(encoded)
         return ids if self.keep_unknown else self._without_unknown(ids)
 
     def _without_unknown(self, ids: Ragged) -> Ragged:
         is_unknown = ids.ids == UNKNOWN_ID
         if not is_unknown.any():
             return ids
-        # Every text starts with a space mark, so a mark never precedes an unknown piece of the next
-        # text.
+        # Every text begins with a space mark, so an unknown piece after a bare mark is of its text.
         is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
         return ids.where(~(is_unknown | is_bare_mark))
 
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
-        """This tokenizer without the pieces of languages that `keep_apart` moved, and the ids, in
-        order, that are left."""
+        """Make a tokenizer without the pieces of languages that `keep_apart` mapped.
+
+        Returns:
+            The smaller tokenizer, and the old ids of its pieces, in order, (pieces,).
+        """
         proto = ModelProto.FromString(self._model)
         kept = [
             number
@@ -176,8 +182,12 @@ class SubwordTokenizer:
         return tokenizer, np.array(kept)
 
     def unigram(self) -> tuple[list[str], np.ndarray, bool]:
-        """What a Unigram model is made of: pieces by id, '' for those that no text gives; their
-        scores, float32; and whether unknown characters keep their id."""
+        """Return what a Unigram model is made of, which the fast path of encoding reads.
+
+        Returns:
+            The pieces in the order of their ids, '' for those that no text has; their scores,
+            (pieces,) float32; and whether unknown characters keep their id.
+        """
         ids = list(range(self.vocab_size))
         pieces = self._processor.id_to_piece(ids)
         special = zip(self._processor.is_control(ids), self._processor.is_unknown(ids), strict=True)
@@ -190,7 +200,7 @@ class SubwordTokenizer:
         return str(self._processor.decode(pieces))
 
     def tokens(self) -> list[str]:
-        """The piece of every id."""
+        """Return the piece of every id."""
         return [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
 
     def save(self, directory: str | Path) -> None:
@@ -209,12 +219,12 @@ class SubwordTokenizer:
         )
 
     def to_fast(self) -> Tokenizer:
-        """The same tokenizer for the `tokenizers` library.
+        """Build the same tokenizer for the `tokenizers` library.
 
-        Characters without a piece are cut out, or cut off, by the pre-tokenizer. In sentencepiece
-        an unknown character is always a node of its own, so the pieces around it are the same; the
-        control symbols, which sentencepiece never reads from text, get a score that no path can
-        prefer.
+        Its pre-tokenizer removes characters without a piece, or with `keep_unknown` cuts the text
+        around them. In sentencepiece an unknown character is always a piece of its own, so the
+        pieces around it are the same. The control symbols, which sentencepiece never finds in text,
+        get a score so low that no cut of a text uses them.
         """
         proto = ModelProto.FromString(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
@@ -233,7 +243,7 @@ class SubwordTokenizer:
 
 
 def round_scores(model: bytes) -> bytes:
-    """A sentencepiece model with every score rounded to a multiple of 1/256."""
+    """Round every score of a serialised sentencepiece model to a multiple of 1/256."""
     proto = ModelProto.FromString(model)
     for piece in proto.pieces:
         piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP

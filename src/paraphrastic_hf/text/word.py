@@ -1,9 +1,9 @@
 """Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
-Text is normalised and cut into words, apostrophe suffixes (`don 't`) and single punctuation marks,
-or only at spaces if it is tokenized already (`spaced`), as the papers' text was.
-The whole of it is a `tokenizer.json`: words are looked up as merge-free BPE entries, because that
-is the stock model which drops what it does not know. Ids: 0 `<pad>`, 1 `<unk>` (used if
+Text is normalised and cut into words, suffixes with an apostrophe (`don 't`) and single punctuation
+marks. Text that is tokenized already, as that of the papers was, is cut at spaces only (`spaced`).
+It is saved as a `tokenizer.json` alone: words are entries of a BPE model without merges, which is
+the stock model that drops what it does not know. Ids are 0 for `<pad>`, 1 for `<unk>` (used if
 `keep_unknown`, as in PARAGRAM), then words by frequency.
 """
 
@@ -20,18 +20,18 @@ from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokeniz
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
-LETTER = r"[\w\x{F0000}-\x{FFFFD}]"  # with the private characters of `keep_apart`
+LETTER = r"[\w\x{F0000}-\x{FFFFD}]"  # with the private-use characters that `keep_apart` maps to
 WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 
 
 class WordTokenizer:
-    """Ids of whole words.
+    """Turns text into the ids of its words.
 
     Args:
-        words: Words by id, from id 2 on, most frequent first.
+        words: The words in the order of their ids, from id 2 on, most frequent first.
         lowercase: Lower-case before splitting.
         keep_unknown: Give unknown words id 1 instead of dropping them.
-        spaced: A word is whatever stands between spaces: the text comes tokenized.
+        spaced: Cut the text at spaces only, because it is tokenized already.
     """
 
     file = "tokenizer.json"
@@ -76,10 +76,17 @@ class WordTokenizer:
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> WordTokenizer:
-        """Keep the `vocab_size - 2` most frequent words of `lines`.
+        """Make a tokenizer of the `vocab_size - 2` most frequent words of some lines of text.
+
+        Args:
+            lines: Raw text; it is normalised here.
+            vocab_size: Number of entries, with `<pad>` and `<unk>`.
+            hard_vocab_limit: Refuse, rather than shrink, if the text has fewer words.
+            lowercase: Lower-case before splitting.
+            keep_unknown: Give unknown words id 1 instead of dropping them.
 
         Raises:
-            DataError: No word at all, or fewer types than asked for under `hard_vocab_limit`.
+            DataError: The text has no word, or under `hard_vocab_limit` too few.
         """
         counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
         counter.normalizer = build_normalizer(lowercase)
@@ -104,7 +111,11 @@ class WordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool, spaced: bool = False
     ) -> WordTokenizer:
-        """Read `tokenizer.json` from a model directory."""
+        """Read `tokenizer.json` from a model directory.
+
+        Raises:
+            ModelError: The file is missing or damaged.
+        """
         path = Path(directory) / cls.file
         try:
             vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)
@@ -115,7 +126,7 @@ class WordTokenizer:
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Ids of each text; unknown words leave none unless `keep_unknown`."""
+        """Return the ids of each text; unknown words have none unless `keep_unknown`."""
         encodings = self._fast.encode_batch_fast(
             [valid_unicode(t) for t in texts], add_special_tokens=False
         )
@@ -128,7 +139,7 @@ class WordTokenizer:
         return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)
 
     def tokens(self) -> list[str]:
-        """The word of every id."""
+        """Return the word of every id."""
         return [token.removeprefix(SPACE_MARK) for token in self._ordered_entries()]
 
     def _ordered_entries(self) -> Iterator[str]:
@@ -147,5 +158,5 @@ class WordTokenizer:
 
 
 def word_splitter() -> pre_tokenizers.PreTokenizer:
-    """Cut normalised text into words, apostrophe suffixes and punctuation marks."""
+    """Build what cuts normalised text into words, suffixes with an apostrophe, and punctuation."""
     return pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
