@@ -15,11 +15,11 @@ from torch.nn import functional as F
 
 
 class Attention(nn.Module):
-    """softmax(Q K' / sqrt(size of a head)) V of each head, and a linear map of all heads.
+    """Let each state gather what it asks for: softmax(Q K' / sqrt(size)) V of each head.
 
     Args:
         dim: Numbers of a state; a multiple of `heads`.
-        heads: Heads that share them.
+        heads: Number of heads that share them, 1 or more.
 
     Raises:
         ValueError: `dim` is no multiple of `heads`.
@@ -58,7 +58,7 @@ class Attention(nn.Module):
             is_causal: Let no state look at later ones. With a mask, both hold.
             cache: What earlier steps of generation left: its `update(keys, values, layer)` returns
                 all keys and values so far, the new ones last.
-            layer: Number of this layer in the cache.
+            layer: Number of this layer in the cache, from 0.
 
         Returns:
             (batch, seq, dim). A state that may look nowhere gathers zeros.

@@ -42,9 +42,9 @@ class TransformerBlock(nn.Module):
     (`norm_first`), which trains more steadily.
 
     Args:
-        dim: Numbers of a state.
-        heads: Attention heads.
-        feed_forward: Units between the two dense layers (ReLU).
+        dim: Numbers of a state; a multiple of `heads`.
+        heads: Number of attention heads, 1 or more.
+        feed_forward: Number of units between the two dense layers (ReLU), 1 or more.
         dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
         has_memory: Whether the block attends to a memory too, as that of a decoder does.
         norm_first: Whether to normalise what enters each part, not the sums.
@@ -88,12 +88,13 @@ class TransformerBlock(nn.Module):
 
         Args:
             states: (batch, seq, dim).
-            mask: True where a state may look, as in `Attention`; everywhere if absent.
+            mask: (batch, seq) or (batch, seq, seq), True where a state may look; everywhere if
+                absent.
             is_causal: Let no state look at later ones.
             memory: (batch, keys, dim), for a block that has a memory.
             memory_mask: (batch, keys), True where there is a memory.
             cache: Keys and values of earlier steps of generation, as in `Attention`.
-            layer: Number of this block in the cache.
+            layer: Number of this block in the cache, from 0.
         """
 
         def attend(inputs: Tensor) -> Tensor:
