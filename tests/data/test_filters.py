@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,12 +13,14 @@ from hypothesis import strategies as st
 
 from paraphrastic_hf.data.filters import (
     PairFilter,
+    Sieve,
     first_side_probabilities,
     pairing_constraints,
     trigram_overlap,
     unique_word_pairs,
     word_trigrams,
 )
+from paraphrastic_hf.data.load import load_dataset
 
 # Few words, so that sides share trigrams; marks stand alone, and letters beyond ASCII are letters.
 WORDS = st.sampled_from(["a", "b", "A", "été", "it's", "7", ",", "。", "猫_1"])
@@ -142,6 +146,61 @@ def test_limits_of_zero_are_limits() -> None:
     assert not PairFilter(max_words=0).keeps("a", "b")
     assert not PairFilter(max_overlap=0.0).keeps(SIX_WORDS, SIX_WORDS)
     assert PairFilter(max_overlap=0.0).keeps(SIX_WORDS, "nothing in common here")
+
+
+@pytest.mark.parametrize(
+    ("options", "pair", "reason"),
+    [
+        ({"min_score": 0.5}, ("a", "b", 0.25), "score must be at least 0.5, and is 0.25"),
+        ({"max_score": 0.5}, ("a", "b", math.nan), "score must be at most 0.5, and is nan"),
+        ({"min_words": 2}, ("a", "a b"), "words of the shorter side must be at least 2, and is 1"),
+        ({"max_words": 1}, ("a", "a b"), "words of the longer side must be at most 1, and is 2"),
+        (
+            {"max_words": 3, "max_overlap": 0.2},  # the cheap question comes first
+            ("a b c d", "a b c d"),
+            "words of the longer side must be at most 3, and is 4",
+        ),
+    ],
+)
+def test_a_pair_left_out_has_a_score_a_bound_and_a_reason(
+    options: dict[str, float], pair: tuple, reason: str
+) -> None:
+    assert str(PairFilter(**options).judge(*pair)) == reason
+
+
+def test_what_a_sieve_leaves_out_is_counted_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.tsv"
+    with Sieve(PairFilter(min_words=2, max_overlap=0), name="x", rejects=path) as sieve:
+        found = [sieve.keeps(*sides) for sides in [("a", "b\tc"), ("a b", "c d"), ("a b c",) * 2]]
+    assert found == [False, True, False]
+    assert sieve.left_out == {"words of the shorter side": 1, "trigram overlap": 1}
+    assert path.read_text().splitlines() == [
+        "a\tb c\twords of the shorter side\t1\tat least 2",
+        "a b c\ta b c\ttrigram overlap\t1\tat most 0",
+    ]
+
+
+def test_a_sieve_that_is_stopped_leaves_no_half_file(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.tsv"
+    with pytest.raises(KeyboardInterrupt), Sieve(PairFilter(), name="x", rejects=path):
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_corpus_keeps_what_its_filter_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a cat sleeps\tun chat dort\nyes\toui\n")
+    rejects = tmp_path / "rejects.tsv"
+    rows = load_dataset(
+        "bitext",
+        "en-fr",
+        "train",
+        data_dir=tmp_path / "pairs.tsv",
+        streaming=True,
+        min_words=2,
+        rejects=str(rejects),
+    )
+    assert [row["fr"] for row in rows] == ["un chat dort"]
+    assert rejects.read_text() == "yes\toui\twords of the shorter side\t1\tat least 2\n"
 
 
 @given(PAIRS, st.none() | st.frozensets(st.sampled_from(["cat", "dog", "cats", "ox"])))

@@ -13,7 +13,7 @@ import datasets
 
 from paraphrastic_hf.data.bitext_files import Pairs, find_bitext, moses_pairs, tsv_pairs
 from paraphrastic_hf.data.builder import Corpus, Row
-from paraphrastic_hf.data.filters import PairFilter
+from paraphrastic_hf.data.filters import PairFilter, Sieve
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.pairs import good_rows
 from paraphrastic_hf.data.schema import bitext
@@ -22,11 +22,15 @@ from paraphrastic_hf.errors import DataError
 
 @dataclass
 class BitextConfig(datasets.BuilderConfig):
-    """Options of bitext: `min_words=5, max_words=100` is the thesis's filter (5.6.2)."""
+    """Options of bitext: `min_words=5, max_words=100` is the thesis's filter (5.6.2).
+
+    `rejects` names a file for the pairs that the filter leaves out, with the reason of each.
+    """
 
     min_words: int | None = None
     max_words: int | None = None
     max_overlap: float | None = None
+    rejects: str | None = None
     bad_rows: str = "skip"
 
 
@@ -56,15 +60,16 @@ class BitextCorpus(Corpus):
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         first, second = self.languages()
         options = self.config
-        keeps = PairFilter(
+        wanted = PairFilter(
             max_overlap=options.max_overlap,
             min_words=options.min_words,
             max_words=options.max_words,
-        ).keeps
-        rows = self.pairs(folder, split)
-        for row in good_rows(rows, name=f"{self.NAME} {options.name}", bad_rows=options.bad_rows):
-            if keeps(row[0], row[1]):
-                yield {first: row[0], second: row[1]}
+        )
+        rows, name = self.pairs(folder, split), f"{self.NAME} {options.name}"
+        with Sieve(wanted, name=name, rejects=options.rejects) as sieve:
+            for row in good_rows(rows, name=name, bad_rows=options.bad_rows):
+                if sieve.keeps(row[0], row[1]):
+                    yield {first: row[0], second: row[1]}
 
 
 class FoundBitext(BitextCorpus):

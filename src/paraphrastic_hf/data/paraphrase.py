@@ -10,7 +10,7 @@ from pathlib import Path
 import datasets
 
 from paraphrastic_hf.data.builder import Corpus, Row
-from paraphrastic_hf.data.filters import PairFilter, unique_word_pairs
+from paraphrastic_hf.data.filters import PairFilter, Sieve, unique_word_pairs
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import aligned_lines, number_in, table_rows, text_lines
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows
@@ -23,17 +23,28 @@ _FEATURE = re.compile(r"(\S+)=(\S+)")
 
 @dataclass
 class TextFilterConfig(datasets.BuilderConfig):
-    """Options of a corpus whose rows can be filtered by their texts; see `PairFilter`."""
+    """Options of a corpus whose pairs can be filtered by their texts; see `PairFilter` and `Sieve`.
+
+    `rejects` names a file for the pairs that the filter leaves out, with the reason of each.
+    """
 
     max_overlap: float | None = None
     min_words: int | None = None
     max_words: int | None = None
+    rejects: str | None = None
 
-    def row_filter(self) -> PairFilter:
+    def wanted(self) -> PairFilter:
         """The filter these options ask for."""
         return PairFilter(
             max_overlap=self.max_overlap, min_words=self.min_words, max_words=self.max_words
         )
+
+    def sieve(self, name: str, split: str | None = None) -> Sieve:
+        """The filter, which keeps what it leaves out; of a corpus with splits, a file for each."""
+        rejects = None if self.rejects is None else Path(self.rejects)
+        if rejects is not None and split is not None:
+            rejects = rejects.with_stem(f"{rejects.stem}-{split}")
+        return Sieve(self.wanted(), name=name, rejects=rejects)
 
 
 @dataclass
@@ -43,8 +54,8 @@ class ScoreFilterConfig(TextFilterConfig):
     min_score: float | None = None
     max_score: float | None = None
 
-    def row_filter(self) -> PairFilter:
-        return replace(super().row_filter(), min_score=self.min_score, max_score=self.max_score)
+    def wanted(self) -> PairFilter:
+        return replace(super().wanted(), min_score=self.min_score, max_score=self.max_score)
 
 
 @dataclass
@@ -75,10 +86,9 @@ class ParaNmt(Corpus):
             path = folder.find("para-nmt-50m.txt", "para-nmt-50m.txt.gz", "para-nmt-50m.txt.xz")
         else:
             path = folder.find("para-nmt-5m-processed.txt", "para-nmt-5m-processed.txt.gz")
-        wanted = self.config.row_filter()
+        wanted = self.config.wanted()
         if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
             raise DataError("paranmt 5m has no scores to filter by; take 50m")
-        keeps = wanted.keeps
         rows = good_rows(
             iterate_rows(path),
             name=str(path),
@@ -86,11 +96,12 @@ class ParaNmt(Corpus):
             number=2 if has_scores else None,
             bad_rows=self.config.bad_rows,
         )
-        for row in rows:
-            score = float(row[2]) if has_scores else None
-            if keeps(row[0], row[1], score):
-                kept = {"sentence1": row[0], "sentence2": row[1]}
-                yield kept if score is None else {**kept, "score": score}
+        with self.config.sieve(f"paranmt {self.config.name}") as sieve:
+            for row in rows:
+                score = float(row[2]) if has_scores else None
+                if sieve.keeps(row[0], row[1], score):
+                    kept = {"sentence1": row[0], "sentence2": row[1]}
+                    yield kept if score is None else {**kept, "score": score}
 
 
 @dataclass
@@ -128,9 +139,9 @@ class Ppdb(Corpus):
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         name = f"ppdb-{self.config.name}"
         path = folder.find(f"{name}.gz", name, f"{name}.txt")
-        keeps = self.config.row_filter().keeps
-        rows = (row for row in _ppdb_rows(path) if keeps(*_sides(row), row["score"]))
-        return _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
+        with self.config.sieve(f"ppdb {self.config.name}") as sieve:
+            rows = (row for row in _ppdb_rows(path) if sieve.keeps(*_sides(row), row["score"]))
+            yield from _word_pairs(rows, self.config.word_pairs, self.config.vocabulary)
 
 
 def _sides(row: Row) -> tuple[str, str]:
@@ -207,14 +218,19 @@ class SimpWiki(Corpus):
         return pair(article=TEXT) if self.config.name == "v2" else pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        keeps = self.config.row_filter().keeps
-        if self.config.name == "v1":
-            stem = {"train": "training", "validation": "tuning", "test": "testing"}[split]
-            files = (folder.find(f"normal.{stem}.txt"), folder.find(f"simple.{stem}.txt"))
-            for _, normal, simple in aligned_lines(*files):
-                if keeps(normal, simple):
-                    yield {"sentence1": normal, "sentence2": simple}
-            return
+        has_splits = self.config.name == "v1"
+        with self.config.sieve("simpwiki", split if has_splits else None) as sieve:
+            for row in self._rows_of_v1(folder, split) if has_splits else self._rows_of_v2(folder):
+                if sieve.keeps(*_sides(row)):
+                    yield row
+
+    def _rows_of_v1(self, folder: Folder, split: str) -> Iterator[Row]:
+        stem = {"train": "training", "validation": "tuning", "test": "testing"}[split]
+        files = (folder.find(f"normal.{stem}.txt"), folder.find(f"simple.{stem}.txt"))
+        for _, normal, simple in aligned_lines(*files):
+            yield {"sentence1": normal, "sentence2": simple}
+
+    def _rows_of_v2(self, folder: Folder) -> Iterator[Row]:
         files = (folder.find("normal.aligned"), folder.find("simple.aligned"))
         for number, normal, simple in aligned_lines(*files):
             sides = normal.split("\t"), simple.split("\t")
@@ -223,5 +239,4 @@ class SimpWiki(Corpus):
                     f"{files[0]}:{number} or its partner has fewer than 3 columns; expected "
                     "article, paragraph and sentence, separated by tabs"
                 )
-            if keeps(sides[0][2], sides[1][2]):
-                yield {"sentence1": sides[0][2], "sentence2": sides[1][2], "article": sides[0][0]}
+            yield {"sentence1": sides[0][2], "sentence2": sides[1][2], "article": sides[0][0]}

@@ -174,7 +174,8 @@ class SentenceEncoderModel(ParaphrasticModel):
         Example:
             >>> from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
             >>> model = AveragingModel(AveragingConfig(vocab_size=10, hidden_size=4))
-            >>> model(torch.tensor([2, 3, 5]), lengths=torch.tensor([2, 1])).sentence_embedding.shape
+            >>> output = model(torch.tensor([2, 3, 5]), lengths=torch.tensor([2, 1]))
+            >>> output.sentence_embedding.shape
             torch.Size([2, 4])
         """
         if lengths is not None:
