@@ -152,10 +152,12 @@ def check_options(
         index: One of `INDICES`.
         probes: Number of cells that `faiss-ivf` searches, 1 or more.
         precision: One of `PRECISIONS`.
+        one_to_one: Use every sentence at most once.
         threshold: The lowest score of a pair, any number; None for no limit.
+        **unknown: Options that do not exist, which are refused.
 
     Raises:
-        DataError: An argument is out of range, or FAISS is not installed.
+        DataError: There is no option of that name, one is out of range, or FAISS is not installed.
 
     Example:
         >>> check_options(k=4, score="ratio", candidates="union", index="exact")
