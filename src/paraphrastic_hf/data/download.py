@@ -7,11 +7,11 @@ Archives are read member by member, and no member can land outside the folder ma
 This is our own code because pooch 1.9.0 does not do what large corpora need. It starts a broken
 download anew and has no lock between processes. On Python 3.11 it unpacks a tar without a filter,
 so that a member `../../outside.txt` was written outside. In the place of `_download` it failed 7 of
-the 36 tests of downloads, five of them on going on, and in the place of `unpack` 61 of the 97 tests
-of archives, most because a hostile archive was taken without an error. `http_get` of
-huggingface_hub, which goes on but not with `If-Range`, failed 14 of the 36: it appends to the
-beginning of another file, and 134 of the 470 files that the corpora list, the largest among them,
-have no checksum that would tell. Either would have saved about 100 lines.
+the 36 tests of downloads, five of them on going on. In the place of `_extract` it failed 55 of the
+97 tests of archives, 33 of them because a hostile or damaged archive was taken without an error.
+`http_get` of huggingface_hub, which goes on but without `If-Range`, failed 14 of the 36. It appends
+to the beginning of another file, and 134 of the 470 files that the corpora list, the largest among
+them, have no checksum that would tell. Either would have saved about 100 lines.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ single name still stopped the process: a dict key of a million nested tuples (1 
 key of 40 tuples that each hold the last one twice (208 bytes) takes hours to hash (0.5 s at 24,
 twice that a level), and one `LONG_BINPUT` (9 bytes) takes 1.5 GB, or up to 64. Whether a tuple will
 be a key cannot be told without following the opcodes. `torch.load(weights_only=True)` of torch 2.13
-falls to the first two as well. This reader refuses all three at once, in 76 MB.
+falls to the first two as well. This reader refuses the two keys and allocates nothing for the third:
+76 MB at most.
 """
 
 from __future__ import annotations

@@ -16,12 +16,16 @@ from paraphrastic_hf.layers.embedding import lookup
 
 
 def distance_to_start(table: Tensor, start: Tensor | None, ids: Tensor) -> Tensor:
-    """||W_initial - W||^2 over the rows a batch uses, scalar.
+    """Sum the squares of how far the table rows that a batch uses are from their start.
 
     Args:
         table: The trained table, (vocab, dim).
         start: The table before training, (vocab, dim); zeros if None.
-        ids: Row numbers of the batch, any shape, repeats allowed.
+        ids: Numbers of the rows that the batch uses, any shape; a number may be there several
+            times and counts once.
+
+    Returns:
+        ||W_initial - W||^2 over those rows, scalar.
     """
     rows = torch.unique(ids)
     used = lookup(table, rows)

@@ -152,12 +152,11 @@ def check_options(
         index: One of `INDICES`.
         probes: Number of cells that `faiss-ivf` searches, 1 or more.
         precision: One of `PRECISIONS`.
-        one_to_one: Use every sentence at most once.
+        one_to_one: Whether every sentence is used at most once.
         threshold: The lowest score of a pair, any number; None for no limit.
-        **unknown: Options that do not exist, which are refused.
 
     Raises:
-        DataError: There is no option of that name, one is out of range, or FAISS is not installed.
+        DataError: An option is unknown, a value is out of range, or FAISS is not installed.
 
     Example:
         >>> check_options(k=4, score="ratio", candidates="union", index="exact")

@@ -1,4 +1,5 @@
-"""The contract every encoder keeps: padded ids and a mask in, one vector a text out.
+"""The contract that every encoder of the papers keeps (thesis, 3.1.2; Wieting and Gimpel, 2017):
+padded ids and a mask in, one vector a text out.
 
 Ids may also come flat, text after text, with the lengths: what padding would be added for and then
 taken out again. A family is one file beside this one: its config, then its model. A model
@@ -164,8 +165,17 @@ class SentenceEncoderModel(ParaphrasticModel):
             lengths: (batch,) where `input_ids` is flat, (tokens,), text after text without padding;
                 then there is neither mask nor `last_hidden_state`.
 
+        Returns:
+            Sentence vectors, (batch, dim), and token vectors, (batch, seq, dim).
+
         Raises:
             ValueError: If the two shapes differ, or lengths do not add up to the flat ids.
+
+        Example:
+            >>> from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+            >>> model = AveragingModel(AveragingConfig(vocab_size=10, hidden_size=4))
+            >>> model(torch.tensor([2, 3, 5]), lengths=torch.tensor([2, 1])).sentence_embedding.shape
+            torch.Size([2, 4])
         """
         if lengths is not None:
             if input_ids.shape != (int(lengths.sum()),) or attention_mask is not None:

@@ -135,8 +135,8 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
             use_cache: Whether to return a cache.
             position_ids: (batch, seq) places of the tokens, from 0; counted if absent.
             logits_at: (batch, seq) bool; scores of these places alone, which training asks for.
-            logits_to_keep: Scores of so many last places alone, which generation asks for, and of
-                all if 0; or the numbers of the places to score, (kept,).
+            logits_to_keep: Scores of so many last places alone, which generation asks for, 0 for
+                all; or the places, (places,).
             return_dict: A tuple instead, if False.
 
         Returns:

@@ -1,9 +1,9 @@
-"""What encoders over one table of token vectors share: the table, its start, its dropout, its
-row-sparse gradient; and work on tokens alone, never on padding.
+"""What encoders over one table of token vectors share (thesis, 3.1.2): the table, its start, its
+dropout, and gradients that hold only the rows used.
 
-A family defines `states` (token vectors in, token states out), or `states_of` (ids in), and
-`pool_rows`, all on flat rows: the tokens of a batch, text after text. One that adds up table rows
-goes through `weighted_sum`.
+They work on the tokens of a batch laid end to end, text after text, and never on padding. A family
+defines `states` (token vectors in, token states out), or `states_of` (ids in), and `pool_rows`. One
+that adds up table rows goes through `weighted_sum`.
 """
 
 from __future__ import annotations
