@@ -1,8 +1,8 @@
 """Attention with several heads, to a sequence itself or to another (Vaswani et al., 2017; thesis,
 5.4).
 
-The product is torch's fused one. Attention weights have no dropout: the fused kernel of a CPU has
-none.
+It is computed by torch's fused kernel. There is no dropout of attention weights, since the fused
+kernel of a CPU has none.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from torch.nn import functional as F
 
 
 class Attention(nn.Module):
-    """Let each state gather what it asks for: softmax(Q K' / sqrt(size)) V of each head.
+    """Compute softmax(Q K' / sqrt(size of a head)) V for each head, and a linear map of all heads.
 
     Args:
-        dim: Numbers of a state; a multiple of `heads`.
-        heads: Number of heads that share them, 1 or more.
+        dim: Number of dimensions of a state, a multiple of `heads`.
+        heads: Number of heads, each of which has dim / heads of the dimensions.
 
     Raises:
-        ValueError: `dim` is no multiple of `heads`.
+        ValueError: `dim` is not a multiple of `heads`.
 
     Example:
         >>> attention = Attention(8, heads=2)
@@ -49,19 +49,19 @@ class Attention(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """What each state gathers.
+        """Return what each state gathers from those that it may attend to, (batch, seq, dim).
+
+        A state that may attend to none gathers zeros.
 
         Args:
-            states: (batch, seq, dim), which ask.
-            memory: (batch, keys, dim), which are asked; the states themselves if absent.
-            mask: True where a state may look: (batch, keys), or (batch, seq, keys).
-            is_causal: Let no state look at later ones. With a mask, both hold.
-            cache: What earlier steps of generation left: its `update(keys, values, layer)` returns
-                all keys and values so far, the new ones last.
+            states: The states that attend, (batch, seq, dim); the queries are made of them.
+            memory: The states that they attend to, (batch, keys, dim); themselves if None.
+            mask: True where a state may attend, (batch, keys) or (batch, seq, keys); everywhere if
+                None.
+            is_causal: Let no state attend to later ones. With a mask, both conditions hold.
+            cache: Keys and values of earlier steps of generation: its `update(keys, values, layer)`
+                returns all keys and values so far, the new ones last.
             layer: Number of this layer in the cache, from 0.
-
-        Returns:
-            (batch, seq, dim). A state that may look nowhere gathers zeros.
         """
         asked = states if memory is None else memory
         queries = self._split(self.query(states))  # (batch, heads, seq, size)

@@ -15,14 +15,14 @@ LONGEST_WAVE = 10_000.0
 
 
 def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
-    """Sines, then cosines, of positions, in waves from 2 pi to 10,000 * 2 pi tokens long.
+    """Compute sines, then cosines, of positions, in waves from 2 pi to 10,000 * 2 pi tokens long.
 
     Args:
         positions: Whole numbers from 0, any shape.
-        dim: Even; numbers of a position's vector.
+        dim: Number of dimensions of a position's vector, which must be even.
 
     Returns:
-        (*positions, dim) float32.
+        The vector of each position, (*positions, dim) float32.
 
     Example:
         >>> sinusoidal_positions(torch.tensor([0]), 4)
@@ -38,16 +38,16 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 class TransformerBlock(nn.Module):
     """Self-attention, attention to a memory if there is one, and two dense layers.
 
-    Each is added to what goes into it, and normalised after the sum, as in the paper, or before
-    (`norm_first`), which trains more steadily.
+    What each of these parts computes is added to what goes into it. The sum is normalised, as in
+    the paper; or, with `norm_first`, what goes into the part, which trains more steadily.
 
     Args:
-        dim: Numbers of a state; a multiple of `heads`.
-        heads: Number of attention heads, 1 or more.
-        feed_forward: Number of units between the two dense layers (ReLU), 1 or more.
+        dim: Number of dimensions of a state.
+        heads: Number of attention heads.
+        feed_forward: Number of units between the two dense layers, which are ReLUs.
         dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
         has_memory: Whether the block attends to a memory too, as that of a decoder does.
-        norm_first: Whether to normalise what enters each part, not the sums.
+        norm_first: Whether to normalise what goes into each part, not the sums.
 
     Example:
         >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)
@@ -84,16 +84,16 @@ class TransformerBlock(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """States after the block, (batch, seq, dim).
+        """Return the states after the block, (batch, seq, dim).
 
         Args:
-            states: (batch, seq, dim).
-            mask: (batch, seq) or (batch, seq, seq), True where a state may look; everywhere if
-                absent.
-            is_causal: Let no state look at later ones.
-            memory: (batch, keys, dim), for a block that has a memory.
-            memory_mask: (batch, keys), True where there is a memory.
-            cache: Keys and values of earlier steps of generation, as in `Attention`.
+            states: The states before the block, (batch, seq, dim).
+            mask: True where a state may attend, (batch, seq) or (batch, seq, seq); everywhere if
+                None.
+            is_causal: Let no state attend to later ones.
+            memory: The states of the memory, (batch, keys, dim), for a block that has one.
+            memory_mask: True for states of the memory, False for padding, (batch, keys).
+            cache: Keys and values of earlier steps of generation, as for `Attention`.
             layer: Number of this block in the cache, from 0.
         """
 
