@@ -136,10 +136,10 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
     Example:
         >>> import tempfile
-        >>> from paraphrastic_hf.training.arguments import Recipe
+        >>> from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
         >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
-        ...     load_recipe(Recipe, file.name, ["--margin", "0.5"]).training.margin
+        ...     load_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
     mapping = read_mapping(path)

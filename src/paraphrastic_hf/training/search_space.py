@@ -34,8 +34,8 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
             another type than its key's.
 
     Example:
-        >>> from paraphrastic_hf.training.arguments import Recipe
-        >>> parse_grid(Recipe, ["margin=0.4,0.6", "negatives=max,mix"])
+        >>> from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+        >>> parse_grid(ContrastiveRecipe, ["margin=0.4,0.6", "negatives=max,mix"])
         {'training.margin': [0.4, 0.6], 'training.negatives': ['max', 'mix']}
     """
     grid: dict[str, list[Any]] = {}
