@@ -5,12 +5,17 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import datasets
+import numpy as np
 import pytest
 
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import build
-from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.arguments import SourceArguments, dataset_folder
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.corpus import build_corpus, load_corpus
+from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.sources import read_sources
 
 EN = ["a cat sleeps", "a dog barks", "no"]
@@ -81,3 +86,41 @@ def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureF
         (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
     assert len(found.pairs) == 2
     assert "1 with an empty side" in caplog.text
+
+
+def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
+    """A score and a text, of a TSV file by number and of a dataset by name; a pair without a known
+    token is left out with all that stands beside it."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text("a cat\tcats\t0.5\t(S (NP))\nzzz\tzzz\t9\t(X)\na dog\tdogs\t0.25\t(S (VP))\n")
+    rows = [{"one": "a cat", "two": "a dog", "cosine": 0.75, "tree": None}]
+    text = f"data: {{sources: [{{path: {path}, beside: {{score: 3, parse: 4}}}}]}}"
+    (tmp_path / "recipe.yaml").write_text(text)
+    recipe = read_recipe(tmp_path / "recipe.yaml")
+    other = SourceArguments("rows", columns=["one", "two"], beside={"score": "cosine"})
+    sources = read_sources(recipe, None, [(datasets.Dataset.from_list(rows), other)])
+    tokenizer = WordTokenizer(["a", "cat", "cats", "dog", "dogs", "s", "np", "vp"])
+    corpus = build_corpus(sources, tokenizer, tmp_path / "corpus")
+    assert len(corpus) == 3
+    assert corpus.beside["score"].tolist() == [0.5, 0.25, 0.75]
+    parses = corpus.beside["parse"]
+    assert [tokenizer.decode(parses[n]) for n in range(3)] == ["s np", "s vp", ""]
+    assert np.isnan(load_corpus(tmp_path / "corpus").beside["score"]).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ("{score: 5}", "2 without column 5"),
+        ("{score: cosine}", "names columns of a TSV file by their numbers, from 1, got 'cosine'"),
+        ("{score: 0}", "from 1, got 0"),
+    ],
+)
+def test_what_cannot_stand_beside_a_pair_is_refused(
+    beside: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("a\tb\t1\nc\td\t2\n")
+    source = f"{{path: {tmp_path / 'pairs.tsv'}, beside: {beside}}}"
+    (tmp_path / "recipe.yaml").write_text(f"data: {{sources: [{source}]}}")
+    with pytest.raises((DataError, RecipeError), match=message):
+        read_sources(read_recipe(tmp_path / "recipe.yaml"), None)

@@ -83,8 +83,9 @@ def clean_pairs(
     max_words: int | None = None,
     bad_rows: str = "skip",
     seed: int = 1,
-) -> list[Pair]:
-    """The good pairs among the rows of a source, in order.
+    beside: int = 0,
+) -> list[Any]:
+    """The good pairs among the rows of a source, in order, as tuples of texts.
 
     Args:
         rows: As `iterate_rows` or `rows_of_dataset` gives them.
@@ -94,6 +95,7 @@ def clean_pairs(
         max_words: Skip pairs with a side of more words.
         bad_rows: `skip`, with a warning that counts them, or `refuse`.
         seed: Seed of the sample.
+        beside: Columns after the two texts that are kept in the tuples, as text.
 
     Raises:
         DataError: No pair is good, or a row is bad and `bad_rows` is `refuse`.
@@ -104,6 +106,7 @@ def clean_pairs(
         (pair for pair in good if _within(pair, min_words, max_words)),
         max_pairs,
         random.Random(seed),
+        2 + beside,
     )
     if not pairs:
         why = f": {report.describe()}" if report.bad else ""
@@ -112,7 +115,11 @@ def clean_pairs(
 
 
 def iterate_rows(
-    path: str | Path, *, second: str | Path | None = None, columns: Sequence[str] | None = None
+    path: str | Path,
+    *,
+    second: str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    beside: Sequence[str] = (),
 ) -> Iterator[tuple[str, list[str] | str]]:
     """`(place, the sides)` or `(place, what is wrong)` for every row of a source.
 
@@ -123,13 +130,14 @@ def iterate_rows(
         second: The text file whose lines are the other side of `path`'s lines.
         columns: Names of the two columns of a `datasets` folder; its first two text columns if
             absent.
+        beside: Further columns of a `datasets` folder, which follow the two texts.
 
     Raises:
         DataError: The file is missing or damaged, or the two text files differ in length.
     """
     path = Path(path)
     if path.is_dir():
-        yield from _dataset_rows(path, columns)
+        yield from _dataset_rows(path, columns, beside)
     elif second is not None:
         yield from _aligned_rows(path, Path(second))
     else:
@@ -146,9 +154,19 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def rows_of_dataset(
-    dataset: Any, *, name: str = "dataset", columns: Sequence[str] | None = None
+    dataset: Any,
+    *,
+    name: str = "dataset",
+    columns: Sequence[str] | None = None,
+    beside: Sequence[str] = (),
 ) -> Iterator[tuple[str, list[str] | str]]:
     """Rows of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
+
+    Args:
+        dataset: The rows.
+        name: What to call the dataset in messages.
+        columns: Its two columns of text; the first two that it has if absent.
+        beside: Further columns, which follow the two texts, as text.
 
     Raises:
         DataError: If there are no two text columns, or not the ones named, or one holds no text.
@@ -168,16 +186,17 @@ def rows_of_dataset(
         names = _text_columns({n: isinstance(v, str) for row in first for n, v in row.items()})
         rows = chain(first, rows)
     for number, row in enumerate(rows):
-        if names[0] not in row or names[1] not in row:
-            raise DataError(
-                f"the dataset has no columns {names[0]!r} and {names[1]!r}; it has {', '.join(row)}"
-            )
-        sides = ["" if row[name] is None else row[name] for name in names]
+        missing = [column for column in (*names[:2], *beside) if column not in row]
+        if missing:
+            lacks = " and ".join(map(repr, missing))
+            raise DataError(f"the dataset has no columns {lacks}; it has {', '.join(row)}")
+        sides = ["" if row[column] is None else row[column] for column in names[:2]]
         if not (isinstance(sides[0], str) and isinstance(sides[1], str)):
             raise DataError(
                 f"row {number} of the dataset has {sides!r} in {names[0]} and {names[1]}, not texts"
             )
-        yield f"{name}:{number}", sides
+        others = ("" if row[column] is None else str(row[column]) for column in beside)
+        yield f"{name}:{number}", [*sides, *others]
 
 
 def _text_columns(holds_text: Mapping[str, bool]) -> tuple[str, str]:
@@ -220,7 +239,7 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | 
 
 
 def _dataset_rows(
-    path: Path, columns: Sequence[str] | None
+    path: Path, columns: Sequence[str] | None, beside: Sequence[str]
 ) -> Iterator[tuple[str, list[str] | str]]:
     import datasets
 
@@ -234,7 +253,7 @@ def _dataset_rows(
         raise DataError(
             f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
         )
-    yield from rows_of_dataset(dataset, name=path.name, columns=columns)
+    yield from rows_of_dataset(dataset, name=path.name, columns=columns, beside=beside)
 
 
 def good_rows(
@@ -296,13 +315,15 @@ def _within(sides: list[str], min_words: int, max_words: int | None) -> bool:
     return min(words) >= min_words and (max_words is None or max(words) <= max_words)
 
 
-def _sample(rows: Iterable[list[str]], most: int | None, choice: random.Random) -> list[Pair]:
-    """Reservoir sampling, put back into file order."""
+def _sample(
+    rows: Iterable[list[str]], most: int | None, choice: random.Random, columns: int
+) -> list[tuple[str, ...]]:
+    """Reservoir sampling of the first columns, put back into file order."""
     if most is None:
-        return [(row[0], row[1]) for row in rows]
-    kept: list[tuple[int, Pair]] = []
+        return [tuple(row[:columns]) for row in rows]
+    kept: list[tuple[int, tuple[str, ...]]] = []
     for index, row in enumerate(rows):
-        pair = (row[0], row[1])
+        pair = tuple(row[:columns])
         if len(kept) < most:
             kept.append((index, pair))
         else:

@@ -74,6 +74,11 @@ class SourceArguments:
     columns: list[str] | None = argument(
         None, help="the two columns of a dataset; its first two of text if absent"
     )
+    beside: dict[str, Any] = argument(
+        {},
+        help="further columns that are kept beside each pair, by the names they get: the number of "
+        "a column of a TSV file, from 1, or its name in a dataset, as in {score: 3}",
+    )
     max_pairs: int | None = argument(
         None, help="take a random sample of at most this many pairs", at_least=0
     )
@@ -251,6 +256,12 @@ def check_source(source: SourceArguments) -> None:
                 f"columns of {source.name}",
                 source.columns,
                 "two names",
+            ),
+            (
+                source.second is None or not source.beside,
+                f"beside of {source.name}",
+                source.beside,
+                "left out: text files that are aligned have no further columns",
             ),
             (
                 (source.path is None) != (source.dataset is None),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 20_000
 META = "meta.json"
+BESIDE = "beside."  # begins the names of what stands beside pairs
 Column = np.ndarray | Ragged
 
 
@@ -99,6 +100,9 @@ class PairCorpus:
         swaps: Whether each source's sides are swapped at random.
         languages: Names of the languages, by number.
         special: The tokenizer's special ids.
+        beside: What stands beside each pair, by name (`SourceArguments.beside`): (N,) float32 where
+            every value is a number, else the token ids of N texts. A pair of a source that lacks it
+            has NaN, or no token.
     """
 
     sentences: Ragged
@@ -111,6 +115,7 @@ class PairCorpus:
     swaps: list[bool]
     languages: list[str]
     special: SpecialIds
+    beside: Mapping[str, Column] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -161,13 +166,14 @@ def build_corpus(
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of, lemmas = [], [], [], []
+    beside: dict[str, list[str]] = {name: [] for item in sources for name in item.beside}
     total = sum(len(item.pairs) for item in sources)
     with tqdm(
         total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress
     ) as bar:
         for number, item in enumerate(sources):
             sides = [languages.index(name) for name in item.source.languages or ()]
-            for pairs in _chunks(item.pairs):
+            for start, pairs in _chunks(item.pairs):
                 sides_of_pairs = [side for pair in pairs for side in pair]
                 ids = tokenizer.encode_batch(sides_of_pairs)
                 lengths = np.diff(ids.offsets).reshape(-1, 2)
@@ -178,6 +184,9 @@ def build_corpus(
                     lemmas.append(_select_pairs(of_sides, known))
                 language.append(np.tile(np.asarray(sides, np.int16), len(known)))
                 number_of.append(np.full(len(known), number, np.int16))
+                for name, values in beside.items():
+                    own = item.beside.get(name)
+                    values += ["" if own is None else own[start + row] for row in known.tolist()]
                 bar.update(len(pairs))
     sentences = Ragged.concatenate(parts)
     lost = total - len(sentences) // 2
@@ -194,6 +203,8 @@ def build_corpus(
     }
     if never is not None:
         columns["never"] = never
+    for name, values in beside.items():
+        columns[BESIDE + name] = _column(values, tokenizer)
     meta = {
         "names": [item.source.name for item in sources],
         "weights": [item.source.weight for item in sources],
@@ -218,13 +229,27 @@ def load_corpus(directory: Path) -> PairCorpus:
         columns.get("never"),
         np.asarray(columns["source"]),
         special=SpecialIds(**special),
+        beside={
+            name.removeprefix(BESIDE): column
+            for name, column in columns.items()
+            if name.startswith(BESIDE)
+        },
         **meta,
     )
 
 
-def _chunks(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
+def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
+    """Numbers where every value is one or missing, else the ids of texts."""
+    try:
+        return np.array([float(value) if value else np.nan for value in values], np.float32)
+    except ValueError:
+        return tokenizer.encode_batch(values)
+
+
+def _chunks(pairs: Sequence[Pair]) -> Iterator[tuple[int, Sequence[Pair]]]:
+    """Some pairs at a time, with the number of the first."""
     for start in range(0, len(pairs), PAIRS_AT_A_TIME):
-        yield pairs[start : start + PAIRS_AT_A_TIME]
+        yield start, pairs[start : start + PAIRS_AT_A_TIME]
 
 
 def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
     DataArguments,
@@ -22,6 +22,8 @@ from paraphrastic_hf.training.arguments import (
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
 from paraphrastic_hf.training.language_model_arguments import SentenceArguments
+
+Rows = Iterable[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
 
 
 class TextRecipe(Protocol):
@@ -48,6 +50,7 @@ class SourcePairs:
 
     source: SourceArguments
     pairs: Sequence[Pair]
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # a value for each pair
 
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
@@ -84,13 +87,13 @@ def read_sources(
         DataError: A source is missing, damaged or without a usable pair, or there is none.
     """
     data = recipe.data
-    rows: list[tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]] = []
+    rows: list[tuple[SourceArguments, Rows]] = []
     for source in data.sources:
         rows.append(_open_source(source, data_root))
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
         dataset, source = item if isinstance(item, tuple) else (item, default)
-        lines = rows_of_dataset(dataset, name=source.name, columns=source.columns)
+        lines = _rows_of_dataset(dataset, source)
         rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
     if not rows:
         raise DataError("there is nothing to train on: name files with --sources, or give datasets")
@@ -104,8 +107,11 @@ def read_sources(
             max_words=data.max_words,
             bad_rows=data.bad_rows,
             seed=recipe.seed,
+            beside=len(source.beside),
         )
-        found.append(SourcePairs(source, _marked(pairs, source, recipe.tokenizer)))
+        beside = {name: [row[2 + n] for row in pairs] for n, name in enumerate(source.beside)}
+        texts = [row[:2] for row in pairs] if beside else pairs
+        found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
     return found
 
 
@@ -161,13 +167,16 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
 
 def _open_source(
     source: SourceArguments, data_root: str | Path | None
-) -> tuple[SourceArguments, Iterable[tuple[str, list[str] | str]]]:
+) -> tuple[SourceArguments, Rows]:
     """A recipe's source with its languages settled, and its rows."""
     languages = source.languages or ["en", "en"]
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
-        rows = iterate_rows(path, second=second, columns=source.columns)
+        if path.is_dir():  # a saved dataset, whose columns have names
+            rows: Rows = iterate_rows(path, columns=source.columns, beside=_names(source))
+        else:
+            rows = _with_columns(iterate_rows(path, second=second), source)
         return replace(source, languages=languages), rows
     chosen = source.dataset
     corpus = load_dataset(
@@ -180,8 +189,34 @@ def _open_source(
     )
     if source.languages is None and find_source(chosen.name).row_type == "bitext":
         languages = list(corpus.features)[:2]
-    rows = rows_of_dataset(corpus, name=source.name, columns=source.columns)
-    return replace(source, languages=languages), rows
+    return replace(source, languages=languages), _rows_of_dataset(corpus, source)
+
+
+def _names(source: SourceArguments) -> list[str]:
+    return [str(column) for column in source.beside.values()]
+
+
+def _rows_of_dataset(dataset: Any, source: SourceArguments) -> Rows:
+    beside = _names(source)
+    return rows_of_dataset(dataset, name=source.name, columns=source.columns, beside=beside)
+
+
+def _with_columns(rows: Rows, source: SourceArguments) -> Rows:
+    """Rows of a TSV file, with the columns that stand beside the texts next to them."""
+    numbers = list(source.beside.values())
+    wrong = [number for number in numbers if not isinstance(number, int) or number < 1]
+    if wrong:
+        raise RecipeError(
+            f"beside of {source.name} names columns of a TSV file by their numbers, from 1, got "
+            f"{wrong[0]!r}"
+        )
+    for place, sides in rows:
+        if numbers and not isinstance(sides, str) and len(sides) >= 2:
+            missing = max(numbers) > len(sides)
+            chosen = [] if missing else [*sides[:2], *(sides[number - 1] for number in numbers)]
+            yield place, f"without column {max(numbers)}" if missing else chosen
+        else:
+            yield place, sides
 
 
 def _marked(
