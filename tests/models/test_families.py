@@ -160,10 +160,11 @@ def test_dense_layers_start_glorot_uniform_with_biases_at_zero(name: str) -> Non
     assert layers
 
 
-def test_rows_of_tables_by_hand() -> None:
+def test_rows_used_by_hand() -> None:
     """Three tables of 20 rows: ids 3 and 7 are the first's, 25 is row 5 of the second's."""
     model = new_encoder("word_trigram_lstm")
-    rows = [rows.tolist() for _, rows in model.rows_used(torch.tensor([[7, 3, 25], [3, 0, 0]]))]
+    inputs = {"input_ids": torch.tensor([[7, 3, 25], [3, 0, 0]])}
+    rows = [rows.tolist() for _, rows in model.rows_used(inputs)]
     assert rows == [[7, 3, 3, 0, 0], [5], []]
 
 

@@ -127,7 +127,8 @@ def test_every_parameter_has_a_gradient_and_is_the_encoders_or_the_heads(name: s
     head = {key for key in trained if key.startswith("head.")}
     assert sum(1 for _ in model.head_parameters()) == len(head) == 4
     ids = pairs(FIRST, SECOND)["input_ids"]
-    assert sum(len(rows.unique()) for _, rows in model.rows_of_tables(ids)) == len(ids.unique())
+    used = model.rows_used({"input_ids": ids})
+    assert sum(len(rows.unique()) for _, rows in used) == len(ids.unique())
     assert sum(len(table.weight) for table in model.tables()) % VOCAB == 0
 
 
