@@ -61,10 +61,11 @@ def read_pairs(
     """The good sentence pairs of one source, in file order.
 
     Args:
-        path: As `iterate_rows` takes it.
-        second: Likewise.
-        columns: Likewise.
-        **options: Of `clean_pairs`: how long and how many pairs may be, what bad rows come to.
+        path: The file or folder, as `iterate_rows` takes it.
+        second: The text file of the other side, as `iterate_rows` takes it.
+        columns: Names of the two columns, as `iterate_rows` takes them.
+        **options: Arguments of `clean_pairs`, which say how long and how many pairs may be, and
+            what is done with a malformed row.
 
     Raises:
         DataError: The file is missing or damaged, holds no good pair, or has a bad row and

@@ -41,7 +41,7 @@ class CharCnnConfig(TableConfig):
     dense_activation: str = "linear"
 
     def validate_filters(self) -> None:
-        """Refuse filters that are none."""
+        """Refuse filters without a width or a count, and widths and counts of different numbers."""
         if not self.filter_widths or len(self.filter_widths) != len(self.filter_counts):
             raise ValueError(
                 f"filter_widths and filter_counts must be equally many, got {self.filter_widths} "

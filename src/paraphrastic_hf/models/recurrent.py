@@ -73,7 +73,7 @@ class RecurrentConfig(TableConfig):
         return self.hidden_size // 2 if is_half else self.hidden_size
 
     def validate_names(self) -> None:
-        """Refuse names that are none."""
+        """Refuse an unknown cell, pooling, merge or activation."""
         for key, known in (("cell", CELL_NAMES), ("merge", MERGES), ("pooling", tuple(POOLINGS))):
             if getattr(self, key) not in known:
                 raise ValueError(

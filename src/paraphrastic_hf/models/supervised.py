@@ -43,7 +43,7 @@ class SupervisedConfig(PreTrainedConfig):
             `SentencePredictor`; None for no limit. Of taggers, see `max_word_tokens`.
 
     Raises:
-        ValueError: No encoder of this package, or a size or probability that is none.
+        ValueError: The encoder is not of this package, or a size or probability is out of range.
     """
 
     has_no_defaults_at_init = True
@@ -60,7 +60,7 @@ class SupervisedConfig(PreTrainedConfig):
         return int((self.encoder or {})["hidden_size"])
 
     def validate_encoder(self) -> None:
-        """Refuse an encoder that is none."""
+        """Refuse an encoder that is not of this package."""
         kind = (self.encoder or {}).get("model_type")
         if kind not in ENCODER_OF_TYPE:
             raise ValueError(
@@ -69,7 +69,7 @@ class SupervisedConfig(PreTrainedConfig):
             )
 
     def validate_head(self) -> None:
-        """Refuse a head that is none."""
+        """Refuse a head of negative size, or a dropout that is no probability below 1."""
         if self.head_size < 0:
             raise ValueError(f"head_size must be 0 (no layer) or more, got {self.head_size}")
         if not 0 <= self.head_dropout < 1:

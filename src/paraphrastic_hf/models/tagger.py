@@ -64,7 +64,7 @@ class TaggerConfig(SupervisedConfig):
         return cls(encoder=encoder, id2label=dict(enumerate(tags)), label2id=numbers, **settings)
 
     def validate_sizes(self) -> None:
-        """Refuse what leaves nothing."""
+        """Refuse sizes and lengths below 1."""
         for name in ("head_size", "max_words", "max_word_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(

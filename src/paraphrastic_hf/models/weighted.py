@@ -8,7 +8,6 @@ is the weighting of words by their importance: most of it.
 
 from __future__ import annotations
 
-import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
@@ -48,8 +47,3 @@ class WeightedModel(TableModel):
 
     def token_rows(self, ids: Tensor) -> Tensor:
         return super().token_rows(ids) * self.importance(ids)
-
-    @torch.no_grad()
-    def folded(self) -> Tensor:
-        """The table of the plain average that gives the same vectors, (vocab, dim)."""
-        return self.embedding.weight * self.importance.weight

@@ -27,7 +27,7 @@ def check_encoders(recipe: ContrastiveRecipe) -> None:
     """Refuse an encoder without a meaning before any text is read.
 
     Raises:
-        RecipeError: A setting its family does not have, or a combination that is none.
+        RecipeError: A setting that its family does not have, or settings that do not go together.
     """
     configs = []
     for encoder in recipe.encoders:
@@ -74,7 +74,7 @@ def check_encoder(encoder: EncoderArguments) -> TableConfig:
     """The configuration of one encoder, before its vocabulary is known.
 
     Raises:
-        RecipeError: A setting its family does not have, or a combination that is none.
+        RecipeError: A setting that its family does not have, or settings that do not go together.
     """
     _check_tokenizer(encoder)
     return build_config(encoder.model, encoder.tokenizer.vocab_size)
@@ -100,7 +100,7 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> TableConfig:
     """The configuration of one encoder.
 
     Raises:
-        RecipeError: A setting its family does not have, or a combination that is none.
+        RecipeError: A setting that its family does not have, or settings that do not go together.
     """
     config_class = FAMILIES[arguments.kind].config_class
     given = {

@@ -7,7 +7,6 @@ its batches hold.
 from __future__ import annotations
 
 import dataclasses
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,8 +33,6 @@ from paraphrastic_hf.training.checkpoint import (
 from paraphrastic_hf.training.log import TrainingLog
 from paraphrastic_hf.training.optimisation import learning_rate, make_optimizer, use_sparse_tables
 from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients
-
-logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)

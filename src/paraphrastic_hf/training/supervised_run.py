@@ -99,7 +99,7 @@ def check_supervised(recipe: SupervisedRecipe) -> None:
     """Refuse an encoder without a meaning before any text is read.
 
     Raises:
-        RecipeError: A setting its family does not have, or a combination that is none.
+        RecipeError: A setting that its family does not have, or settings that do not go together.
     """
     if recipe.start is None:
         check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import replacing, write_bytes
 from paraphrastic_hf.training.tune import Trial
 
@@ -45,13 +46,17 @@ def keys_of(trials: Sequence[Trial]) -> list[str]:
 def table(trials: Sequence[Trial], development: str) -> list[str]:
     """The trials as lines of Markdown, in the order given."""
     keys = keys_of(trials)
-    lines = [f"| {development} | {' | '.join(keys)} | step | seconds |"]
-    lines += ["|---:|" + "---|" * len(keys) + "---:|---:|"]
-    for t in trials:
-        score = "failed" if t.score is None else f"{t.score:.2f}"
-        step = "" if t.step is None else f"{t.step:,}"
-        values = " | ".join(_cell(t.settings.get(key, "")) for key in keys)
-        lines.append(f"| {score} | {values} | {step} | {t.seconds:.0f} |")
+    rows = [
+        [
+            "failed" if t.score is None else f"{t.score:.2f}",
+            *(_cell(t.settings.get(key, "")) for key in keys),
+            "" if t.step is None else f"{t.step:,}",
+            f"{t.seconds:.0f}",
+        ]
+        for t in trials
+    ]
+    columns = [development, *keys, "step", "seconds"]
+    lines = markdown_table(columns, rows, "r" + "l" * len(keys) + "rr")
     errors = [f"* {_cell(t.settings)} failed: {_cell(t.error)}" for t in trials if t.error]
     return [*lines, "", *errors] if errors else lines
 
@@ -99,4 +104,4 @@ def _in_order(values: Sequence[Any]) -> list[Any]:
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {each}" for key, each in value.items())
-    return " ".join(str(value).split()).replace("|", "\\|")
+    return " ".join(str(value).split())
