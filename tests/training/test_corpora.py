@@ -14,7 +14,12 @@ from paraphrastic_hf.recipe import build
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.arguments import SourceArguments, dataset_folder
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.corpus import build_corpus, load_corpus
+from paraphrastic_hf.training.corpus import (
+    build_corpus,
+    has_columns,
+    load_corpus,
+    write_columns,
+)
 from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.sources import read_sources
 
@@ -124,3 +129,11 @@ def test_what_cannot_stand_beside_a_pair_is_refused(
     (tmp_path / "recipe.yaml").write_text(f"data: {{sources: [{source}]}}")
     with pytest.raises((DataError, RecipeError), match=message):
         read_sources(read_recipe(tmp_path / "recipe.yaml"), None)
+
+
+def test_a_corpus_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
+    """Its arrays had other names, and its record no columns."""
+    (tmp_path / "meta.json").write_text('{"names": ["a.tsv"]}')
+    assert not has_columns(tmp_path)
+    write_columns(tmp_path, {"score": np.ones(2)}, {})
+    assert has_columns(tmp_path)

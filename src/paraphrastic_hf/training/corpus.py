@@ -81,8 +81,9 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def has_columns(directory: Path) -> bool:
-    """Whether a run before has left a whole corpus there."""
-    return (directory / META).exists()
+    """Whether a run before has left a whole corpus there, in the present form."""
+    path = directory / META
+    return path.exists() and "columns" in json.loads(path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
