@@ -136,3 +136,10 @@ def test_a_good_run_says_nothing(
     with caplog.at_level(logging.WARNING):
         train(read_recipe(recipe, ["--vocab_size", "100"]), tmp_path / "out", progress=False)
     assert not caplog.records
+
+
+def test_a_run_whose_objective_is_refused_leaves_nothing(recipe: Path, tmp_path: Path) -> None:
+    """That the width is too large is known once the model stands."""
+    with pytest.raises(RecipeError, match="below the encoder's 8 dimensions"):
+        train(read_recipe(recipe, ["--matryoshka", "[8]"]), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from paraphrastic_hf.errors import CheckpointError, ParaphrasticError
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
-from paraphrastic_hf.training.loop import Progress, TrainingLoop
+from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
 from paraphrastic_hf.training.output import (
     circumstances,
     claim,
@@ -82,8 +82,7 @@ def train(
     accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process
     with locked(output, is_main):
-        if is_main:
-            is_new = claim(output, recipe, overwrite)
+        is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
         if is_finished(output):
             logger.info("%s is finished; nothing to do", output)
@@ -91,22 +90,30 @@ def train(
                 clear_work(output)  # where a kill came between the end of a run and this
             return read_finished(output)
         work = output / "work" if work is None else Path(work)
-        if is_main:
-            try:
+        try:
+            if is_main:
                 kind.prepare(work)
-            except ParaphrasticError:
-                if is_new:
-                    give_up(output)
-                raise
-        accelerator.wait_for_everyone()
-        return _train(recipe, kind, output, work, accelerator, progress)
+            accelerator.wait_for_everyone()
+            torch.manual_seed(recipe.seed)
+            model = kind.build(work).to(accelerator.device)
+            objective = kind.objective(model, accelerator)
+        except ParaphrasticError:
+            if is_new:
+                give_up(output)
+            raise
+        return _train(recipe, kind, model, objective, output, accelerator, progress)
 
 
 def _train(
-    recipe: Recipe, kind: Kind, output: Path, work: Path, accelerator: Accelerator, progress: bool
+    recipe: Recipe,
+    kind: Kind,
+    model: Any,
+    objective: Objective,
+    output: Path,
+    accelerator: Accelerator,
+    progress: bool,
 ) -> Progress:
-    torch.manual_seed(recipe.seed)
-    model = kind.build(work).to(accelerator.device)
+    """Train a model that stands at its start, save it, and write down what happened."""
     loop = TrainingLoop(
         model,
         recipe.training,
@@ -118,7 +125,6 @@ def _train(
         show_progress=progress,
         examples=KINDS[recipe.kind].examples,
     )
-    objective = kind.objective(model, accelerator)
     if loop.resume():
         logger.info("going on from step %s of %s", loop.progress.step, output)
     result = loop.train(objective)

@@ -1,0 +1,42 @@
+"""How often a language model finds a sentence likelier than itself with two words swapped.
+
+    python recipes/language-model/prefer.py runs/language-model lines.txt
+
+Of each line with four words or more two neighbouring words that differ are swapped, drawn with
+seed 1. Prints the share of lines whose own order has the higher likelihood.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import numpy as np
+
+from paraphrastic_hf.cli.lines import read_blocks
+from paraphrastic_hf.generation.likelihood import LanguageScorer
+
+
+def swapped(line: str, choice: random.Random) -> str | None:
+    """The line with two neighbouring words swapped; None if it has fewer than four."""
+    words = line.split()
+    places = [n for n in range(len(words) - 1) if words[n].lower() != words[n + 1].lower()]
+    if len(words) < 4 or not places:
+        return None
+    n = choice.choice(places)
+    words[n], words[n + 1] = words[n + 1], words[n]
+    return " ".join(words)
+
+
+def main(model: str, path: str) -> None:
+    """Score both orders of every line."""
+    choice = random.Random(1)
+    lines = [line for block in read_blocks(path) for line in block]
+    pairs = [(line, other) for line in lines if (other := swapped(line, choice)) is not None]
+    scorer = LanguageScorer.from_pretrained(model)
+    own, others = (scorer.score([pair[side] for pair in pairs]).nats for side in (0, 1))
+    print(f"{100 * np.mean(own > others):.1f} % of {len(pairs):,} sentences")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
