@@ -16,6 +16,10 @@ class RecipeError(ParaphrasticError, ValueError):
     """A recipe or one of its values is wrong."""
 
 
+class BusyError(RecipeError):
+    """Another process is at work in the same folder."""
+
+
 class DataError(ParaphrasticError, ValueError):
     """A data file is missing, empty or malformed."""
 

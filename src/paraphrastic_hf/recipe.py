@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from collections.abc import Sequence
@@ -40,9 +41,11 @@ class Bounds:
     below: float | None = None
 
     def allow(self, value: float) -> bool:
-        """Whether a number lies within the bounds; NaN never does, unless there are none."""
-        return (
-            (self.at_least is None or value >= self.at_least)
+        """Whether a number lies within the bounds; NaN and infinities never do, unless there are
+        none."""
+        return self == Bounds() or (
+            math.isfinite(value)
+            and (self.at_least is None or value >= self.at_least)
             and (self.at_most is None or value <= self.at_most)
             and (self.above is None or value > self.above)
             and (self.below is None or value < self.below)
@@ -284,7 +287,8 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
     for name, field in fields.items():
         place = _join(where, name)
         if name in mapping:
-            values[name] = _checked(hints[name], field, mapping[name], place)
+            own = None if start is None else getattr(start, name)
+            values[name] = _checked(hints[name], field, mapping[name], place, own)
         elif start is not None:
             values[name] = getattr(start, name)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
@@ -310,11 +314,14 @@ def convert_key(cls: type, key: str, value: Any) -> Any:
     return _checked(typing.get_type_hints(owner)[leaf], field, value, key)
 
 
-def _checked(hint: Any, field: dataclasses.Field[Any], value: Any, where: str) -> Any:
+def _checked(
+    hint: Any, field: dataclasses.Field[Any], value: Any, where: str, start: Any = None
+) -> Any:
     if dataclasses.is_dataclass(hint) and field.default_factory is not dataclasses.MISSING:
         # Keys of a section that are left out are those of the section's default, which may be
         # others than the defaults of its class: two kinds of recipe share a class so.
-        return build(typing.cast(type, hint), value, where, field.default_factory())
+        start = field.default_factory() if start is None else start
+        return build(typing.cast(type, hint), value, where, start)
     converted = convert(hint, value, where)
     choices = field.metadata.get("choices", ())
     if choices and converted not in choices:

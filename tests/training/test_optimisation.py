@@ -43,6 +43,8 @@ def averages() -> AveragingModel:
         ({"optimizer": "adagrad"}, True),
         ({"optimizer": "sgd"}, False),
         ({"weight_decay": 0.1}, False),
+        ({"betas": [0.9, 0.98]}, True),
+        ({"betas": [0.95, 0.9]}, False),  # the first average outlasts the root of the second
     ],
 )
 def test_tables_are_sparse_where_a_step_may_cost_its_rows(

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import BusyError, DataError, RecipeError
 from paraphrastic_hf.training import output as run_output
 from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.run import train
@@ -143,3 +143,36 @@ def test_a_run_whose_objective_is_refused_leaves_nothing(recipe: Path, tmp_path:
     with pytest.raises(RecipeError, match="below the encoder's 8 dimensions"):
         train(read_recipe(recipe, ["--matryoshka", "[8]"]), tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
+
+
+def test_who_is_refused_the_lock_leaves_an_empty_folder_to_its_holder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with run_output.locked(folder):
+        with pytest.raises(BusyError), run_output.locked(folder):
+            pytest.fail("two hold the lock")
+        assert folder.is_dir()
+    assert not folder.exists()  # nothing was put there
+    with run_output.locked(folder):
+        (folder / "model").touch()
+    assert (folder / "model").exists()
+
+
+def test_a_folder_that_cannot_be_locked_is_trained_in_with_a_warning(
+    recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(run_output.fcntl, "flock", unsupported)
+    assert train(read_recipe(recipe), tmp_path / "out", progress=False).examples == 60
+    assert "cannot be locked" in caplog.text
+
+
+def test_overwriting_takes_no_file_of_others(recipe: Path, tmp_path: Path) -> None:
+    train(read_recipe(recipe), tmp_path / "out", progress=False)
+    (tmp_path / "out" / "my_config_of_cluster.json").touch()
+    train(read_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
+    assert (tmp_path / "out" / "my_config_of_cluster.json").exists()

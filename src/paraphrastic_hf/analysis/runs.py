@@ -102,7 +102,8 @@ def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
     """Write a hash of a run's given text to the folder, since its recipe does not name the text."""
     digest = hashlib.sha256()
     for rows, source in datasets:
-        digest.update(json.dumps([rows, str(source)]).encode())
+        described = str(source).replace(", beside={}", "")  # as before there was such a key
+        digest.update(json.dumps([rows, described]).encode())
     path = folder / "texts.json"
     texts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():

@@ -30,7 +30,8 @@ class Likelihood:
     Attributes:
         nats: (sentences,) float64, natural logarithm of each sentence's probability; NaN for a
             sentence without a known token.
-        tokens: (sentences,) int64, tokens that were predicted: the sentence's and its end.
+        tokens: (sentences,) int64, tokens that were predicted: the sentence's and its end, unless
+            that was cut off.
     """
 
     nats: np.ndarray
@@ -115,7 +116,7 @@ def _of_batch(
     padded, mask = sentences.padded(chosen, max_length)
     ids = torch.from_numpy(padded).to(model.device)
     is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(model.device)
-    logits = model(input_ids=ids[:, :-1], logits_at=is_predicted).logits.float()
+    logits = model(input_ids=ids[:, :-1], logits_at=is_predicted, use_cache=False).logits.float()
     losses = F.cross_entropy(logits, ids[:, 1:][is_predicted], reduction="none")
     of_tokens = losses.new_zeros(is_predicted.shape)
     of_tokens[is_predicted] = losses

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def cross_entropy_parts(
@@ -58,6 +59,7 @@ class _CrossEntropy(torch.autograd.Function):
         return (1 - smoothing) * right, smoothing * everyone
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> Any:  # type: ignore[override]
         probabilities, targets = ctx.saved_tensors
         tokens, vocab = probabilities.shape

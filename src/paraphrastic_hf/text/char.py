@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, decoders, models
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.contract import SpecialIds
@@ -43,6 +43,7 @@ class CharTokenizer:
         unknown = SPECIAL_TOKENS["unk_token"] if keep_unknown else None
         self._fast = Tokenizer(models.BPE(vocab, [], unk_token=unknown))
         self._fast.normalizer = build_normalizer(lowercase)
+        self._fast.decoder = decoders.Fuse()
         self._entries = entries
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown

@@ -35,11 +35,14 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
         kind, marks = settings.pop("kind"), settings.pop("marks", None)
+        opens_prompts = bool(settings.pop("opens_prompts", False))
         if kind == "mixed":
             folders = [directory / PARTS_FOLDER / str(k) for k in range(settings["parts"])]
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
         loaded = TOKENIZERS[kind].load(directory, **settings)
-        return loaded if marks is None else MarkedTokenizer(loaded, marks)
+        if marks is None:
+            return loaded
+        return MarkedTokenizer(loaded, marks, opens_prompts=opens_prompts)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ModelError):
             raise

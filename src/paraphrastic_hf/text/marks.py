@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -101,11 +102,15 @@ class MarkedTokenizer:
         write_tokenizer(directory, fast)
         names = {"bos_token": START, "eos_token": END}
         kept = {name: mark for name, mark in names.items() if mark in MARKS[self.marks]}
+        own: dict[str, Any] = {"marks": self.marks}
+        if self.opens_prompts:
+            kept["padding_side"] = "left"  # so that what is generated follows each prompt at once
+            own["opens_prompts"] = True
         add_settings(directory / "tokenizer_config.json", kept)
-        add_settings(directory / "paraphrastic_tokenizer.json", {"marks": self.marks})
+        add_settings(directory / "paraphrastic_tokenizer.json", own)
 
 
-def add_settings(path: Path, settings: dict[str, str]) -> None:
+def add_settings(path: Path, settings: dict[str, Any]) -> None:
     """Add keys to a JSON file that holds a mapping."""
     known = json.loads(path.read_text(encoding="utf-8"))
     write_json(path, {**known, **settings})

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.contract import SpecialIds
@@ -61,6 +61,7 @@ class WordTokenizer:
                 pre_tokenizers.Metaspace(SPACE_MARK, "always", False),
             ]
         )
+        self._fast.decoder = decoders.Metaspace(SPACE_MARK, "always", False)
         self.spaced = spaced
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown

@@ -111,8 +111,8 @@ class DataArguments:
     sources: list[SourceArguments] = argument(
         [], help="files of sentence pairs, or mappings with `path`"
     )
-    min_words: int = argument(1, help="skip pairs with a side of fewer words")
-    max_words: int | None = argument(100, help="skip pairs with a side of more words")
+    min_words: int = argument(1, help="skip pairs with a side of fewer words", at_least=0)
+    max_words: int | None = argument(100, help="skip pairs with a side of more words", at_least=1)
     max_length: int = argument(100, help="cut a side at this many tokens", at_least=1)
     bad_rows: str = argument("skip", help="what to do with a malformed row", choices=BAD_ROWS)
 
@@ -256,6 +256,12 @@ def check_source(source: SourceArguments) -> None:
                 f"columns of {source.name}",
                 source.columns,
                 "two names",
+            ),
+            (
+                all(isinstance(name, str) and name.isidentifier() for name in source.beside),
+                f"names in beside of {source.name}",
+                list(source.beside),
+                "made of letters, digits and underscores",
             ),
             (
                 source.second is None or not source.beside,

@@ -111,8 +111,7 @@ def _load_weights(model: nn.Module, weights: dict[str, Tensor], path: Path) -> N
 
 def _put_back(model: nn.Module, weights: dict[str, Tensor]) -> None:
     """Load what `weights_of` gave; a tied name has its value from the one it is tied to."""
-    tied = getattr(model, "all_tied_weights_keys", None) or {}
-    sources = {name: weights[source] for name, source in tied.items() if source in weights}
+    sources = {name: weights[it] for name, it in _ties(model).items() if it in weights}
     model.load_state_dict({**weights, **sources})
 
 
@@ -158,8 +157,12 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     A tied weight is one tensor under two names (`_tied_weights_keys` of transformers), which
     safetensors refuses to write twice.
     """
-    tied = getattr(model, "all_tied_weights_keys", None) or {}
-    return {name: value for name, value in model.state_dict().items() if name not in tied}
+    return {name: value for name, value in model.state_dict().items() if name not in _ties(model)}
+
+
+def _ties(model: nn.Module) -> dict[str, str]:
+    """The names of tied weights, each with the name it is tied to."""
+    return getattr(model, "all_tied_weights_keys", None) or {}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -176,12 +179,13 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     """The inverse of `optimizer_tensors`."""
     # Not load_state_dict: it would turn integer state into floating point.
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    of_groups = [(p, group) for group in optimizer.param_groups for p in group["params"]]
     for key, value in tensors.items():
         index, name = key.split(".", 1)
-        parameter = parameters[int(index)]
-        is_count = value.ndim == 0
-        optimizer.state[parameter][name] = value if is_count else value.to(parameter.device)
+        parameter, group = of_groups[int(index)]
+        # A count stays on the CPU, except where a fused kernel reads it on the parameter's device.
+        is_here = value.ndim == 0 and not group.get("fused")
+        optimizer.state[parameter][name] = value if is_here else value.to(parameter.device)
 
 
 def _save(tensors: dict[str, Tensor], path: Path) -> None:

@@ -154,6 +154,9 @@ def class_of(mapping: dict[str, Any]) -> type:
         RecipeError: Its `kind` is unknown.
     """
     kind = mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
-    if kind not in KINDS:
-        raise RecipeError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise RecipeError(
+            f"kind must be one of {', '.join(KINDS)}, got {kind!r}; those of a tokenizer and of an "
+            "encoder are --tokenizer.kind and --model.kind"
+        )
     return KINDS[kind].recipe

@@ -69,8 +69,8 @@ class LanguageModelObjective:
         return len(self.sentences)
 
     def steps(self, epoch: int) -> int:
-        """Steps of the first epoch; those of others differ by a few."""
-        return ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
+        """Steps of an epoch."""
+        return ceil(len(self._plan(epoch)[0]) / self.arguments.accumulate)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next step: so many batches of like length as are accumulated."""

@@ -50,43 +50,16 @@ class TransformerArguments:
         0.1, help="probability that a number is zeroed in training", at_least=0, below=1
     )
 
-    def __post_init__(self) -> None:
-        refuse_unless(
-            [
-                (
-                    self.hidden_size % self.heads == 0 and self.hidden_size % 2 == 0,
-                    f"model.hidden_size with {self.heads} heads",
-                    self.hidden_size,
-                    f"even and a multiple of {self.heads}",
-                )
-            ]
-        )
-
 
 @dataclass(frozen=True)
 class LanguageModelTraining(TokenBatchArguments):
     """The objective of a language model and its optimisation."""
 
-    epochs: int = argument(5, help="passes over the sentences", at_least=1)
     label_smoothing: float = argument(
         0.1,
         help="share of the target probability that is spread evenly over the vocabulary",
         at_least=0,
         below=1,
-    )
-    schedule: str = argument(
-        "linear",
-        help="learning rate after warm-up: constant; linear, falling to 0 at the end of the run; "
-        "or inverse_root, falling with the square root of the number of steps",
-        choices=("constant", "linear", "inverse_root"),
-    )
-    warmup_steps: int = argument(
-        200, help="steps in which the learning rate rises from 0, in a straight line", at_least=0
-    )
-    clip: float = argument(
-        1.0,
-        help="largest norm of the whole gradient, which is scaled down to it; 0 for no clipping",
-        at_least=0,
     )
 
 
@@ -103,7 +76,10 @@ class LanguageModelRecipe:
         help="how text becomes ids; sentences must have both marks",
     )
     model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
-    training: LanguageModelTraining = argument(LanguageModelTraining(), help="the objective")
+    training: LanguageModelTraining = argument(
+        LanguageModelTraining(epochs=5, schedule="linear", warmup_steps=200, clip=1.0),
+        help="the objective",
+    )
     run: RunArguments = argument(RunArguments(), help="checkpoints and logs")
     seed: int = seed_argument()
 
@@ -111,6 +87,17 @@ class LanguageModelRecipe:
         check_bounds(self)
         for source in self.data.sources:
             check_source(source)
+        size, heads = self.model.hidden_size, self.model.heads
+        refuse_unless(
+            [
+                (
+                    size % heads == 0 and size % 2 == 0,
+                    f"model.hidden_size with {heads} heads",
+                    size,
+                    f"even and a multiple of {heads}",
+                )
+            ]
+        )
         if self.tokenizer.marks != "both" or self.tokenizer.kind == "char_ngram":
             raise RecipeError(
                 "a language model predicts where a sentence ends from where it starts: set "

@@ -131,7 +131,7 @@ class TrainingLoop:
         accelerator: Device, precision and processes.
         evaluate: The development score of a model, or None to keep the last weights.
         show_progress: Show a progress bar.
-        examples: What examples are called there.
+        unit: What examples are called there.
     """
 
     def __init__(
@@ -145,12 +145,12 @@ class TrainingLoop:
         accelerator: Accelerator,
         evaluate: Callable[[Any], float] | None = None,
         show_progress: bool = True,
-        examples: str = "pairs",
+        unit: str = "pairs",
     ) -> None:
         self.model, self.training, self.run_arguments = model, training, run
         self.seed, self.directory, self.accelerator = seed, directory, accelerator
         self.evaluate, self.show_progress = evaluate, show_progress
-        self.unit = examples
+        self.unit = unit
         use_sparse_tables(model, training)
         self.optimizer = make_optimizer(model, training)
         self.progress = Progress(
@@ -225,7 +225,7 @@ class TrainingLoop:
                     at.epoch, at.position = at.epoch + 1, 0
                 is_last = self._is_over()
                 if is_last and log.has_unwritten_losses:
-                    log.write_losses(at.step, epoch=epochs, seconds=at.seconds)
+                    log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
                 self._between_steps(log, is_epoch_end or is_last, is_last)
             self._settle()
         if at.best_step is not None:

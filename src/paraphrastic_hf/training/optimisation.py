@@ -13,12 +13,15 @@ def use_sparse_tables(model: ParaphrasticModel, arguments: OptimisationArguments
     """Give the tables that ask for it gradients of the rows used alone, where that is possible.
 
     A GPU updates a whole table in no time, and NCCL cannot sum row-sparse gradients; momentum and
-    weight decay move every row at every step.
+    weight decay move every row at every step. Adam's catching up in closed form needs a first
+    average that fades faster than the root of the second (`row_adam.py`).
     """
+    first, second = arguments.betas
     is_possible = (
         model.device.type == "cpu"
         and arguments.optimizer in ("adam", "adagrad")
         and not arguments.weight_decay
+        and (arguments.optimizer != "adam" or first < second**0.5)
     )
     asked = {id(table) for table in model.sparse_tables()}
     for table in model.tables():

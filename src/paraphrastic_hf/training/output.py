@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import time
@@ -18,7 +19,7 @@ from accelerate.state import AcceleratorState
 from accelerate.utils import InitProcessGroupKwargs
 
 import paraphrastic_hf
-from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.errors import BusyError, CheckpointError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.text.files import write_bytes
 from paraphrastic_hf.training.kinds import Recipe
@@ -29,9 +30,12 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
+logger = logging.getLogger(__name__)
+
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
-    *("run.json", "*.safetensors", "*config*.json", "modules.json", "tokenizer*.json"),
+    *("run.json", "*.safetensors", "config.json", "config_sentence_transformers.json"),
+    *("generation_config.json", "modules.json", "tokenizer*.json"),
     *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
     "recipe.yaml",  # last: it marks the folder as ours
 )
@@ -50,43 +54,65 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
 
 
 @contextmanager
-def locked(output: Path, is_main: bool) -> Iterator[None]:
-    """Make the folder of a run, and keep other runs out of it for as long as the block lasts.
+def locked(folder: Path, is_main: bool = True) -> Iterator[None]:
+    """Make a folder, and keep other processes out of it for as long as the block lasts.
 
     The lock is the operating system's, on the folder itself: it leaves no file, and goes with the
-    process however that ends. A folder that stays empty is removed again.
+    process however that ends. Whoever holds it removes the folder at the end if it is empty. Where
+    the file system has no locks, a warning says so and there is none.
 
     Args:
-        output: The folder.
+        folder: The folder.
         is_main: Whether this process locks; of several that train together, one does.
 
     Raises:
-        RecipeError: Another process trains there.
+        BusyError: Another process holds the lock.
         CheckpointError: The folder cannot be made.
     """
     if not is_main:
         yield
         return
+    lock = _lock(folder)
     try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CheckpointError(f"cannot write to {output}: {error}") from error
-    folder = os.open(output, os.O_RDONLY) if fcntl is not None else None
-    try:
-        if folder is not None:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise RecipeError(
-                    f"another process is training in {output}: wait until it ends, or choose "
-                    "another --output"
-                ) from error
         yield
     finally:
-        if folder is not None:
-            os.close(folder)
-        if output.is_dir() and not any(output.iterdir()):
-            output.rmdir()
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """An open and locked folder; None where there are no locks."""
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if fcntl is None:
+                return None
+            lock = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:  # another process has just removed it
+            continue
+        except OSError as error:
+            raise CheckpointError(f"cannot write to {folder}: {error}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(lock)
+            raise BusyError(
+                f"another process is training in {folder}: wait until it ends, or choose another "
+                "--output"
+            ) from error
+        except OSError as error:
+            os.close(lock)
+            logger.warning(
+                "%s cannot be locked (%s): start no second run there while this one lasts",
+                folder,
+                error,
+            )
+            return None
+        if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
+            return lock
+        os.close(lock)  # of a folder that its last holder has removed since
 
 
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
@@ -100,7 +126,8 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
         CheckpointError: It cannot be written.
     """
     record = output / "recipe.yaml"
-    if overwrite and record.exists():
+    is_ours = record.exists()
+    if overwrite and is_ours:
         _remove_run(output)
     is_new = not record.exists()
     if not is_new:
@@ -112,7 +139,7 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
                 f"{'; '.join(changed) or 'the order of entries'}); use another --output or "
                 "--overwrite"
             )
-    elif any(path.suffix != ".part" for path in output.iterdir()):  # of a claim that was killed
+    elif not is_ours and any(path.suffix != ".part" for path in output.iterdir()):
         raise RecipeError(
             f"{output} is not empty and holds no run of this program; choose another --output"
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
-from paraphrastic_hf.errors import CheckpointError, ParaphrasticError
+from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
@@ -66,7 +67,8 @@ def train(
         Steps, examples, seconds and the best development score.
 
     Raises:
-        RecipeError: A setting is wrong, or `output` holds another run, or one that goes on now.
+        RecipeError: A setting is wrong, or `output` holds another run.
+        BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
         CheckpointError: All checkpoints are damaged, or one could not be written.
@@ -92,12 +94,13 @@ def train(
         work = output / "work" if work is None else Path(work)
         try:
             if is_main:
-                kind.prepare(work)
+                with nullcontext() if work.parent == output else locked(work):
+                    kind.prepare(work)
             accelerator.wait_for_everyone()
             torch.manual_seed(recipe.seed)
             model = kind.build(work).to(accelerator.device)
             objective = kind.objective(model, accelerator)
-        except ParaphrasticError:
+        except Exception:
             if is_new:
                 give_up(output)
             raise
@@ -123,11 +126,12 @@ def _train(
         accelerator=accelerator,
         evaluate=kind.development(),
         show_progress=progress,
-        examples=KINDS[recipe.kind].examples,
+        unit=KINDS[recipe.kind].examples,
     )
     if loop.resume():
         logger.info("going on from step %s of %s", loop.progress.step, output)
     result = loop.train(objective)
+    accelerator.wait_for_everyone()  # all have read the best weights before they are removed
     if accelerator.is_main_process:
         try:
             record = kind.save(model, output)

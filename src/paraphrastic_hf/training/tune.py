@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.errors import CheckpointError, ParaphrasticError, RecipeError
+from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import write_bytes, write_json
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.output import locked
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.search_space import Grid, Settings, combinations, every, propose
 
@@ -84,6 +85,7 @@ def tune(
     Raises:
         RecipeError: No development set, several processes, a value that is wrong whatever the
             others, `output` holds another search, or no trial succeeded.
+        BusyError: Another process searches there.
         CheckpointError: A checkpoint could not be written.
     """
     output = Path(output)
@@ -94,8 +96,34 @@ def tune(
     if trials is not None and trials < 1:
         raise RecipeError(f"trials must be at least 1, got {trials}")
     _refuse_wrong_values(recipe, grid)
-    _claim(output, recipe)
-    datasets = [_lasting(item) for item in datasets]
+    with locked(output):
+        _claim(output, recipe)
+        return _search(
+            recipe,
+            grid,
+            output,
+            sampler=sampler,
+            trials=trials,
+            data_root=data_root,
+            datasets=[_lasting(item) for item in datasets],
+            after_trial=after_trial,
+            progress=progress,
+        )
+
+
+def _search(
+    recipe: ContrastiveRecipe,
+    grid: Grid,
+    output: Path,
+    *,
+    sampler: str,
+    trials: int | None,
+    data_root: str | Path | None,
+    datasets: list[Any],
+    after_trial: Callable[[list[Trial]], object] | None,
+    progress: bool,
+) -> list[Trial]:
+    """Every trial that is left, in a folder that is this search's."""
     done = _read(output)
     most = min(combinations(grid), trials or combinations(grid))
 
@@ -213,8 +241,8 @@ def _run(settings: Settings, base: ContrastiveRecipe, output: Path, **options: A
             work=output / "work" / _corpus_name(recipe),
             **options,
         )
-    except CheckpointError:
-        raise  # a full disk is no trait of the settings
+    except (CheckpointError, BusyError):
+        raise  # a full disk, or another process, is no trait of the settings
     except (ParaphrasticError, ValueError, RuntimeError) as error:
         return Trial(settings, seconds=time.perf_counter() - started, error=str(error))
     return Trial(
