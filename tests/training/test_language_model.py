@@ -183,7 +183,10 @@ def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
         (["--heads", "0"], "model.heads must be at least 1, got 0"),
         (["--learning_rate", ".inf"], "training.learning_rate must be positive, got inf"),
         (["--batch_tokens", "0"], "training.batch_tokens must be at least 1, got 0"),
-        (["--margin", "0.4"], "--margin is not a key of this recipe"),
+        (
+            ["--margin", "0.4"],
+            "--margin is a key of kind contrastive, and this recipe is of",
+        ),
     ],
 )
 def test_settings_without_a_meaning_are_refused(

@@ -176,3 +176,17 @@ def test_overwriting_takes_no_file_of_others(recipe: Path, tmp_path: Path) -> No
     (tmp_path / "out" / "my_config_of_cluster.json").touch()
     train(read_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
     assert (tmp_path / "out" / "my_config_of_cluster.json").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"{data: ["])
+def test_a_damaged_record_of_a_run_is_named(content: bytes, recipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "recipe.yaml").write_bytes(content)
+    with pytest.raises(RecipeError, match=r"recipe.yaml, which says .* is damaged; .*--overwrite"):
+        train(read_recipe(recipe), tmp_path / "out", progress=False)
+    train(read_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
+
+
+def test_a_great_many_epochs_end_with_the_steps(recipe: Path, tmp_path: Path) -> None:
+    settings = ["--epochs", "1000000", "--training.steps", "2"]
+    assert train(read_recipe(recipe, settings), tmp_path / "out", progress=False).step == 2

@@ -14,7 +14,7 @@ import paraphrastic_hf
 from paraphrastic_hf.errors import ParaphrasticError
 
 COMMANDS = {
-    "train": "train a sentence encoder, or a model of a task, from a recipe",
+    "train": "train a sentence encoder, a model of a task or a language model, from a recipe",
     "tune": "search for the settings of a recipe that do best on its development set",
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "report": "evaluations of several models as one page",

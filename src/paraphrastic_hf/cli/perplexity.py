@@ -7,11 +7,12 @@ import sys
 
 EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
-  paraphrastic perplexity runs/language-model translations.txt | sort -n | head
+  paraphrastic perplexity runs/language-model translations.txt | grep -v ^nan | sort -n | head
 
 Perplexity is the number of tokens that a choice among equally likely ones would have: 1 for a
 sentence the model is sure of, the size of its vocabulary for one it knows nothing about. It
-compares lines that one model scored. The last line, on standard error, is that of the whole text.
+compares lines that one model scored. A line without a known token has none (nan); one of more than
+1,000 tokens is cut there. The last line, on standard error, is that of the whole text.
 """
 
 
@@ -46,5 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
                 output.write(f"{value:.2f}\t{line}\n")
             known = np.isfinite(found.nats)
             nats, tokens = nats + found.nats[known].sum(), tokens + int(found.tokens[known].sum())
-    if tokens:
+    if not tokens:
+        print(f"{arguments.file} has no line with a known token", file=sys.stderr)
+    else:
         print(f"perplexity {math.exp(-nats / tokens):.2f}, {tokens:,} tokens", file=sys.stderr)

@@ -17,10 +17,14 @@ from typing import Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.recipe import Bounds
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.text.files import output_file, replacing
 
 logger = logging.getLogger(__name__)
 
+MEASURES = SCORE, SHORTER, LONGER, OVERLAP = (
+    *("score", "words of the shorter side", "words of the longer side", "trigram overlap"),
+)
+MOST_OF_A_LINE = 2**20
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -137,11 +141,11 @@ class PairFilter:
     def criteria(self) -> tuple[Criterion, ...]:
         """What is asked of a pair, the cheap questions first."""
         every = (
-            Criterion("score", lambda *pair: pair[2], Bounds(self.min_score, self.max_score)),
-            Criterion("words of the shorter side", _shorter, Bounds(self.min_words)),
-            Criterion("words of the longer side", _longer, Bounds(at_most=self.max_words)),
+            Criterion(SCORE, lambda *pair: pair[2], Bounds(self.min_score, self.max_score)),
+            Criterion(SHORTER, _shorter, Bounds(self.min_words)),
+            Criterion(LONGER, _longer, Bounds(at_most=self.max_words)),
             Criterion(
-                "trigram overlap",
+                OVERLAP,
                 lambda first, second, _: trigram_overlap(first, second),
                 Bounds(at_most=self.max_overlap),
             ),
@@ -168,7 +172,11 @@ class Sieve:
         wanted: Which pairs pass.
         name: What the pairs are called in the log.
         rejects: A file for those that do not, a tab-separated line each: both texts, what was
-            measured, what it came to, and why that is refused. None to count them alone.
+            measured, what it came to, and what it must be. It is there once all pairs have been
+            read. None to count them alone.
+
+    Raises:
+        DataError: The file for rejects cannot be written, or holds something else.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -182,7 +190,7 @@ class Sieve:
         self.wanted, self.name = wanted, name
         self.left_out: Counter[str] = Counter()
         self._files = ExitStack()
-        self._rejects = None if rejects is None else Path(rejects)
+        self._rejects = None if rejects is None else _place_of_rejects(rejects)
 
     def __enter__(self) -> Sieve:
         if self._rejects is not None:
@@ -207,6 +215,19 @@ class Sieve:
             line = (*sides, rejection.measure, f"{rejection.score:.6g}", str(rejection.bounds))
             self._file.write("\t".join(line) + "\n")
         return False
+
+
+def _place_of_rejects(path: str | Path) -> Path:
+    """The file for rejected pairs, which replaces none but an earlier one of its kind."""
+    place = output_file(path)
+    if not place.parent.is_dir():
+        raise DataError(f"cannot write {path}: there is no folder {place.parent}")
+    if place.exists() and place.stat().st_size:
+        with place.open("rb") as file:
+            columns = file.readline(MOST_OF_A_LINE).split(b"\t")
+        if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
+            raise DataError(f"{path} is there, and holds no rejected pairs: name another file")
+    return place
 
 
 def unique_word_pairs(

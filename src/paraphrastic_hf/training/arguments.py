@@ -86,6 +86,7 @@ class SourceArguments:
         1.0,
         help="times each pair is seen an epoch; 0.5 draws half of them anew each epoch",
         at_least=0,
+        at_most=1000,
     )
     swap: bool = argument(
         False, help="swap the sides at random, for sources whose order carries meaning"
@@ -121,10 +122,10 @@ class DataArguments:
 class OptimisationArguments:
     """How a loss becomes weights: batches, optimizer, learning rate, precision."""
 
-    epochs: int = argument(10, help="passes over the data", at_least=0)
+    epochs: int = argument(10, help="passes over the data", at_least=0, at_most=1_000_000)
     steps: int | None = argument(
         None,
-        help="end after this many steps of the optimizer, if the epochs last longer",
+        help="end after this many steps of the optimizer where the epochs would take more",
         at_least=1,
     )
     batch_size: int = argument(128, help="examples in a mini-batch", at_least=1)
@@ -144,6 +145,7 @@ class OptimisationArguments:
         0.0,
         help="adam: share of every weight that is taken off at each step, times the learning rate",
         at_least=0,
+        at_most=1,
     )
     momentum: float | None = argument(
         None,

@@ -33,7 +33,10 @@ class ContrastiveTraining(OptimisationArguments):
     """The contrastive objective and its optimisation."""
 
     epochs: int = argument(
-        10, help="passes over the data; 0 saves the random table as it is", at_least=0
+        10,
+        help="passes over the data; 0 saves the random table as it is",
+        at_least=0,
+        at_most=1_000_000,
     )
     batch_size: int = argument(128, help="pairs in a mini-batch (at-scale release)", at_least=1)
     mega_batch: int = argument(

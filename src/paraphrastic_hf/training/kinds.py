@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import build, parse_overrides, read_mapping, set_key
+from paraphrastic_hf.recipe import build, key_paths, parse_overrides, read_mapping, set_key
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
@@ -143,8 +143,27 @@ def read_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     mapping |= {key: value for key, value in settings if key == "kind"}
     recipe_class = class_of(mapping)
     for key, value in settings:
+        _refuse_key_of_another_kind(key, recipe_class)
         set_key(recipe_class, mapping, key, value)
     return build(recipe_class, mapping)
+
+
+def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
+    """Say whose key it is, where this kind has none of that name."""
+
+    def has(owner: type) -> bool:
+        names = key_paths(owner)
+        return any(name == key or name.endswith(f".{key}") for name in names) or any(
+            name.startswith(f"{key}.") for name in names
+        )
+
+    owners = [kind for kind, entry in KINDS.items() if has(entry.recipe)]
+    own = next(kind for kind, entry in KINDS.items() if entry.recipe is recipe_class)
+    if owners and own not in owners:
+        raise RecipeError(
+            f"--{key} is a key of kind {' and '.join(owners)}, and this recipe is of kind {own}: "
+            "leave it out"
+        )
 
 
 def class_of(mapping: dict[str, Any]) -> type:

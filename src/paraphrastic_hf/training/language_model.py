@@ -63,14 +63,15 @@ class LanguageModelObjective:
         self.sentences = sentences
         self.lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
         self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
+        self._steps = ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
 
     def examples(self, epoch: int) -> int:
         """Sentences of an epoch."""
         return len(self.sentences)
 
     def steps(self, epoch: int) -> int:
-        """Steps of an epoch."""
-        return ceil(len(self._plan(epoch)[0]) / self.arguments.accumulate)
+        """Steps of the first epoch; others may differ by a few, as their batches do."""
+        return self._steps
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next step: so many batches of like length as are accumulated."""

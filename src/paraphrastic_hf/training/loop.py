@@ -65,7 +65,7 @@ class Objective(Protocol):
         """Examples that an epoch, from 0, sees."""
 
     def steps(self, epoch: int) -> int:
-        """Steps that an epoch takes."""
+        """Steps that an epoch takes, or nearly; schedules of the learning rate go by them."""
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next steps of an epoch; after the last of them a checkpoint may be written.

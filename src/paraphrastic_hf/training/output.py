@@ -20,7 +20,7 @@ from accelerate.utils import InitProcessGroupKwargs
 
 import paraphrastic_hf
 from paraphrastic_hf.errors import BusyError, CheckpointError, RecipeError
-from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.recipe import build, read_mapping, to_yaml
 from paraphrastic_hf.text.files import write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.loop import Progress
@@ -32,6 +32,7 @@ except ImportError:  # Windows has no such locks
 
 logger = logging.getLogger(__name__)
 
+CHANGES_SHOWN = 6
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
     *("run.json", "*.safetensors", "config.json", "config_sentence_transformers.json"),
@@ -134,10 +135,11 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
         old, new = _record(record, type(recipe)), to_yaml(recipe)
         if old != new:
             changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
+            shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
+            more = f"; and {len(changed) - CHANGES_SHOWN} more" * (len(changed) > CHANGES_SHOWN)
             raise RecipeError(
-                f"{output} holds a run of another recipe (now different: "
-                f"{'; '.join(changed) or 'the order of entries'}); use another --output or "
-                "--overwrite"
+                f"{output} holds a run of another recipe (now different: {shown}{more}); use "
+                "another --output or --overwrite"
             )
     elif not is_ours and any(path.suffix != ".part" for path in output.iterdir()):
         raise RecipeError(
@@ -157,11 +159,18 @@ def give_up(output: Path) -> None:
     _remove_run(output)
 
 
-def _record(path: Path, kind: type) -> str:
+def _record(path: Path, recipe_class: type) -> str:
     """The recipe a run was begun with, with the defaults of keys that are newer than it."""
     try:
-        return to_yaml(load_recipe(kind, path, []))
-    except RecipeError:  # of another kind, damaged, or by now refused
+        mapping = read_mapping(path)
+    except RecipeError as error:
+        raise RecipeError(
+            f"{path}, which says what was trained there, is damaged; use another --output, or "
+            "start afresh with --overwrite"
+        ) from error
+    try:
+        return to_yaml(build(recipe_class, mapping))
+    except RecipeError:  # of another kind, or by now refused
         return path.read_text(encoding="utf-8")
 
 

@@ -82,7 +82,7 @@ class HeadArguments:
 class SupervisedTraining(OptimisationArguments):
     """The penalties and the optimisation."""
 
-    epochs: int = argument(10, help="passes over the training split", at_least=1)
+    epochs: int = argument(10, help="passes over the training split", at_least=1, at_most=1_000_000)
     batch_size: int = argument(
         25, help="examples in a mini-batch (tuned over 25, 50, 100)", at_least=1
     )
