@@ -296,7 +296,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no start": ({"start": "runs/none", "tokenizer": {}}, "runs/none"),
     "family": ({"model": {"kind": "averaging", "cell": "lstm"}}, "set model.kind to recurrent"),
     "head": ({"head": {"size": -1}}, "head.size must be 0 or more"),
-    "epochs": ({"training": {"epochs": 0}}, "training.epochs must be at least 1"),
+    "epochs": ({"training": {"epochs": 0}}, "training.epochs must be from 1 to"),
     "margin": ({"training": {"margin": 0.4}}, "unknown recipe key 'training.margin'"),
 }
 
