@@ -334,6 +334,7 @@ def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
             "kind must be one of contrastive, got 'word'",
         ),
         (["--seed", "-1"], "seed must be 0 to"),
+        (["--batch_size", "-" + "9" * 400], "training.batch_size must be at least 1"),
     ],
 )
 def test_a_training_recipe_out_of_range_is_refused(

@@ -44,7 +44,7 @@ class Bounds:
         """Whether a number lies within the bounds; NaN and infinities never do, unless there are
         none."""
         return self == Bounds() or (
-            math.isfinite(value)
+            (isinstance(value, int) or math.isfinite(value))
             and (self.at_least is None or value >= self.at_least)
             and (self.at_most is None or value <= self.at_most)
             and (self.above is None or value > self.above)
