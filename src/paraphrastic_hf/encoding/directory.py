@@ -72,7 +72,10 @@ SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORM
 SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
 TAGGER = Layout("Tagger", AutoModelForTokenClassification)
 LANGUAGE_MODEL = Layout("AutoModelForCausalLM", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
-LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, LANGUAGE_MODEL)
+GENERATIVE = Layout(
+    "SentenceEncoder", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
+)
+LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, LANGUAGE_MODEL, GENERATIVE)
 
 
 def save_model(

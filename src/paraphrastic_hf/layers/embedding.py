@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
@@ -77,6 +77,16 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
         ids: Numbers of table rows, (tokens,).
     """
     return _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
+
+
+def rows_of(table: nn.Embedding, ids: Tensor) -> Tensor:
+    """Return the row of each token, (tokens, dim), by `lookup` where the table asks for it.
+
+    Args:
+        table: A table; `sparse` says whether its gradient is to hold the used rows only.
+        ids: Numbers of table rows, (tokens,).
+    """
+    return lookup(table.weight, ids) if table.sparse else F.embedding(ids, table.weight)
 
 
 class _WeightedBag(torch.autograd.Function):

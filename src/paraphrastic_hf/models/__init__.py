@@ -6,6 +6,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -13,9 +14,11 @@ from transformers import (
 
 from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.bgt import BGTModel
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
@@ -24,12 +27,18 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.mixed_auto import MixtureTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
+GENERATIVE: tuple[type[LatentModel], ...] = (BGTModel,)
 SENTENCE_TASKS: tuple[type[SupervisedModel], ...] = (RelatednessModel, ClassifierModel)
 
-for _model_class in MODEL_CLASSES:
+for _model_class in (*MODEL_CLASSES, *GENERATIVE):
     _config_class = _model_class.config_class
     AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
     AutoModel.register(_config_class, _model_class, exist_ok=True)
+
+for _generative_class in GENERATIVE:
+    AutoModelForSeq2SeqLM.register(
+        _generative_class.config_class, _generative_class, exist_ok=True
+    )
 
 for _task_class in SENTENCE_TASKS:
     _config_class = _task_class.config_class

@@ -43,6 +43,7 @@ class ParaphrasticModel(PreTrainedModel):
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     auto_class: ClassVar[str] = "AutoModel"
+    further_auto_classes: ClassVar[tuple[str, ...]] = ()  # that load the same class
     is_resizable: ClassVar[bool] = True
 
     @classmethod
@@ -106,7 +107,8 @@ class ParaphrasticModel(PreTrainedModel):
         """As in transformers, with the Python files that `trust_remote_code=True` loads."""
         model_class = write_remote_code(type(self), save_directory)
         config_class = write_remote_code(type(self.config), save_directory)
-        known = {"AutoConfig": config_class, self.auto_class: model_class}
+        auto_classes = (self.auto_class, *self.further_auto_classes)
+        known = {"AutoConfig": config_class, **dict.fromkeys(auto_classes, model_class)}
         self.config.auto_map = {name: code for name, code in known.items() if code}
         super().save_pretrained(save_directory, **kwargs)
 

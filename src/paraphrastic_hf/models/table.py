@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from transformers import PreTrainedConfig
 
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.embedding import lookup, weighted_bag
+from paraphrastic_hf.layers.embedding import rows_of, weighted_bag
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows, sum_rows
 from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -104,7 +104,7 @@ class TableModel(SentenceEncoderModel):
 
     def token_rows(self, ids: Tensor) -> Tensor:
         """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""
-        rows = lookup(self.embedding.weight, ids) if self.embedding.sparse else self.embedding(ids)
+        rows = rows_of(self.embedding, ids)
         word, number = self.config.word_dropout, self.config.embedding_dropout
         if self.training and word:
             rows = rows * dropout(torch.ones_like(rows[:, :1]), word, True)

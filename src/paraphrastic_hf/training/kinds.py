@@ -15,6 +15,7 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import build, key_paths, parse_overrides, read_mapping, set_key
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 
@@ -109,6 +110,9 @@ KINDS: dict[str, KindEntry] = {
     ),
     "supervised": KindEntry(
         SupervisedRecipe, "paraphrastic_hf.training.supervised_run:Supervised", "examples"
+    ),
+    "generative": KindEntry(
+        GenerativeRecipe, "paraphrastic_hf.training.generative_run:Generative", "pairs"
     ),
     "language_model": KindEntry(
         LanguageModelRecipe,

@@ -54,6 +54,26 @@ class Losses:
         return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
 
 
+class Evaluation(float):
+    """A development score, with figures beside it that are logged and choose nothing.
+
+    Args:
+        score: More is better.
+        figures: By name.
+
+    Example:
+        >>> Evaluation(71.0, {"active_units/semantic": 512.0}) > 70
+        True
+    """
+
+    figures: Mapping[str, float]
+
+    def __new__(cls, score: float, figures: Mapping[str, float]) -> Evaluation:
+        evaluation = super().__new__(cls, score)
+        evaluation.figures = figures
+        return evaluation
+
+
 class Objective(Protocol):
     """What the loop needs to know of what is trained.
 
@@ -308,7 +328,9 @@ class TrainingLoop:
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
             if self.accelerator.is_main_process:
                 score = self.evaluate(self.model)
-                log.write(at.step, development=score)
+                figures = score.figures if isinstance(score, Evaluation) else {}
+                score = float(score)
+                log.write(at.step, development=score, **figures)
                 if at.best_score is None or score > at.best_score:
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)

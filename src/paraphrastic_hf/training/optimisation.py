@@ -23,9 +23,9 @@ def use_sparse_tables(model: ParaphrasticModel, arguments: OptimisationArguments
         and not arguments.weight_decay
         and (arguments.optimizer != "adam" or first < second**0.5)
     )
-    asked = {id(table) for table in model.sparse_tables()}
-    for table in model.tables():
-        table.sparse = is_possible and id(table) in asked
+    asked = model.sparse_tables()
+    for table in {id(table): table for table in (*model.tables(), *asked)}.values():
+        table.sparse = is_possible and any(table is other for other in asked)
 
 
 def make_optimizer(

@@ -1,0 +1,187 @@
+"""What a generative model of pairs makes of pairs it was not trained on: how well it predicts them,
+and whether its variables hold anything (thesis, 5.9.2).
+
+A variable has *collapsed* where its posterior is the prior whatever the sentence: then it has no
+active units, no information of the sentence, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.layers.gaussian import (
+    Gaussian,
+    active_units,
+    mutual_information,
+    standard_log_density,
+)
+from paraphrastic_hf.models.latent import LatentModel, PairTerms, Side
+from paraphrastic_hf.text.ragged import Ragged
+
+TOKENS_AT_A_TIME = 4096
+INFORMED = 512  # sentences that mutual information is estimated from: it compares all with all
+
+
+@dataclass(frozen=True)
+class Gauges:
+    """What a model makes of held-out pairs.
+
+    Attributes:
+        nats_per_token: Mean of -ln p of a token, by task, over the whole vocabulary.
+        kl: Mean of KL(posterior || prior) of a sentence, in nats, by variable.
+        active_units: Dimensions of a variable whose mean varies from sentence to sentence.
+        mutual_information: Nats that a variable holds of its sentence, at most ln 512.
+    """
+
+    nats_per_token: dict[str, float]
+    kl: dict[str, float]
+    active_units: dict[str, int]
+    mutual_information: dict[str, float]
+
+    @property
+    def likelihood(self) -> float:
+        """Minus the mean over tasks of the nats of a token: more is better."""
+        return -float(np.mean(list(self.nats_per_token.values())))
+
+    def flat(self) -> dict[str, float]:
+        """Every figure by a name of its own, for logs."""
+        return {
+            f"{kind}/{name}": float(value)
+            for kind in ("nats_per_token", "kl", "active_units", "mutual_information")
+            for name, value in getattr(self, kind).items()
+        }
+
+
+@torch.no_grad()
+def measure(
+    model: LatentModel, sentences: Ragged, sides: np.ndarray, max_length: int, seed: int = 0
+) -> Gauges:
+    """Measure a model on pairs, with the mean of every variable.
+
+    Args:
+        model: The model; it is put in evaluation mode for as long as this takes.
+        sentences: Token ids with end marks.
+        sides: (pairs, 2) numbers of the sentences of each pair, by language of the model.
+        max_length: Sentences are cut at this many tokens.
+        seed: Of the draws that mutual information is estimated by.
+    """
+    was_training = model.training
+    model.eval()
+    nll: dict[str, float] = {}
+    tokens: dict[str, int] = {}
+    means: dict[str, list[Tensor]] = {}
+    log_variances: dict[str, list[Tensor]] = {}
+    try:
+        for batch in _batches(sentences, sides, max_length):
+            own = [_side(model, sentences, batch[:, number], max_length) for number in range(2)]
+            chosen = torch.arange(len(batch), device=model.device) % 2
+            terms: PairTerms = model(sides=own, chosen=chosen, sample=False)
+            for task, total in terms.nll.items():
+                nll[task] = nll.get(task, 0.0) + float(total)
+                tokens[task] = tokens.get(task, 0) + terms.tokens[task]
+            for variable in model.variables():
+                side = own[model.home_of(variable)]
+                found = model.posterior(variable, *side.flat)
+                means.setdefault(variable, []).append(found.mean.float().cpu())
+                log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
+    finally:
+        model.train(was_training)
+    generator_state = torch.get_rng_state()
+    torch.manual_seed(seed)
+    posteriors = {
+        name: Gaussian(torch.cat(means[name]), torch.cat(log_variances[name])) for name in means
+    }
+    is_variational = bool(model.config.is_variational)
+    information = {
+        name: mutual_information(Gaussian(of.mean[:INFORMED], of.log_variance[:INFORMED]))
+        for name, of in posteriors.items()
+        if is_variational
+    }
+    torch.set_rng_state(generator_state)
+    return Gauges(
+        {task: nll[task] / tokens[task] for task in nll},
+        {name: float(of.kl().mean()) for name, of in posteriors.items() if is_variational},
+        {name: active_units(of.mean) for name, of in posteriors.items()},
+        information,
+    )
+
+
+@torch.no_grad()
+def importance_weighted_nll(
+    model: LatentModel,
+    sentences: Ragged,
+    sides: np.ndarray,
+    max_length: int,
+    *,
+    draws: int = 50,
+    seed: int = 0,
+) -> float:
+    """Estimate -ln p(x) of what a variational model reconstructs, in nats a pair (thesis, 5.9.2).
+
+    -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with all variables of a pair drawn together and the
+    semantic one inferred from the first side. More draws K come nearer to the truth from above.
+
+    Args:
+        model: A variational model that reconstructs; it is put in evaluation mode meanwhile.
+        sentences: Token ids with end marks.
+        sides: (pairs, 2) numbers of the sentences of each pair.
+        max_length: Sentences are cut at this many tokens.
+        draws: K.
+        seed: Of the draws.
+
+    Raises:
+        ValueError: The model draws no variables, or reconstructs nothing.
+    """
+    tasks = [task for task in model.tasks() if task.startswith("reconstruct")]
+    if not model.config.is_variational or not tasks:
+        raise ValueError("only a variational model that reconstructs has such a likelihood")
+    was_training, state = model.training, torch.get_rng_state()
+    model.eval()
+    torch.manual_seed(seed)
+    total = 0.0
+    try:
+        for batch in _batches(sentences, sides, max_length):
+            own = [_side(model, sentences, batch[:, number], max_length) for number in range(2)]
+            posteriors = {
+                name: model.posterior(name, *own[model.home_of(name)].flat)
+                for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
+            }
+            weights = []
+            for _ in range(draws):
+                drawn = {name: of.sample() for name, of in posteriors.items()}
+                weight = torch.zeros(len(batch), device=model.device)
+                for name, values in drawn.items():
+                    weight += standard_log_density(values) - posteriors[name].log_density(values)
+                for task in tasks:
+                    latent = torch.cat([drawn[name] for name in model.variables_of(task)], 1)
+                    weight -= model.nll_of_sentences(task, own[model.side_of(task)], latent)
+                weights.append(weight)
+            total -= float((torch.stack(weights).logsumexp(0) - math.log(draws)).sum())
+    finally:
+        model.train(was_training)
+        torch.set_rng_state(state)
+    return total / max(1, len(sides))
+
+
+def _batches(sentences: Ragged, sides: np.ndarray, max_length: int) -> Iterator[np.ndarray]:
+    """Pairs of like length, few enough for the scores of a whole vocabulary."""
+    lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        count = max(1, TOKENS_AT_A_TIME // int(lengths[order[min(start + 63, len(order) - 1)]]))
+        yield sides[order[start : start + min(count, 64)]]
+        start += min(count, 64)
+
+
+def _side(model: LatentModel, sentences: Ragged, chosen: np.ndarray, max_length: int) -> Side:
+    ids, mask = sentences.padded(chosen, max_length)
+    return Side(
+        torch.from_numpy(ids).to(model.device), torch.from_numpy(mask > 0).to(model.device)
+    )

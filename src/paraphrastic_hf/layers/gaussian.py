@@ -1,0 +1,105 @@
+"""Gaussian latent variables with a diagonal covariance (thesis, 5.5): drawing them, their distance
+from the prior, and what tells whether a model uses them.
+
+A variable's posterior is given by its mean and the logarithm of its variance, both (batch, latent).
+The prior of every variable is the standard normal, N(0, I).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+ACTIVE_VARIANCE = 0.01  # Burda et al. (2016): means that vary less over a corpus carry nothing
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Posteriors of one latent variable, one for each sentence.
+
+    Attributes:
+        mean: (batch, latent).
+        log_variance: (batch, latent), natural logarithm of the variance.
+    """
+
+    mean: Tensor
+    log_variance: Tensor
+
+    def sample(self) -> Tensor:
+        """Draw z = mean + deviation * noise, (batch, latent), whose gradient reaches both.
+
+        Example:
+            >>> certain = Gaussian(torch.ones(1, 2), torch.full((1, 2), -40.0))
+            >>> certain.sample()
+            tensor([[1., 1.]])
+        """
+        noise = torch.randn_like(self.mean)
+        return self.mean + (0.5 * self.log_variance).exp() * noise
+
+    def kl(self) -> Tensor:
+        """Compute KL(posterior || N(0, I)) = 1/2 sum(mean^2 + var - 1 - ln var), (batch,) nats.
+
+        Example:
+            >>> Gaussian(torch.tensor([[3.0, 0.0]]), torch.zeros(1, 2)).kl()
+            tensor([4.5000])
+        """
+        mean, log_variance = self.mean.float(), self.log_variance.float()
+        return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1)
+
+    def log_density(self, values: Tensor) -> Tensor:
+        """Logarithm of the posterior's density.
+
+        Args:
+            values: Points, (..., batch, latent).
+
+        Returns:
+            (..., batch) nats.
+        """
+        squares = (values - self.mean).square() * (-self.log_variance).exp()
+        return -0.5 * (squares + self.log_variance + math.log(2 * math.pi)).sum(-1)
+
+
+def standard_log_density(values: Tensor) -> Tensor:
+    """Logarithm of the prior's density, (...,) nats, of points, (..., latent)."""
+    return -0.5 * (values.square() + math.log(2 * math.pi)).sum(-1)
+
+
+def active_units(means: Tensor) -> int:
+    """Count the dimensions whose posterior mean varies over a corpus (variance above 0.01).
+
+    Few of them, or none, say that a variable has collapsed onto its prior (thesis, 5.9.2).
+
+    Args:
+        means: Posterior means of at least two sentences, (sentences, latent).
+
+    Example:
+        >>> active_units(torch.tensor([[0.0, 1.0], [0.0, -1.0]]))
+        1
+    """
+    return int((means.float().var(0, unbiased=False) > ACTIVE_VARIANCE).sum())
+
+
+def mutual_information(posteriors: Gaussian) -> float:
+    """Estimate the information that a latent variable has of its sentence, in nats.
+
+    E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw for each sentence and q(z) the mixture
+    of all posteriors given (Hoffman and Johnson, 2016; thesis, 5.9.2). It cannot exceed the
+    logarithm of the number of sentences.
+
+    Args:
+        posteriors: Of some hundred sentences, (sentences, latent).
+
+    Example:
+        >>> apart = Gaussian(torch.tensor([[-50.0], [50.0]]), torch.zeros(2, 1))
+        >>> round(mutual_information(apart), 2)  # ln 2: the variable tells which of two it is
+        0.69
+    """
+    drawn = posteriors.sample()
+    # (draws, posteriors): how likely each draw is under each posterior
+    pairwise = torch.stack([posteriors.log_density(draw.expand_as(drawn)) for draw in drawn])
+    own = pairwise.diagonal()
+    mixture = pairwise.logsumexp(1) - math.log(len(drawn))
+    return float((own - mixture).mean())

@@ -1,0 +1,229 @@
+"""Decoders that write a sentence from one vector, without attention to an encoder (thesis, 5.4.1
+and 5.9.1).
+
+The vector v, all latent variables of a sentence side by side, enters at any of four places:
+
+* `word`: beside the vector of each token that goes in;
+* `hidden`: as the state before the first token. A transformer has no such state; there the vector
+  of the first token has v, mapped to its width, added to it;
+* `attention`: where a translator would add what it attends to: the state beside v, mapped back to
+  the width of a state. A transformer adds the result to the state and normalises the sum;
+* `logit`: beside the last state, just before the scores of tokens.
+
+Scores are W [state; v] (`Scorer`). Its product with v is computed once a sentence, not once a
+token, and only for the tokens that are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.embedding import rows_of
+from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
+
+PLACES = ("word", "hidden", "attention", "logit")
+
+
+class Scorer(nn.Module):
+    """Scores of tokens from decoder states, W_h h + W_v v.
+
+    Args:
+        vocab: Number of tokens.
+        dim: Number of dimensions of a state.
+        latent: Number of dimensions of v where it enters here; 0 where it does not.
+    """
+
+    def __init__(self, vocab: int, dim: int, latent: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.weight = nn.Embedding(vocab, dim + latent)
+
+    def forward(
+        self, states: Tensor, latent: Tensor, sentence: Tensor, tokens: Tensor | None = None
+    ) -> Tensor:
+        """Return scores, (places, tokens), of the tokens asked for, all if None.
+
+        Args:
+            states: Decoder states, (places, dim).
+            latent: v of each sentence, (batch, latent).
+            sentence: Number of the sentence that each place is of, (places,).
+            tokens: Ids of the tokens to score, (tokens,), each once.
+        """
+        rows = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
+        scores = states @ rows[:, : self.dim].T
+        if rows.shape[1] > self.dim:
+            scores = scores + (latent @ rows[:, self.dim :].T)[sentence]
+        return scores
+
+
+class LatentBlock(TransformerBlock):
+    """A transformer block with v in the place of attention to an encoder (thesis, 5.4.1).
+
+    Args:
+        dim: Number of dimensions of a state.
+        heads: Number of attention heads.
+        feed_forward: Number of units between the two dense layers.
+        latent: Number of dimensions of v.
+        dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
+    """
+
+    def __init__(
+        self, dim: int, heads: int, feed_forward: int, latent: int, *, dropout: float
+    ) -> None:
+        super().__init__(dim, heads, feed_forward, dropout=dropout)
+        self.from_state = nn.Linear(dim, dim)
+        self.from_latent = nn.Linear(latent, dim, bias=False)
+        self.latent_norm = nn.LayerNorm(dim)
+
+    def forward(  # type: ignore[override]
+        self, states: Tensor, latent: Tensor, *, mask: Tensor | None, cache: Any, layer: int
+    ) -> Tensor:
+        """Return the states after the block, (batch, seq, dim).
+
+        Args:
+            states: The states before the block, (batch, seq, dim).
+            latent: v, (batch, latent).
+            mask: True for tokens, (batch, keys); all if None. No state attends to later ones.
+            cache: Keys and values of earlier steps of generation, or None.
+            layer: Number of this block in the cache, from 0.
+        """
+
+        def attend(inputs: Tensor) -> Tensor:
+            return self.attention(inputs, mask=mask, is_causal=True, cache=cache, layer=layer)
+
+        def mix(inputs: Tensor) -> Tensor:
+            return self.from_state(inputs) + self.from_latent(latent)[:, None]
+
+        states = self._add(states, attend, self.attention_norm)
+        states = self._add(states, mix, self.latent_norm)
+        return self._add(states, self._dense, self.dense_norm)
+
+
+class TransformerDecoder(nn.Module):
+    """A causal transformer that writes a sentence from v.
+
+    Args:
+        vocab: Number of tokens.
+        dim: Number of dimensions of a token's vector and state.
+        latent: Number of dimensions of v.
+        layers: Number of blocks.
+        heads: Number of attention heads.
+        feed_forward: Number of units of the feed-forward layer.
+        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        places: Where v enters, of `PLACES`.
+    """
+
+    has_cache = True
+
+    def __init__(
+        self,
+        vocab: int,
+        dim: int,
+        latent: int,
+        *,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        dropout: float,
+        places: tuple[str, ...],
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.table = nn.Embedding(vocab, dim)
+        self.word = nn.Linear(dim + latent, dim) if "word" in places else None
+        self.first = nn.Linear(latent, dim) if "hidden" in places else None
+        self.blocks = nn.ModuleList(
+            LatentBlock(dim, heads, feed_forward, latent, dropout=dropout)
+            if "attention" in places
+            else TransformerBlock(dim, heads, feed_forward, dropout=dropout)
+            for _ in range(layers)
+        )
+        self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
+
+    def forward(
+        self, ids: Tensor, latent: Tensor, mask: Tensor | None = None, cache: Any = None
+    ) -> Tensor:
+        """Return the states that tokens are predicted from, (batch, seq, dim).
+
+        Args:
+            ids: The tokens before those that are predicted, (batch, seq); padding follows them.
+            latent: v, (batch, latent).
+            mask: True for tokens, (batch, tokens so far); all if None.
+            cache: Keys and values of earlier steps of generation, or None.
+        """
+        known = 0 if cache is None else cache.get_seq_length()
+        dim = self.table.embedding_dim
+        vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, dim) * dim**0.5
+        if self.word is not None:
+            beside = latent[:, None].expand(-1, ids.shape[1], -1)
+            vectors = self.word(torch.cat([vectors, beside], -1))
+        if self.first is not None and known == 0:
+            start = self.first(latent)[:, None]
+            vectors = torch.cat([vectors[:, :1] + start, vectors[:, 1:]], 1)
+        positions = torch.arange(known, known + ids.shape[1], device=ids.device)
+        states = vectors + sinusoidal_positions(positions, dim).to(vectors)
+        states = dropout(states, self.dropout, self.training)
+        for layer, block in enumerate(self.blocks):
+            if isinstance(block, LatentBlock):
+                states = block(states, latent, mask=mask, cache=cache, layer=layer)
+            else:
+                states = block(states, mask=mask, is_causal=True, cache=cache, layer=layer)
+        return states
+
+
+class LstmDecoder(nn.Module):
+    """An LSTM that writes a sentence from v (thesis, 5.9.1).
+
+    Args:
+        vocab: Number of tokens.
+        dim: Number of dimensions of a token's vector and state.
+        latent: Number of dimensions of v.
+        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        places: Where v enters, of `PLACES`.
+    """
+
+    has_cache = False  # generation reads the whole beginning again at each step
+
+    def __init__(
+        self, vocab: int, dim: int, latent: int, *, dropout: float, places: tuple[str, ...]
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.table = nn.Embedding(vocab, dim)
+        self.has_word, self.has_hidden = "word" in places, "hidden" in places
+        self.lstm = nn.LSTM(dim + latent * self.has_word, dim, batch_first=True)
+        self.lstm.bias_hh_l0.requires_grad_(False)
+        # h_0 = s itself where the sizes agree, as in the thesis
+        self.first = nn.Linear(latent, dim) if self.has_hidden and latent != dim else None
+        self.context = nn.Linear(dim + latent, dim) if "attention" in places else None
+        self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
+
+    def forward(
+        self, ids: Tensor, latent: Tensor, mask: Tensor | None = None, cache: Any = None
+    ) -> Tensor:
+        """Return the states that tokens are predicted from, (batch, seq, dim).
+
+        Args:
+            ids: The tokens before those that are predicted, (batch, seq); padding follows them.
+            latent: v, (batch, latent).
+            mask: Ignored: padding comes after everything that is read.
+            cache: Must be None.
+        """
+        vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, -1)
+        vectors = dropout(vectors, self.dropout, self.training)
+        beside = latent[:, None].expand(-1, ids.shape[1], -1)
+        if self.has_word:
+            vectors = torch.cat([vectors, beside], -1)
+        start = None
+        if self.has_hidden:
+            hidden = latent if self.first is None else self.first(latent)
+            hidden = hidden[None].contiguous()
+            start = (hidden, torch.zeros_like(hidden))
+        states, _ = self.lstm(vectors, start)
+        if self.context is not None:
+            states = torch.tanh(self.context(torch.cat([states, beside], -1)))
+        return dropout(states, self.dropout, self.training)

@@ -1,0 +1,64 @@
+"""A softmax over a part of a large vocabulary, whose sum over all of it is estimated without bias.
+
+On a CPU the scores of a whole vocabulary are most of the cost of a decoder. Every piece that occurs
+in the batch is scored, and a random sample of the others, each of which stands for so many of them
+that the weighted sum of exp(score) has the whole sum as its expectation. This is importance
+sampling (Bengio and Senecal, 2003) with the batch as one stratum that is taken whole. No paper of
+this project does it; `None` candidates are the papers' whole vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The tokens of the vocabulary that a batch is scored against.
+
+    Attributes:
+        ids: (candidates,) int64, ascending, each once.
+        weights: (candidates,) float32, how many tokens of the vocabulary each stands for.
+    """
+
+    ids: torch.Tensor
+    weights: torch.Tensor
+
+    def columns(self, targets: torch.Tensor) -> torch.Tensor:
+        """Places of tokens among the candidates, of the same shape; all must be among them."""
+        return torch.searchsorted(self.ids, targets)
+
+    def to(self, device: torch.device) -> Candidates:
+        """The same on another device."""
+        return Candidates(self.ids.to(device), self.weights.to(device))
+
+
+def draw_candidates(
+    targets: np.ndarray, vocab: int, extra: int, random: np.random.Generator
+) -> Candidates:
+    """Take every token of a batch and a sample of the others.
+
+    Args:
+        targets: Ids that the batch predicts, any shape.
+        vocab: Number of tokens of the vocabulary.
+        extra: How many others to draw, at least 1; all where there are fewer.
+        random: Source of the draw.
+
+    Example:
+        >>> found = draw_candidates(np.array([2, 2, 5]), 10, 4, np.random.default_rng(0))
+        >>> len(found.ids), float(found.weights.sum())  # 2 and 5, and 4 that stand for the other 8
+        (6, 10.0)
+    """
+    is_used = np.zeros(vocab, bool)
+    is_used[targets.reshape(-1)] = True
+    others = np.flatnonzero(~is_used)
+    drawn = random.choice(others, min(extra, len(others)), replace=False)
+    stands_for = np.zeros(vocab, np.float32)
+    stands_for[is_used] = 1
+    if len(drawn):
+        stands_for[drawn] = len(others) / len(drawn)
+    ids = np.flatnonzero(stands_for)
+    return Candidates(torch.from_numpy(ids), torch.from_numpy(stands_for[ids]))

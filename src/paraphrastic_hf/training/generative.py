@@ -1,0 +1,190 @@
+"""The objective of generative models of sentence pairs: the evidence lower bound, translation, and
+a contrastive term (thesis, 5.5 and 5.6.2).
+
+For a pair the loss is, with w rising over the run and each term a sum over a sentence's tokens,
+
+    -ln p(x_en | z_en, z_sem) - ln p(x_fr | z_fr, z_sem) + w * sum of KL(q(z) || p(z))
+    + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
+    + contrastive * hinge on the means of z_sem
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from paraphrastic_hf.losses.margin import margin_loss_of_rows
+from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
+from paraphrastic_hf.models.latent import PairTerms, Side
+from paraphrastic_hf.training.batching import Step
+from paraphrastic_hf.training.corpus import PairCorpus
+from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
+from paraphrastic_hf.training.loop import Losses
+from paraphrastic_hf.training.megabatch import make_pool
+from paraphrastic_hf.training.pair_batches import plan_pair_batches
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Some pairs of a step.
+
+    Attributes:
+        own: (pairs, 2) sentences of this process's share of them, by side.
+        weight: Factor of the sums over this share: processes whose gradients are averaged, over
+            the pairs of the whole step.
+        share: Part of the step's pairs that this share is, times the number of processes; the
+            factor of what is a mean.
+        number: Of the batch within its step, from 0.
+    """
+
+    own: np.ndarray
+    weight: float
+    share: float
+    number: int
+
+
+class GenerativeObjective:
+    """Reconstruction, translation and priors of sentence pairs.
+
+    Args:
+        recipe: The whole recipe.
+        corpus: Tokenized pairs, with end marks.
+        sides: (pairs, 2) sentences to train on, by language of the model.
+        vocab_size: Tokens of the vocabulary.
+        accelerator: For the number of processes.
+    """
+
+    def __init__(
+        self,
+        recipe: GenerativeRecipe,
+        corpus: PairCorpus,
+        sides: np.ndarray,
+        vocab_size: int,
+        accelerator: Accelerator,
+    ) -> None:
+        self.arguments, self.seed = recipe.training, recipe.seed
+        self.max_length, self.accelerator = recipe.data.max_length, accelerator
+        self.corpus, self.vocab_size = corpus, vocab_size
+        self.sides = sides
+        lengths = corpus.sentences.lengths(sides)
+        self.lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
+        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
+        self._steps = ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
+        epochs = self.arguments.epochs * self._steps
+        most = self.arguments.steps
+        self.total_steps = epochs if most is None else min(epochs, most)
+
+    def examples(self, epoch: int) -> int:
+        """Pairs of an epoch."""
+        return len(self.sides)
+
+    def steps(self, epoch: int) -> int:
+        """Steps of the first epoch; others may differ by a few, as their batches do."""
+        return self._steps
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next step: so many batches of like lengths as are accumulated."""
+        plan, starts = self._plan(epoch)
+        first = int(np.searchsorted(starts, position))
+        chosen = plan[first : first + self.arguments.accumulate]
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        size = sum(map(len, chosen))
+        batches = []
+        for number, batch in enumerate(chosen):
+            own = np.array_split(batch, world)[rank]
+            share = len(own) * world / size
+            kept = own if len(own) else batch[:1]  # with weight 0, so that processes keep step
+            weight = world / size if len(own) else 0.0
+            batches.append(PairBatch(self.sides[kept], weight, share, number))
+        yield Step(batches, size)
+
+    def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
+        """Every term of a batch, as it counts in the mean over the pairs of the step."""
+        args = self.arguments
+        random = np.random.default_rng([self.seed, step, batch.number, 6])
+        sides = [self._side(batch.own[:, number], random) for number in range(2)]
+        chosen = torch.from_numpy((np.arange(len(batch.own)) + random.integers(2)) % 2)
+        terms: PairTerms = model(
+            sides=sides,
+            chosen=chosen.to(self.accelerator.device),
+            smoothing=args.label_smoothing,
+            sample=args.sample,
+        )
+        parts: dict[str, Tensor] = {}
+        for task, nll in terms.nll.items():
+            factor = args.translation_weight if task.startswith("translate") else 1.0
+            parts[task] = nll * (batch.weight * factor)
+        if terms.smoothing is not None:
+            parts["smoothing"] = terms.smoothing * (batch.weight * args.translation_weight)
+        if terms.kl:
+            weight = self.kl_weight(step) * batch.weight
+            for variable, kl in terms.kl.items():
+                parts[f"kl_{variable}"] = kl * weight
+        if args.contrastive:
+            hinge = self._hinge(terms.semantic, batch.own)
+            parts["contrastive"] = hinge * (args.contrastive * batch.share)
+        return Losses.of(parts)
+
+    def kl_weight(self, step: int) -> float:
+        """w, which rises to `kl_weight` over `kl_rise` of the run."""
+        rise = self.arguments.kl_rise * self.total_steps
+        return self.arguments.kl_weight * (min(1.0, (step + 1) / rise) if rise else 1.0)
+
+    def _side(self, sentences: np.ndarray, random: np.random.Generator) -> Side:
+        ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
+        extra, device = self.arguments.candidates, self.accelerator.device
+        candidates: Candidates | None = None
+        if extra is not None:
+            candidates = draw_candidates(ids[mask > 0], self.vocab_size, extra, random).to(device)
+        is_token = torch.from_numpy(mask > 0).to(device)
+        return Side(torch.from_numpy(ids).to(device), is_token, candidates)
+
+    def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
+        """The margin loss (thesis, 4.4) on the means of a batch's pairs, each with the nearest
+        sentence of the batch that is no translation of it as its negative."""
+        first, second = semantic
+        if first is None or second is None:
+            raise ValueError("a hinge needs the semantic variable of both sides")
+        pairs = len(first)
+        vectors = torch.stack([first, second], 1).flatten(0, 1).float()  # first, second, first, ...
+        flat, corpus = sentences.reshape(-1), self.corpus
+        pool = make_pool(vectors.detach(), flat, corpus.language, corpus.group, corpus.never)
+        with torch.no_grad():
+            negatives = select_negatives(pool, "max", "partner_language", None).view(pairs, 2).T
+        own = torch.arange(2 * pairs, device=vectors.device).view(pairs, 2).T
+        rows = torch.cat([own, negatives.clamp(min=0)])
+        return margin_loss_of_rows(vectors, rows, self.arguments.margin, negatives >= 0, "cosine")
+
+    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """The epoch's batches, and the place in the epoch at which each begins."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            plan = plan_pair_batches(
+                self.lengths,
+                max_tokens=self.arguments.batch_tokens,
+                max_examples=self.arguments.batch_size,
+                random=np.random.default_rng([self.seed, epoch]),
+            )
+            starts = np.cumsum([0, *map(len, plan)])[:-1]
+            self._epoch = (epoch, plan, starts)
+        return self._epoch[1:]
+
+
+def sides_by_language(corpus: PairCorpus, languages: Sequence[str]) -> np.ndarray:
+    """The sentences of each pair in the order of languages, (pairs, 2).
+
+    Args:
+        corpus: Tokenized pairs, each of one sentence in each language.
+        languages: The two codes.
+    """
+    first = corpus.language[::2] == corpus.languages.index(languages[0])
+    firsts = 2 * np.arange(len(corpus)) + ~first
+    return np.stack([firsts, firsts ^ 1], 1)
+
+

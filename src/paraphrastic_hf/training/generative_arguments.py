@@ -1,0 +1,214 @@
+"""Every key that the recipe of a generative model of sentence pairs has alone (thesis, 5.4 to 5.9).
+
+Defaults are the thesis's (5.6.2) unless a help text says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.training.arguments import (
+    DataArguments,
+    RunArguments,
+    TokenBatchArguments,
+    check_source,
+    refuse_unless,
+    seed_argument,
+)
+from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
+from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+
+HELD_OUT = "held_out"
+
+
+@dataclass(frozen=True)
+class BitextArguments(DataArguments):
+    """Which translations to train on."""
+
+    held_out: int = argument(
+        2000,
+        help="pairs that are not trained on, nor is any other pair with one of their sentences; "
+        "how well the model predicts them is logged, and what its variables hold",
+        at_least=0,
+    )
+
+
+@dataclass(frozen=True)
+class LatentArguments:
+    """The generative model."""
+
+    kind: str = argument("bgt", help="bgt, for two languages", choices=("bgt",))
+    hidden_size: int = argument(
+        1024, help="dimensions of a latent variable, and so of a sentence vector", at_least=1
+    )
+    state_size: int | None = argument(
+        None,
+        help="dimensions of the states of encoders and decoders; hidden_size if absent",
+        at_least=2,
+    )
+    encoder: str = argument(
+        "transformer",
+        help="architecture of the encoders; an LSTM reads both ways (5.9)",
+        choices=("transformer", "lstm"),
+    )
+    encoder_layers: int = argument(
+        5, help="transformer: blocks of an encoder; one costs 0.3 points (Table 55)", at_least=1
+    )
+    decoder: str = argument(
+        "transformer", help="architecture of the decoders", choices=("transformer", "lstm")
+    )
+    decoder_layers: int = argument(1, help="transformer: blocks of a decoder", at_least=1)
+    heads: int = argument(8, help="transformer: attention heads (released code)", at_least=1)
+    feed_forward: int = argument(
+        1024, help="transformer: units of the feed-forward layer (released code)", at_least=1
+    )
+    dropout: float = argument(
+        0.3,
+        help="probability that a number is zeroed in training (released code)",
+        at_least=0,
+        below=1,
+    )
+    latent_at: list[str] = argument(
+        ["attention", "logit"],
+        help="where the variables enter a decoder: word, hidden, attention, logit, or several "
+        "(5.9.1, Table 54)",
+    )
+    reconstructs: list[str] | None = argument(
+        None, help="languages that are written from the sentence itself; all if absent, [] for none"
+    )
+    translates: list[str] | None = argument(
+        None, help="languages that are translated into; all if absent, [] for none"
+    )
+    language_variables: bool = argument(
+        True, help="a variable for each language, beside the semantic one, to reconstruct from"
+    )
+    variational: bool = argument(
+        True,
+        help="variables are drawn from a posterior that is pulled to a prior; if not, each is a "
+        "vector (BGT without prior, autoencoder, translation)",
+    )
+    vectors: str | None = argument(
+        None,
+        help="a trained model of pieces, such as an SP, whose vectors the semantic encoder's table "
+        "starts from",
+    )
+
+
+@dataclass(frozen=True)
+class GenerativeTraining(TokenBatchArguments):
+    """The evidence lower bound, what is added to it, and their optimisation."""
+
+    epochs: int = argument(20, help="passes over the data", at_least=0, at_most=1_000_000)
+    learning_rate: float = argument(
+        5e-4, help="size of a step of the optimizer, where warm-up ends", above=0
+    )
+    betas: list[float] = argument(
+        [0.9, 0.98],
+        help="adam: decay of the averages of the gradient and of its square",
+        at_least=0,
+        below=1,
+    )
+    label_smoothing: float = argument(
+        0.1, help="of translation; reconstruction has none (released code)", at_least=0, below=1
+    )
+    translation_weight: float = argument(
+        1.0, help="weight of the translations beside the lower bound", at_least=0
+    )
+    kl_weight: float = argument(
+        1.0,
+        help="weight of KL(posterior || prior) at the end of its rise; 1 is the lower bound itself",
+        at_least=0,
+    )
+    kl_rise: float = argument(
+        1.0,
+        help="share of the run in which that weight rises from 0, in a straight line; in the "
+        "thesis it rises to 1 in 65,536 steps, of which a run has a seventh to a third",
+        at_least=0,
+        at_most=1,
+    )
+    sample: bool = argument(
+        True, help="decoders read a draw of each variable (thesis); if not, its mean (released)"
+    )
+    contrastive: float = argument(
+        0.0,
+        help="weight of a hinge on the semantic variables of a pair and of the nearest other "
+        "sentence of the batch, beside the lower bound; the papers have none",
+        at_least=0,
+    )
+    margin: float = argument(
+        0.4, help="margin of that hinge, in units of the cosine", at_least=0, at_most=2
+    )
+    candidates: int | None = argument(
+        None,
+        help="score the pieces of the batch and a random sample of so many others, which stand "
+        "for the rest; all of the vocabulary if absent, as in the papers",
+        at_least=1,
+    )
+
+
+@dataclass(frozen=True)
+class GenerativeRun(RunArguments):
+    """Checkpoints, logs and the choice of the weights that are kept."""
+
+    development: str = argument(
+        HELD_OUT,
+        help="what picks the checkpoint: the likelihood of the held-out pairs, or a set of scored "
+        "sentence pairs",
+        choices=(HELD_OUT, *DEVELOPMENT_SETS),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerativeRecipe:
+    """A whole training run of a generative model of sentence pairs."""
+
+    kind: str = argument(
+        "generative",
+        help="what is trained: a generative model of translations",
+        choices=("generative",),
+    )
+    data: BitextArguments = argument(BitextArguments(), help="what to train on")
+    tokenizer: TokenizerArguments = argument(
+        TokenizerArguments(marks="end"), help="how text becomes ids; sentences must have an end"
+    )
+    model: LatentArguments = argument(LatentArguments(), help="the model")
+    training: GenerativeTraining = argument(
+        GenerativeTraining(schedule="inverse_root", warmup_steps=4000), help="the objective"
+    )
+    run: GenerativeRun = argument(GenerativeRun(), help="checkpoints and logs")
+    seed: int = seed_argument()
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+        for source in self.data.sources:
+            check_source(source)
+        if self.tokenizer.marks != "end" or self.tokenizer.kind == "char_ngram":
+            raise RecipeError(
+                "a decoder begins after the end of the sentence before: set tokenizer.marks to "
+                "end, and tokenizer.kind to sentencepiece, word or char"
+            )
+        model, training = self.model, self.training
+        refuse_unless(
+            [
+                (
+                    self.run.development != HELD_OUT or bool(self.data.held_out),
+                    "data.held_out with run.development held_out",
+                    self.data.held_out,
+                    "at least 1, or set run.development to none",
+                ),
+                (
+                    model.state_size is None or model.state_size % 2 == 0,
+                    "model.state_size",
+                    model.state_size,
+                    "even",
+                ),
+                (
+                    model.variational or training.kl_weight in (0.0, 1.0),
+                    "training.kl_weight without model.variational",
+                    training.kl_weight,
+                    "left out: variables that are vectors have no prior",
+                ),
+            ]
+        )

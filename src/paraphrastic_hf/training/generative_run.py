@@ -1,0 +1,234 @@
+"""A run of a generative model of sentence pairs: translations to a finished model (thesis, 5.4)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
+
+from paraphrastic_hf.encoding.directory import GENERATIVE, save_model
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.generation.gauges import Gauges, importance_weighted_nll, measure
+from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, has_columns, load_corpus
+from paraphrastic_hf.training.development import development_scorer, read_development
+from paraphrastic_hf.training.generative import GenerativeObjective, sides_by_language
+from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.loop import Evaluation
+from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
+from paraphrastic_hf.training.tokenizers import train_tokenizer
+
+logger = logging.getLogger(__name__)
+
+GAUGED = 500  # held-out pairs that are measured at every evaluation
+WEIGHTED = 100  # and those whose likelihood is estimated by importance at the end
+SMALL_KL = 0.1  # nats a sentence; a variable below it holds nothing
+
+
+class Generative:
+    """Training a generative model of translations, `kind: generative`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: A source is not there.
+    """
+
+    def __init__(self, recipe: GenerativeRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context
+        self.pairs = None
+        if recipe.run.development != HELD_OUT:
+            self.pairs = read_development(recipe.run.development, context.data_root)
+        check_sources(recipe.data, context.data_root)
+        for source in recipe.data.sources:
+            if source.weight != 1:
+                raise RecipeError(
+                    f"weight of {source.name} is for contrastive recipes; give its pairs more than "
+                    "once, or cut it with max_pairs"
+                )
+        if recipe.model.vectors is not None:
+            resolve_vectors(recipe.model.vectors, context.data_root)
+        given = {language for s in recipe.data.sources for language in s.languages or ()}
+        if len(given) == 2:
+            self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
+
+    def prepare(self, work: Path) -> None:
+        """Tokenizer and tokenized pairs in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sources = read_sources(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        _check_languages(sources)
+        lines = (side for source in sources for pair in source.pairs for side in pair)
+        tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
+        tokenizer.save(work / "tokenizer")
+        build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
+
+    def build(self, work: Path) -> LatentModel:
+        """The model with random weights, or with the semantic table at its given start."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.corpus = load_corpus(work / "corpus")
+        languages = list(self.corpus.languages)
+        sides = sides_by_language(self.corpus, languages)
+        self.held_out, self.kept = _hold_out(
+            self.corpus, sides, self.recipe.data.held_out, self.recipe.seed
+        )
+        config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
+        model = BGTModel(config)
+        if self.recipe.model.vectors is not None:
+            path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
+            start_from_vectors(model, self.tokenizer, path)
+        return model
+
+    def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
+        """The pairs, in batches of about equally many tokens."""
+        if self.recipe.training.contrastive and not model.config.translates:
+            if len(model.config.reconstructs) < 2:
+                raise RecipeError(
+                    "training.contrastive needs the meaning of both sides of a pair: translate, or "
+                    "reconstruct both languages, or leave it out"
+                )
+        return GenerativeObjective(
+            self.recipe, self.corpus, self.kept, self.tokenizer.vocab_size, accelerator
+        )
+
+    def development(self) -> Callable[[Any], float] | None:
+        """The score on the development set, with the gauges of the held-out pairs beside it."""
+        scorer = development_scorer(self.tokenizer, self.pairs)
+        if scorer is None and not len(self.held_out):
+            return None
+
+        def score(model: LatentModel) -> float:
+            gauges = self._measure(model, GAUGED)
+            if gauges is None:
+                assert scorer is not None
+                return scorer(model)
+            _warn_of_collapse(gauges)
+            of_set = gauges.likelihood if scorer is None else scorer(model)
+            return Evaluation(of_set, gauges.flat())
+
+        return score if scorer is not None or self.recipe.run.development == HELD_OUT else None
+
+    def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
+        """The model directory, and what the model makes of the held-out pairs."""
+        model = model.to("cpu")
+        gauges = self._measure(model, len(self.held_out))
+        record: dict[str, Any] = {
+            "development": self.recipe.run.development,
+            "pairs": len(self.kept),
+            "held_out_pairs": len(self.held_out),
+            "parameters": model.num_parameters(),
+            "vocab_size": self.tokenizer.vocab_size,
+        }
+        if gauges is not None:
+            record["held_out"] = gauges.__dict__
+        if gauges is not None and model.config.is_variational and model.config.reconstructs:
+            nll = importance_weighted_nll(
+                model,
+                self.corpus.sentences,
+                self.held_out[:WEIGHTED],
+                self.recipe.data.max_length,
+            )
+            record["held_out"]["importance_weighted_nll"] = nll
+        save_model(model, self.tokenizer, output, GENERATIVE)
+        return record
+
+    def _measure(self, model: LatentModel, most: int) -> Gauges | None:
+        if not len(self.held_out):
+            return None
+        length = self.recipe.data.max_length
+        return measure(model, self.corpus.sentences, self.held_out[:most], length)
+
+    def _config(self, languages: list[str], vocab_size: int, end: int) -> BGTConfig:
+        given = self.recipe.model
+        try:
+            return BGTConfig(
+                vocab_size=vocab_size,
+                languages=languages,
+                hidden_size=given.hidden_size,
+                state_size=given.state_size,
+                encoder_kind=given.encoder,
+                encoder_layers=given.encoder_layers,
+                decoder_kind=given.decoder,
+                decoder_layers=given.decoder_layers,
+                num_attention_heads=given.heads,
+                intermediate_size=given.feed_forward,
+                dropout=given.dropout,
+                latent_at=given.latent_at,
+                is_variational=given.variational,
+                reconstructs=languages if given.reconstructs is None else given.reconstructs,
+                translates=languages if given.translates is None else given.translates,
+                has_language_variables=given.language_variables,
+                eos_token_id=end,
+                decoder_start_token_id=end,
+                use_cache=given.decoder == "transformer",
+            )
+        except StrictDataclassError as error:
+            raise RecipeError(f"model: {error.__cause__ or error}") from error
+
+
+def _check_languages(sources: list[SourcePairs]) -> None:
+    """Refuse anything but translations between the same two languages.
+
+    Raises:
+        DataError: A source is of one language, or of another two.
+    """
+    wanted: set[str] = set()
+    for item in sources:
+        found = set(item.source.languages or ())
+        wanted = wanted or found
+        if len(found) != 2 or found != wanted:
+            raise DataError(
+                f"{item.source.name} has the languages {', '.join(item.source.languages or ())}: "
+                "every source must be translations between the same two; name them with "
+                "languages: [en, fr]"
+            )
+
+
+def _hold_out(
+    corpus: PairCorpus, sides: np.ndarray, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs that are held out, and those that are trained on and share no sentence with them.
+
+    Raises:
+        DataError: Too few pairs are left to train on.
+    """
+    order = np.random.default_rng([seed, 4]).permutation(len(sides))
+    chosen = sides[np.sort(order[:count])]
+    rest = sides[np.sort(order[count:])]
+    barred = np.isin(corpus.group[rest], np.unique(corpus.group[chosen])).any(1)
+    kept = rest[~barred]
+    if len(kept) < max(1, count):
+        raise DataError(
+            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
+            f"{len(sides):,} in all: set it lower, or give more"
+        )
+    # in an order of their own, since the first of them are measured most often
+    return np.random.default_rng([seed, 5]).permutation(chosen), kept
+
+
+def _warn_of_collapse(gauges: Gauges) -> None:
+    for variable, kl in gauges.kl.items():
+        if kl < SMALL_KL:
+            logger.warning(
+                "the variable %s holds nothing (%.3f nats a sentence, %d active units): its "
+                "posterior has collapsed onto the prior. Lower training.kl_weight, or let it rise "
+                "more slowly with training.kl_rise",
+                variable,
+                kl,
+                gauges.active_units[variable],
+            )
