@@ -17,6 +17,7 @@ from tests import fresh
 
 POINTS = 20
 TEXT = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+BITEXT = TEXT.parents[1] / "default" / "en-fr.tsv"
 CONTRASTIVE = f"""
 data: {{sources: [{TEXT}]}}
 tokenizer: {{kind: word, vocab_size: 200}}
@@ -32,13 +33,21 @@ model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
 training: {{epochs: 2, batch_tokens: 100, accumulate: 2, warmup_steps: 2}}
 run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
 """
+GENERATIVE = f"""
+kind: generative
+data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
+tokenizer: {{kind: word, vocab_size: 200, marks: end}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
+training: {{epochs: 4, batch_tokens: 100, accumulate: 2, warmup_steps: 2, candidates: 20}}
+run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
+"""
 # Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
 # recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 import torch
-from paraphrastic_hf.training import contrastive_run, language_model
+from paraphrastic_hf.training import contrastive_run, generative_run, language_model
 from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.run import train
 
@@ -98,7 +107,11 @@ def log_of(output: Path) -> list[dict[str, float]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks of one process")
-@pytest.mark.parametrize("recipe", [CONTRASTIVE, LANGUAGE_MODEL], ids=["contrastive", "language"])
+@pytest.mark.parametrize(
+    "recipe",
+    [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE],
+    ids=["contrastive", "language", "generative"],
+)
 def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
     recipe: str, tmp_path: Path
 ) -> None:

@@ -70,7 +70,7 @@ def _outcome(output: Path, best_score: float | None) -> str:
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
         return "".join(f", {score}" for score in scores)
-    if "held_out" in run:
+    if "perplexity" in run.get("held_out", ()):
         return f", perplexity {run['held_out']['perplexity']:.1f} of held-out sentences"
     return "" if best_score is None else f", {run['development']} {best_score:.1f}"
 

@@ -182,6 +182,4 @@ def _batches(sentences: Ragged, sides: np.ndarray, max_length: int) -> Iterator[
 
 def _side(model: LatentModel, sentences: Ragged, chosen: np.ndarray, max_length: int) -> Side:
     ids, mask = sentences.padded(chosen, max_length)
-    return Side(
-        torch.from_numpy(ids).to(model.device), torch.from_numpy(mask > 0).to(model.device)
-    )
+    return Side(torch.from_numpy(ids).to(model.device), torch.from_numpy(mask > 0).to(model.device))

@@ -36,9 +36,7 @@ for _model_class in (*MODEL_CLASSES, *GENERATIVE):
     AutoModel.register(_config_class, _model_class, exist_ok=True)
 
 for _generative_class in GENERATIVE:
-    AutoModelForSeq2SeqLM.register(
-        _generative_class.config_class, _generative_class, exist_ok=True
-    )
+    AutoModelForSeq2SeqLM.register(_generative_class.config_class, _generative_class, exist_ok=True)
 
 for _task_class in SENTENCE_TASKS:
     _config_class = _task_class.config_class

@@ -108,7 +108,10 @@ class BGTModel(LatentModel):
         config = self.config
         return [
             f"{verb}_{language}"
-            for verb, chosen in (("translate", config.translates), ("reconstruct", config.reconstructs))
+            for verb, chosen in (
+                ("translate", config.translates),
+                ("reconstruct", config.reconstructs),
+            )
             for language in config.languages
             if language in chosen
         ]

@@ -161,6 +161,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     accepts_loss_kwargs = False
     variable: str = SEMANTIC
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
+    scores_part = True  # whether training scores a part of the vocabulary, and so reads few rows
 
     # -- what a model must say of itself -----------------------------------------------------------
 
@@ -231,11 +232,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return {name: self.encoder_of(name).encoder.table for name in self.variables()}
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Every table of an encoder or decoder, and every output layer, which is read by rows."""
+        """Every table of an encoder or decoder, and every output layer that is read by rows."""
         decoders = [self.decoder_of(task) for task in self.tasks()]
         tables = [*self._encoder_tables().values()]
         for decoder in decoders:
-            tables += [decoder.table, decoder.scorer.weight]
+            tables += [decoder.table, *([decoder.scorer.weight] if self.scores_part else [])]
         return list({id(table): table for table in tables}.values())
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
@@ -251,9 +252,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         for task in self.tasks():
             decoder, side = self.decoder_of(task), sides[self.side_of(task)]
             yield decoder.table, torch.cat([side.ids.reshape(-1), end])
-            known = len(decoder.scorer.weight.weight)
-            scored = torch.arange(known) if side.candidates is None else side.candidates.ids
-            yield decoder.scorer.weight, scored
+            if side.candidates is not None:
+                yield decoder.scorer.weight, side.candidates.ids
 
     def side_of(self, task: str) -> int:
         """Number of the side of a pair that a task writes."""
@@ -544,9 +544,7 @@ class Inference(nn.Module):
                 dropout=config.dropout,
             )
         self.mean = nn.Linear(width, size, bias=False)
-        self.log_variance = (
-            nn.Linear(width, size, bias=False) if config.is_variational else None
-        )
+        self.log_variance = nn.Linear(width, size, bias=False) if config.is_variational else None
 
 
 def make_decoder(config: LatentConfig, latent: int) -> nn.Module:

@@ -186,5 +186,3 @@ def sides_by_language(corpus: PairCorpus, languages: Sequence[str]) -> np.ndarra
     first = corpus.language[::2] == corpus.languages.index(languages[0])
     firsts = 2 * np.arange(len(corpus)) + ~first
     return np.stack([firsts, firsts ^ 1], 1)
-
-

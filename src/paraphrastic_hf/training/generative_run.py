@@ -89,6 +89,7 @@ class Generative:
         )
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
         model = BGTModel(config)
+        model.scores_part = self.recipe.training.candidates is not None
         if self.recipe.model.vectors is not None:
             path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
             start_from_vectors(model, self.tokenizer, path)

@@ -1,0 +1,63 @@
+"""`paraphrastic transfer MODEL --source FILE --style FILE --language LANGUAGE`."""
+
+from __future__ import annotations
+
+import argparse
+
+from paraphrastic_hf.cli.writing import add_writing_options, print_written, writing_of
+
+EXAMPLES = """examples:
+  paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
+  paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en \\
+      --sample --count 5 --seed 1
+
+Writes the meaning of each line of the source in the style of the line of the same number of the
+style file: its length, its punctuation, whether it asks (thesis, 5.7.3). The lines of the style are
+in the language that is written; those of the source may be in the other one. Where either line has
+no known token, the output is an empty line.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument(
+        "model", help="output of `paraphrastic train` with a recipe of kind generative"
+    )
+    parser.add_argument("--source", required=True, help="sentences whose meaning is written")
+    parser.add_argument("--style", required=True, help="as many sentences to take the style of")
+    parser.add_argument("--language", required=True, help="the language to write: en")
+    add_writing_options(parser)
+    parser.epilog = EXAMPLES
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print what the model writes for each pair of lines."""
+    from itertools import zip_longest
+
+    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.generation.latent import LatentGenerator
+
+    if arguments.source == arguments.style == "-":
+        raise DataError("standard input can be the source or the style, not both")
+    writing = writing_of(arguments)
+    generator = LatentGenerator.from_pretrained(arguments.model)
+    number = 1
+    with open_output(arguments.output) as output:
+        blocks = (read_blocks(path, 256) for path in (arguments.source, arguments.style))
+        for sources, styles in zip_longest(*blocks, fillvalue=[]):
+            if len(sources) != len(styles):
+                fewer = arguments.source if len(sources) < len(styles) else arguments.style
+                raise DataError(
+                    f"{fewer} ends before line {number + max(len(sources), len(styles)) - 1:,} of "
+                    "the other file: the source and the style must have as many lines"
+                )
+            try:
+                found = generator.transfer(
+                    sources, styles, language=arguments.language, writing=writing
+                )
+            except ValueError as error:
+                raise DataError(str(error)) from error
+            print_written(output, number, found)
+            number += len(sources)

@@ -1,0 +1,278 @@
+"""What a generative model of sentence pairs writes: translations, reconstructions, and one
+sentence's meaning in the style of another (thesis, 5.7.3).
+
+Searching and sampling are transformers' `generate`. A text without a known token says nothing, and
+so does what is written from it: the empty string.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+from transformers.modeling_outputs import BaseModelOutput
+
+from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.directory import load_model
+from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.latent import SEMANTIC, LatentModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How to write: beams, or samples.
+
+    Attributes:
+        beams: Beginnings kept at each step; 1 takes the likeliest token each time.
+        sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
+        top_p: That share, above 0, at most 1.
+        temperature: Below 1 likelier tokens are drawn more often, above 1 less often; above 0.
+        count: Sentences written from each text, at most `beams` unless they are drawn.
+        max_tokens: Most tokens of a sentence, its end included.
+        seed: Of the draws.
+
+    Raises:
+        ValueError: A number is out of range, or `count` larger than `beams`.
+
+    Example:
+        >>> Writing(sample=True, count=3, seed=1).count
+        3
+    """
+
+    beams: int = 5
+    sample: bool = False
+    top_p: float = 0.9
+    temperature: float = 1.0
+    count: int = 1
+    max_tokens: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("beams", "count", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+        if not self.sample and self.count > self.beams:
+            raise ValueError(
+                f"{self.count} sentences from each text need as many beams, got {self.beams}; "
+                "raise beams, or sample"
+            )
+
+
+@dataclass(frozen=True)
+class Written:
+    """A sentence that a model wrote.
+
+    Attributes:
+        text: The sentence, as the tokenizer normalised its pieces.
+        nats: ln of its probability under the beams' score, a mean over its tokens; NaN where
+            tokens were drawn or the text is empty.
+    """
+
+    text: str
+    nats: float
+
+
+class LatentGenerator:
+    """A generative model of sentence pairs that writes.
+
+    Args:
+        model: The model, in evaluation mode.
+        tokenizer: Its tokenizer.
+        batch_size: The most texts written at a time, at least 1.
+
+    Example:
+        >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
+        >>> generator.translate(["a cat sleeps"], to="fr")[0][0].text  # doctest: +SKIP
+        'un chat dort'
+    """
+
+    def __init__(
+        self, model: LatentModel, tokenizer: TextTokenizer, *, batch_size: int = 64
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+
+    @classmethod
+    def from_pretrained(cls, name: str | os.PathLike[str]) -> LatentGenerator:
+        """Load a model directory or a Hub repository written by this package.
+
+        Raises:
+            ModelError: It is not there, damaged, or no model that writes sentences from variables.
+        """
+        directory = local_directory(name)
+        model = load_model(directory)
+        if not isinstance(model, LatentModel):
+            raise ModelError(
+                f"{name} holds a {model.config.model_type!r} model, which encodes and does not "
+                "write; give the output of `paraphrastic train` with a recipe of kind generative"
+            )
+        return cls(model, load_tokenizer(directory))
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        to: str,
+        writing: Writing | None = None,
+        progress: bool = False,
+    ) -> list[list[Written]]:
+        """Write the meaning of texts in a language.
+
+        Args:
+            texts: Texts in any language of the model.
+            to: The language to write.
+            writing: How to search or sample; 5 beams if None.
+            progress: Show a progress bar.
+
+        Returns:
+            The sentences written from each text, the likeliest first.
+
+        Raises:
+            ValueError: The model does not translate into that language.
+        """
+        task = self._task("translate", to)
+        return self._write(task, self._latent(task, texts, texts), writing, progress)
+
+    def reconstruct(
+        self,
+        texts: Sequence[str],
+        *,
+        language: str,
+        writing: Writing | None = None,
+        progress: bool = False,
+    ) -> list[list[Written]]:
+        """Write texts again from their own variables, what is left of them being what these hold.
+
+        Args:
+            texts: Texts in `language`.
+            language: The language of the texts.
+            writing: How to search or sample; 5 beams if None.
+            progress: Show a progress bar.
+
+        Raises:
+            ValueError: The model does not reconstruct that language.
+        """
+        return self.transfer(texts, texts, language=language, writing=writing, progress=progress)
+
+    def transfer(
+        self,
+        sources: Sequence[str],
+        styles: Sequence[str],
+        *,
+        language: str,
+        writing: Writing | None = None,
+        progress: bool = False,
+    ) -> list[list[Written]]:
+        """Write the meaning of each source in the style of the sentence beside it (5.7.3).
+
+        The semantic variable is the source's, the language variable that of the style.
+
+        Args:
+            sources: Sentences whose meaning is written, in any language of the model.
+            styles: As many sentences in `language`.
+            language: The language to write.
+            writing: How to search or sample; 5 beams if None.
+            progress: Show a progress bar.
+
+        Raises:
+            ValueError: The two are not equally many, or the model does not reconstruct that
+                language.
+        """
+        if len(sources) != len(styles):
+            raise ValueError(
+                f"each source needs a style: there are {len(sources):,} sources and "
+                f"{len(styles):,} styles"
+            )
+        task = self._task("reconstruct", language)
+        return self._write(task, self._latent(task, sources, styles), writing, progress)
+
+    def _task(self, verb: str, language: str) -> str:
+        known = [task.split("_", 1) for task in self.model.tasks()]
+        able = [of for name, of in known if name == verb]
+        if language not in able:
+            into = "translates into" if verb == "translate" else "reconstructs"
+            raise ValueError(
+                f"this model {into} {', '.join(able) or 'no language'}, not {language!r}"
+            )
+        return f"{verb}_{language}"
+
+    def _latent(self, task: str, sources: Sequence[str], styles: Sequence[str]) -> Tensor:
+        """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where
+        one of them has no known token."""
+        found, known = [], np.ones(len(sources), bool)
+        for variable in self.model.variables_of(task):
+            texts = sources if variable == SEMANTIC else styles
+            ids = self.tokenizer.encode_batch(list(texts))
+            known &= np.diff(ids.offsets) > 0
+            found.append(self._means(variable, ids))
+        latent = torch.cat(found, 1) if len(sources) else torch.empty(0, 1)
+        latent[torch.from_numpy(~known)] = torch.nan
+        return latent
+
+    @torch.no_grad()
+    def _means(self, variable: str, ids: Ragged) -> Tensor:
+        size, device = self.model.config.hidden_size, self.model.device
+        means = torch.zeros(len(ids), size, device=device)
+        for chosen in length_batches(np.diff(ids.offsets), self.batch_size):
+            batch = ids.select(chosen)
+            flat = torch.from_numpy(batch.ids).to(device).long()
+            lengths = torch.from_numpy(np.diff(batch.offsets)).to(device)
+            posterior = self.model.posterior(variable, flat, lengths)
+            means[torch.from_numpy(chosen).to(device)] = posterior.mean.float()
+        return means
+
+    @torch.no_grad()
+    def _write(
+        self, task: str, latent: Tensor, writing: Writing | None, progress: bool
+    ) -> list[list[Written]]:
+        how = Writing() if writing is None else writing
+        known = torch.nonzero(~latent.isnan().any(1))[:, 0]
+        found = [[Written("", float("nan"))] * how.count for _ in range(len(latent))]
+        state = torch.get_rng_state()
+        torch.manual_seed(how.seed)
+        bar = tqdm(total=len(known), unit=" texts", disable=not progress)
+        for rows in known.split(self.batch_size) if len(known) else ():
+            for row, written in zip(
+                rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
+            ):
+                found[row] = written
+            bar.update(len(rows))
+        bar.close()
+        torch.set_rng_state(state)
+        return found
+
+    def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:
+        options = (
+            {"do_sample": True, "num_beams": 1, "top_p": how.top_p, "top_k": 0}
+            | {"temperature": how.temperature}
+            if how.sample
+            else {"do_sample": False, "num_beams": how.beams}
+        )
+        output = self.model.generate(
+            encoder_outputs=BaseModelOutput(last_hidden_state=latent[:, None]),
+            task=task,
+            num_return_sequences=how.count,
+            max_new_tokens=how.max_tokens,
+            return_dict_in_generate=True,
+            output_scores=True,
+            **options,
+        )
+        scores = getattr(output, "sequences_scores", None)
+        nats = [float("nan")] * len(output.sequences) if scores is None else scores.tolist()
+        texts = [self.tokenizer.decode(row[1:]) for row in output.sequences.tolist()]
+        pairs = [Written(*pair) for pair in zip(texts, nats, strict=True)]
+        return [pairs[i : i + how.count] for i in range(0, len(pairs), how.count)]

@@ -1,0 +1,60 @@
+"""Diagonal Gaussians: by hand and beside torch's own distributions."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.distributions import Normal, kl_divergence
+
+from paraphrastic_hf.layers.gaussian import (
+    Gaussian,
+    active_units,
+    mutual_information,
+    standard_log_density,
+)
+
+
+@pytest.fixture
+def posterior() -> Gaussian:
+    generator = torch.Generator().manual_seed(0)
+    mean, log_variance = torch.randn(2, 5, 3, generator=generator, dtype=torch.float64)
+    return Gaussian(mean, log_variance)
+
+
+def test_kl_and_densities_are_those_of_torchs_distributions(posterior: Gaussian) -> None:
+    normal = Normal(posterior.mean, (0.5 * posterior.log_variance).exp())
+    standard = Normal(torch.zeros(()).double(), torch.ones(()).double())
+    expected = kl_divergence(normal, standard).sum(-1)
+    torch.testing.assert_close(posterior.kl().double(), expected, atol=1e-5, rtol=1e-5)  # float32
+    points = torch.ones_like(posterior.mean)
+    torch.testing.assert_close(posterior.log_density(points), normal.log_prob(points).sum(-1))
+    torch.testing.assert_close(standard_log_density(points), standard.log_prob(points).sum(-1))
+
+
+def test_draws_have_the_mean_and_variance_and_pass_gradients_to_both() -> None:
+    mean = torch.full((200_000, 1), 2.0, requires_grad=True)
+    log_variance = torch.full((200_000, 1), math.log(9.0), requires_grad=True)
+    torch.manual_seed(0)
+    drawn = Gaussian(mean, log_variance).sample()
+    assert drawn.mean().item() == pytest.approx(2, abs=0.03)  # four standard errors
+    assert drawn.std().item() == pytest.approx(3, abs=0.03)
+    drawn.sum().backward()
+    assert mean.grad is not None
+    assert torch.equal(mean.grad, torch.ones_like(mean))
+    assert log_variance.grad is not None
+    assert log_variance.grad.abs().min() > 0 or log_variance.grad.any()
+
+
+def test_active_units_are_those_whose_means_vary() -> None:
+    means = torch.tensor([[1.0, 0.0, 0.05], [-1.0, 0.0, -0.05]])
+    assert active_units(means) == 1
+
+
+def test_information_is_zero_of_the_prior_and_that_of_the_number_where_all_differ() -> None:
+    torch.manual_seed(0)
+    collapsed = Gaussian(torch.zeros(64, 2), torch.zeros(64, 2))
+    assert mutual_information(collapsed) == pytest.approx(0, abs=1e-5)
+    apart = Gaussian(100 * torch.arange(64.0)[:, None], torch.zeros(64, 1))
+    assert mutual_information(apart) == pytest.approx(math.log(64), abs=1e-4)

@@ -1,0 +1,67 @@
+"""The softmax over a part of the vocabulary: exact where the part is the whole, unbiased elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.losses.vocabulary import draw_candidates
+
+TARGETS = np.array([[3, 5], [5, 9]])
+
+
+def test_every_token_of_the_batch_is_there_and_weights_count_the_vocabulary() -> None:
+    found = draw_candidates(TARGETS, 100, 10, np.random.default_rng(0))
+    ids = found.ids.tolist()
+    assert ids == sorted(set(ids))
+    assert {3, 5, 9} <= set(ids)
+    assert len(ids) == 13
+    assert found.weights.sum().item() == pytest.approx(100)
+    assert found.weights[found.columns(torch.tensor([3, 5, 9]))].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_with_all_others_drawn_it_is_the_whole_softmax_loss_and_gradient(smoothing: float) -> None:
+    found = draw_candidates(TARGETS, 20, 1000, np.random.default_rng(0))
+    assert found.ids.tolist() == list(range(20))
+    torch.manual_seed(0)
+    logits = torch.randn(4, 20, requires_grad=True)
+    targets = torch.tensor([3, 5, 5, 9])
+    parts = cross_entropy_parts(logits, found.columns(targets), smoothing, found.weights)
+    ours = parts[0] if parts[1] is None else parts[0] + parts[1]
+    (gradient,) = torch.autograd.grad(ours, logits)
+    expected = F.cross_entropy(logits, targets, label_smoothing=smoothing)
+    (of_torch,) = torch.autograd.grad(expected, logits)
+    torch.testing.assert_close(ours, expected)
+    torch.testing.assert_close(gradient, of_torch)
+
+
+def test_the_sum_over_the_vocabulary_is_right_on_average() -> None:
+    """The mean of many estimates of sum exp(score) comes to the sum itself."""
+    scores = torch.randn(200, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    random = np.random.default_rng(2)
+    estimates = []
+    for _ in range(3000):
+        found = draw_candidates(TARGETS, 200, 20, random)
+        estimates.append(float((found.weights * scores[found.ids].exp()).sum()))
+    truth = float(scores.exp().sum())
+    error = np.std(estimates) / len(estimates) ** 0.5
+    assert abs(np.mean(estimates) - truth) < 4 * error
+
+
+def test_weights_in_the_gradient_are_those_of_the_equation() -> None:
+    torch.manual_seed(0)
+    logits = torch.randn(5, 7, dtype=torch.float32, requires_grad=True)
+    targets, weights = torch.tensor([0, 1, 2, 3, 6]), torch.rand(7) * 3 + 1
+    right, everyone = cross_entropy_parts(logits, targets, 0.1, weights)
+    assert everyone is not None
+    (gradient,) = torch.autograd.grad(right + everyone, logits)
+    log_total = (logits.exp() * weights).sum(1).log()
+    plain = 0.9 * (log_total - logits[torch.arange(5), targets]).mean()
+    plain = plain + 0.1 * (log_total - (logits * weights).sum(1) / weights.sum()).mean()
+    (expected,) = torch.autograd.grad(plain, logits)
+    torch.testing.assert_close(right + everyone, plain)
+    torch.testing.assert_close(gradient, expected)

@@ -1,0 +1,279 @@
+"""The bilingual generative transformer: padding, caches, rows of Table 48, and its loss by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from torch.nn import functional as F
+
+from paraphrastic_hf.layers.gaussian import Gaussian
+from paraphrastic_hf.losses.vocabulary import Candidates
+from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.latent import PairTerms, Side
+
+VOCAB, END = 20, 19
+SIZES: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "hidden_size": 8,
+    "num_attention_heads": 2,
+    "encoder_layers": 2,
+    "intermediate_size": 16,
+    "dropout": 0.0,
+    "eos_token_id": END,
+    "decoder_start_token_id": END,
+}
+PLAIN = {"has_language_variables": False, "is_variational": False}
+ROWS: dict[str, dict[str, Any]] = {
+    "autoencoder": {"reconstructs": ["en"], "translates": [], **PLAIN},
+    "vae": {"reconstructs": ["en"], "translates": [], **PLAIN, "is_variational": True},
+    "english translation": {"reconstructs": [], "translates": ["fr"], **PLAIN},
+    "multilingual translation": {"reconstructs": [], **PLAIN},
+    "variational translation": {"reconstructs": [], **PLAIN, "is_variational": True},
+    "without prior": {"is_variational": False},
+    "bgt": {},
+    "lstm": {
+        "encoder_kind": "lstm",
+        "decoder_kind": "lstm",
+        "latent_at": ["word", "hidden", "attention", "logit"],
+        "use_cache": False,
+    },
+    "word and hidden": {"latent_at": ["word", "hidden", "logit"]},
+    "narrow": {"state_size": 4},
+}
+ENGLISH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
+FRENCH = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
+BOTH = [ENGLISH, FRENCH]
+
+
+def side(ids: torch.Tensor, candidates: Candidates | None = None) -> Side:
+    return Side(ids, ids != 0, candidates)
+
+
+def make(row: str) -> BGTModel:
+    torch.manual_seed(0)
+    return BGTModel(BGTConfig(**{**SIZES, **ROWS[row]}))
+
+
+@pytest.fixture(params=ROWS)
+def row(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def terms(model: BGTModel, **options: Any) -> PairTerms:
+    chosen = torch.tensor([0, 1])
+    found: PairTerms = model(
+        sides=[side(ENGLISH), side(FRENCH)], chosen=chosen, **{"sample": False, **options}
+    )
+    return found
+
+
+def test_every_weight_of_a_row_is_trained(row: str) -> None:
+    model = make(row).train()
+    found = terms(model, sample=True, smoothing=0.1)
+    total = sum(found.nll.values()) + sum(found.kl.values(), torch.zeros(()))
+    total.backward()
+    idle = [
+        name
+        for name, weight in model.named_parameters()
+        if weight.requires_grad and (weight.grad is None or not weight.grad.any())
+    ]
+    # The keys' bias moves every score of a query alike, which a softmax does not see; its gradient
+    # is rounding or zero. The same matrix holds the values' bias, so none is named here.
+    assert idle == []
+
+
+def test_padding_and_company_do_not_change_an_embedding(row: str) -> None:
+    model = make(row).eval()
+    mask = (ENGLISH != 0).long()
+    together = model(ENGLISH, mask)
+    flat = model(ENGLISH[mask.bool()], lengths=mask.sum(1)).sentence_embedding
+    alone = model(ENGLISH[1:, :3]).sentence_embedding
+    torch.testing.assert_close(together.sentence_embedding, flat, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(together.sentence_embedding[1:], alone, atol=1e-6, rtol=1e-5)
+    junk = ENGLISH.masked_fill(mask == 0, 7)
+    torch.testing.assert_close(model(junk, mask).sentence_embedding, together.sentence_embedding)
+
+
+def test_token_vectors_average_to_the_embedding() -> None:
+    found = make("bgt").eval()(ENGLISH, (ENGLISH != 0).long())
+    states, kept = found.last_hidden_state, (ENGLISH != 0)[..., None]
+    mean = (states * kept).sum(1) / kept.sum(1)
+    torch.testing.assert_close(mean, found.sentence_embedding, atol=1e-6, rtol=1e-5)
+
+
+def test_a_text_without_tokens_is_the_zero_vector() -> None:
+    model = make("bgt").eval()
+    found = model(ENGLISH[0], lengths=torch.tensor([4, 0])).sentence_embedding
+    assert found[0].any()
+    assert not found[1].any()
+    assert torch.isfinite(found).all()
+
+
+def test_the_loss_is_that_of_the_equations_one_sentence_at_a_time() -> None:
+    """Each pair by itself without padding, each task from its variables, torch's cross-entropy."""
+    model = make("bgt").eval()
+    found = terms(model)
+    nll = dict.fromkeys(model.tasks(), 0.0)
+    kl = dict.fromkeys(model.variables(), 0.0)
+    for number, texts in enumerate(zip(ENGLISH, FRENCH, strict=True)):
+        ids = [text[text != 0] for text in texts]
+        posterior = {
+            (name, language): model.posterior(name, text, torch.tensor([len(text)]))
+            for name in ("semantic", language_of(0), language_of(1))
+            for language, text in zip(("en", "fr"), ids, strict=True)
+        }
+        chosen = language_of(number)  # the side that feeds reconstruction: 0, then 1
+        for own, other, text in (("en", "fr", ids[0]), ("fr", "en", ids[1])):
+            written = {
+                f"reconstruct_{own}": [posterior[own, own], posterior["semantic", chosen]],
+                f"translate_{own}": [posterior["semantic", other]],
+            }
+            for task, variables in written.items():
+                latent = torch.cat([of.mean for of in variables], 1)
+                decoder = model.decoder_of(task)
+                before = torch.cat([torch.tensor([END]), text[:-1]])
+                states = decoder(before[None], latent)[0]
+                rows = decoder.scorer.weight.weight
+                logits = torch.cat([states, latent.expand(len(text), -1)], 1) @ rows.T
+                nll[task] += F.cross_entropy(logits, text, reduction="sum").item()
+            kl[own] += posterior[own, own].kl().item()
+            kl["semantic"] += posterior["semantic", own].kl().item() / 2
+    assert {task: value.item() for task, value in found.nll.items()} == pytest.approx(nll, rel=1e-4)
+    assert {name: value.item() for name, value in found.kl.items()} == pytest.approx(kl, rel=1e-4)
+
+
+def language_of(side: int) -> str:
+    return ("en", "fr")[side]
+
+
+def test_candidates_that_are_the_vocabulary_change_no_loss_and_no_gradient() -> None:
+    model = make("bgt").train()
+    everything = Candidates(torch.arange(VOCAB), torch.ones(VOCAB))
+    chosen = torch.tensor([0, 1])
+    results = []
+    for candidates in (None, everything):
+        sides = [side(ENGLISH, candidates), side(FRENCH, candidates)]
+        found = model(sides=sides, chosen=chosen, sample=False, smoothing=0.1)
+        total = sum(found.nll.values()) + found.smoothing
+        model.zero_grad()
+        total.backward()
+        results.append((total, [w.grad.clone() for w in model.parameters() if w.grad is not None]))
+    torch.testing.assert_close(results[0], results[1])
+
+
+def test_sparse_gradients_are_dense_ones() -> None:
+    gradients = []
+    for is_sparse in (False, True):
+        model = make("bgt").train()
+        for table in model.sparse_tables():
+            table.sparse = is_sparse
+        sum(terms(model).nll.values()).backward()
+        gradients.append([w.grad.to_dense() for w in model.parameters() if w.grad is not None])
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_rows_used_name_every_row_that_has_a_gradient() -> None:
+    model = make("bgt").train()
+    for table in model.sparse_tables():
+        table.sparse = True
+    candidates = [Candidates(ids.unique(), torch.ones(len(ids.unique()))) for ids in BOTH]
+    sides = [side(ids, chosen) for ids, chosen in zip(BOTH, candidates, strict=True)]
+    inputs = {"sides": sides, "chosen": torch.tensor([0, 1])}
+    named = {id(table): set(rows.tolist()) for table, rows in model.rows_used(inputs)}
+    sum(model(**inputs).nll.values()).backward()
+    for table in model.sparse_tables():
+        used = set(table.weight.grad.coalesce().indices()[0].tolist())
+        assert used <= named[id(table)]
+
+
+def test_what_is_generated_is_what_the_scores_say(row: str) -> None:
+    """With and without a cache, in a batch: each token is the likeliest after those before it."""
+    model = make(row).eval()
+    mask = (ENGLISH != 0).long()
+    for task in model.tasks():
+        ids = model.generate(
+            input_ids=ENGLISH, attention_mask=mask, task=task, max_new_tokens=6, do_sample=False
+        )
+        logits = model(ENGLISH, mask, task=task, decoder_input_ids=ids).logits
+        for line, scores in zip(ids.tolist(), logits, strict=True):
+            assert line[0] == END
+            for place, token in enumerate(line[1:]):
+                if END in line[1 : place + 1]:  # padding after the end
+                    break
+                assert token == scores[place].argmax().item()
+
+
+def test_beams_find_no_less_likely_sentences_than_greedy_search() -> None:
+    model = make("bgt").eval()
+    scores = []
+    for beams in (1, 4):
+        ids = model.generate(
+            input_ids=ENGLISH[:1], task="translate_fr", num_beams=beams, max_new_tokens=4,
+            min_new_tokens=4, do_sample=False, length_penalty=0.0,
+        )  # fmt: skip
+        logits = model(ENGLISH[:1], task="translate_fr", decoder_input_ids=ids).logits[0]
+        picked = logits.log_softmax(-1)[torch.arange(4), ids[0, 1:5]]
+        scores.append(picked.sum().item())
+    assert scores[1] >= scores[0] - 1e-5
+
+
+def test_labels_give_the_loss_of_seq2seq_trainers() -> None:
+    model = make("bgt").eval()
+    labels = FRENCH.masked_fill(FRENCH == 0, -100)
+    output = model(ENGLISH, (ENGLISH != 0).long(), labels=labels, task="translate_fr")
+    found = terms(model)
+    count = found.tokens["translate_fr"]
+    torch.testing.assert_close(output.loss, found.nll["translate_fr"] / count)
+
+
+def test_each_variable_is_an_encoder_of_its_own() -> None:
+    model = make("bgt").eval()
+    assert model.variables() == ["semantic", "en", "fr"]
+    vectors = []
+    for name in model.variables():
+        model.read_variable(name)
+        vectors.append(model(ENGLISH[:1]).sentence_embedding)
+    assert not torch.allclose(vectors[0], vectors[1])
+    with pytest.raises(ValueError, match="has no variable 'de'"):
+        model.read_variable("de")
+
+
+def test_a_mean_is_read_where_nothing_is_drawn() -> None:
+    model = make("bgt").train()
+    first, second = terms(model), terms(model)
+    assert [v.item() for v in first.nll.values()] == [v.item() for v in second.nll.values()]
+    drawn = terms(model, sample=True)
+    assert drawn.nll["translate_fr"].item() != first.nll["translate_fr"].item()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"hidden_size": 9}, "multiple of num_attention_heads"),
+        ({"latent_at": ["everywhere"]}, "latent_at must name some of"),
+        ({"languages": ["en"], "reconstructs": ["en"], "translates": []}, "languages must be two"),
+        ({"languages": ["en", "en"]}, "languages must differ"),
+        ({"translates": ["de"]}, "got 'de'"),
+        ({"reconstructs": [], "translates": []}, "must name a language"),
+        ({"reconstructs": []}, "has_language_variables needs"),
+        ({"encoder_kind": "gru"}, "transformer or lstm"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(StrictDataclassError) as caught:
+        BGTConfig(**{**SIZES, **settings})
+    assert message in str(caught.value.__cause__ or caught.value)
+
+
+def test_an_unknown_task_is_named_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"translate_en, .*has no task 'translate_de'"):
+        make("bgt")(ENGLISH, labels=ENGLISH, task="translate_de")
+
+
+def test_a_posterior_without_variance_is_its_mean() -> None:
+    found = make("autoencoder").posterior("semantic", ENGLISH[0], torch.tensor([4]))
+    assert isinstance(found, Gaussian)
+    torch.testing.assert_close(found.sample(), found.mean)

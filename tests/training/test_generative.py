@@ -1,0 +1,339 @@
+"""A generative model of translations: it learns, loads everywhere, writes, and is measured."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer
+from transformers import AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
+from paraphrastic_hf.generation.latent import LatentGenerator, Writing
+from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.run import train
+from tests import fresh
+from tests.training.processes import train_in_two_processes
+
+PAIRS = [
+    ("the cat sleeps", "le chat dort"), ("a dog barks at night", "un chien aboie la nuit"),
+    ("she reads an old book", "elle lit un vieux livre"), ("we eat bread", "nous mangeons du pain"),
+    ("the train leaves at nine", "le train part à neuf heures"),
+    ("rain falls on the roof", "la pluie tombe sur le toit"),
+    ("he plays the piano", "il joue du piano"), ("birds sing", "les oiseaux chantent"),
+]  # fmt: skip
+SMALL = """
+kind: generative
+data: {{sources: [{path}], held_out: 0}}
+tokenizer: {{kind: word, vocab_size: 100, marks: end}}
+model: {{hidden_size: 32, encoder_layers: 1, heads: 2, feed_forward: 32, dropout: 0}}
+training:
+  epochs: 150
+  batch_tokens: 60
+  accumulate: 2
+  learning_rate: 0.01
+  warmup_steps: 5
+  kl_weight: 0.02
+  schedule: constant
+run: {{log_every: 50, development: none}}
+"""
+
+
+def write_recipe(folder: Path, text: str = SMALL) -> Path:
+    pairs = folder / "pairs.tsv"
+    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+    path = folder / "recipe.yaml"
+    source = f"{{path: {pairs}, languages: [en, fr]}}"
+    path.write_text(text.format(path=source), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("generative")
+    train(read_recipe(write_recipe(folder)), folder / "out", progress=False)
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def generator(trained: Path) -> LatentGenerator:
+    return LatentGenerator.from_pretrained(trained)
+
+
+def test_it_learns_to_translate_its_pairs_both_ways(generator: LatentGenerator) -> None:
+    for texts, to, expected in (
+        ([a for a, _ in PAIRS], "fr", [b for _, b in PAIRS]),
+        ([b for _, b in PAIRS], "en", [a for a, _ in PAIRS]),
+    ):
+        found = generator.translate(texts, to=to)
+        assert [sentences[0].text for sentences in found] == expected
+
+
+def test_a_text_is_reconstructed_from_its_own_variables(generator: LatentGenerator) -> None:
+    english = [a for a, _ in PAIRS]
+    found = generator.reconstruct(english, language="en")
+    assert sum(s[0].text == text for s, text in zip(found, english, strict=True)) >= 7
+
+
+def test_translations_lie_near_each_other(trained: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(trained)
+    english, french = (
+        encoder.encode(list(side), normalize=True) for side in zip(*PAIRS, strict=True)
+    )
+    cosines = english @ french.T
+    assert (cosines.argmax(1) == np.arange(len(PAIRS))).all()
+
+
+def test_nothing_said_nothing_written(generator: LatentGenerator) -> None:
+    texts = ["", "   ", "zzz", "the cat sleeps"]
+    found = generator.translate(texts, to="fr")
+    assert [sentences[0].text for sentences in found] == ["", "", "", "le chat dort"]
+    assert math.isnan(found[0][0].nats)
+    assert generator.translate([], to="fr") == []
+    assert (
+        generator.transfer(["", "birds sing"], ["birds sing", ""], language="en")[1][0].text == ""
+    )
+
+
+def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) -> None:
+    texts = [a for a, _ in PAIRS] + ["the dog sings at night on the old roof " * 3]
+    together = generator.translate(texts, to="fr", writing=Writing(count=2, max_tokens=12))
+    for text, expected in zip(texts, together, strict=True):
+        (alone,) = generator.translate([text], to="fr", writing=Writing(count=2, max_tokens=12))
+        assert [s.text for s in alone] == [s.text for s in expected]
+        assert [s.nats for s in alone] == pytest.approx([s.nats for s in expected], abs=1e-4)
+        assert expected[0].nats >= expected[1].nats
+
+
+def test_ten_thousand_tokens_are_read(generator: LatentGenerator) -> None:
+    found = generator.translate(["the cat sleeps " * 3334], to="fr", writing=Writing(max_tokens=5))
+    assert len(found) == 1
+
+
+def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGenerator) -> None:
+    how = Writing(sample=True, temperature=3.0, count=4, max_tokens=8, seed=5)
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    torch.manual_seed(1)
+    first, again = (generator.translate(["birds sing"], to="fr", writing=how) for _ in range(2))
+    assert torch.equal(torch.rand(1), expected)
+    assert [s.text for s in first[0]] == [s.text for s in again[0]]
+    assert len({s.text for s in first[0]}) > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beams": 0}, "beams must be at least 1"),
+        ({"count": 6}, "need as many beams"),
+        ({"top_p": 0}, "top_p must be above 0"),
+        ({"temperature": 0}, "temperature must be above 0"),
+    ],
+)
+def test_writing_without_a_meaning_is_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Writing(**options)  # type: ignore[arg-type]
+
+
+def test_wrong_languages_and_unequal_styles_are_refused(generator: LatentGenerator) -> None:
+    with pytest.raises(ValueError, match="translates into en, fr, not 'de'"):
+        generator.translate(["a"], to="de")
+    with pytest.raises(ValueError, match="there are 1 sources and 2 styles"):
+        generator.transfer(["a"], ["b", "c"], language="en")
+
+
+def test_stock_loaders_give_the_same_vectors(trained: Path) -> None:
+    texts = ["the cat sleeps", "birds sing at night"]
+    expected = SentenceEncoder.from_pretrained(trained).encode(texts)
+    model, tokenizer = AutoModel.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
+    with torch.no_grad():
+        found = model(**tokenizer(texts, return_tensors="pt", padding=True)).sentence_embedding
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-5)
+    bridge = SentenceTransformer(str(trained), trust_remote_code=True)
+    np.testing.assert_allclose(bridge.encode(texts), expected, atol=1e-5)
+
+
+def test_stock_generate_writes_translations(trained: Path) -> None:
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    batch = tokenizer(["birds sing", "he plays the piano"], return_tensors="pt", padding=True)
+    for search in ({"do_sample": False}, {"num_beams": 3}, {"num_beams": 3, "use_cache": False}):
+        ids = model.generate(**batch, task="translate_fr", max_new_tokens=12, **search)
+        found = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        assert [text.strip() for text in found] == ["les oiseaux chantent", "il joue du piano"]
+
+
+REMOTE = """
+import sys
+sys.modules["paraphrastic_hf"] = None
+from transformers import AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)
+batch = tokenizer("birds sing", return_tensors="pt")
+model = AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1], trust_remote_code=True)
+ids = model.generate(**batch, task="translate_fr", max_new_tokens=9, do_sample=False)
+print(tokenizer.decode(ids[0], skip_special_tokens=True))
+encoder = AutoModel.from_pretrained(sys.argv[1], trust_remote_code=True)
+print(tuple(encoder(**batch).sentence_embedding.shape))
+"""
+
+
+def test_it_writes_and_encodes_where_the_package_is_not_installed(
+    trained: Path, tmp_path: Path
+) -> None:
+    done = fresh.run(REMOTE, str(trained), folder=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines() == ["les oiseaux chantent", "(1, 32)"]
+
+
+def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
+    lines = (trained / "logs" / "train.jsonl").read_text().splitlines()
+    losses = [line for line in map(json.loads, lines) if "loss" in line]
+    names = {f"{verb}_{of}" for verb in ("translate", "reconstruct") for of in ("en", "fr")}
+    names |= {"smoothing", "kl_semantic", "kl_en", "kl_fr"}
+    for line in losses:
+        assert names <= set(line)
+        assert line["loss"] == pytest.approx(sum(line[name] for name in names), rel=1e-5)
+    assert losses[-1]["translate_fr"] < losses[0]["translate_fr"] / 3
+
+
+def test_evaluations_log_the_gauges_of_collapse(tmp_path: Path) -> None:
+    settings = ["--held_out", "3", "--development", "held_out", "--epochs", "4"]
+    result = train(read_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
+    scored = [line for line in map(json.loads, lines) if "development" in line]
+    last = scored[-1]
+    assert {"active_units/semantic", "mutual_information/en", "kl/fr"} <= set(last)
+    tokens = [value for name, value in last.items() if name.startswith("nats_per_token/")]
+    assert last["development"] == pytest.approx(-np.mean(tokens))
+    assert result.best_score == max(line["development"] for line in scored)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["held_out_pairs"] == 3
+    assert math.isfinite(run["held_out"]["importance_weighted_nll"])
+
+
+def test_the_importance_weighted_likelihood_is_at_least_the_lower_bound(trained: Path) -> None:
+    """More draws can only raise the bound, on average; one draw is the bound itself."""
+    model = AutoModel.from_pretrained(trained).eval()
+    assert isinstance(model, LatentModel)
+    sentences = load_tokenizer(trained).encode_batch([side for pair in PAIRS for side in pair])
+    sides = np.arange(16).reshape(8, 2)
+    one = np.mean(
+        [
+            importance_weighted_nll(model, sentences, sides, 100, draws=1, seed=seed)
+            for seed in range(8)
+        ]
+    )
+    many = importance_weighted_nll(model, sentences, sides, 100, draws=40)
+    assert many < one
+    gauges = measure(model, sentences, sides, 100)
+    assert gauges.nats_per_token["translate_fr"] < 0.5
+    assert gauges.active_units["semantic"] > 1
+
+
+def test_a_collapsed_variable_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    nouns = ("cat", "chat"), ("dog", "chien"), ("bird", "oiseau"), ("child", "enfant")
+    verbs = ("sleeps", "dort"), ("eats", "mange"), ("sings", "chante"), ("runs", "court")
+    pairs = [f"{n} {v}\t{m} {w}\n" for n, m in nouns for v, w in verbs]  # held out: known words
+    settings = ["--held_out", "3", "--development", "held_out", "--epochs", "100"]
+    settings += ["--kl_weight", "100", "--kl_rise", "0"]
+    recipe = read_recipe(write_recipe(tmp_path), settings)
+    (tmp_path / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        train(recipe, tmp_path / "out", progress=False)
+    assert "has collapsed onto the prior. Lower training.kl_weight" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["--candidates", "10", "--contrastive", "20"],
+        ["--encoder", "lstm", "--decoder", "lstm", "--learning_rate", "0.03"],
+        ["--reconstructs", "[]", "--language_variables", "false", "--variational", "false"]
+        + ["--kl_weight", "1"],
+        ["--translates", "[]"],
+    ],
+    ids=["candidates and contrast", "lstm", "translation", "no translation"],
+)
+def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
+    recipe = read_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])
+    train(recipe, tmp_path / "out", progress=False)
+    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
+    losses = [line["loss"] for line in map(json.loads, lines) if "loss" in line]
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def test_the_semantic_table_starts_from_a_trained_model(tmp_path: Path) -> None:
+    sp = tmp_path / "sp.yaml"
+    sp.write_text(
+        f"data: {{sources: [{{path: {tmp_path}/pairs.tsv, languages: [en, fr]}}]}}\n"
+        "tokenizer: {kind: word, vocab_size: 100}\nmodel: {hidden_size: 32}\n"
+        "training: {epochs: 1, batch_size: 4, mega_batch: 1}\nrun: {development: none}\n"
+    )
+    path = write_recipe(tmp_path)
+    train(read_recipe(sp), tmp_path / "sp", progress=False)
+    settings = ["--vectors", str(tmp_path / "sp"), "--epochs", "0"]
+    train(read_recipe(path, settings), tmp_path / "out", progress=False)
+    table = AutoModel.from_pretrained(tmp_path / "out").get_input_embeddings().weight
+    start = load_file(tmp_path / "sp" / "model.safetensors")["embedding.weight"]
+    rows = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "out").tokens())}
+    theirs = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "sp").tokens())}
+    assert torch.equal(table[rows["cat"]], start[theirs["cat"]])
+
+
+def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
+    text = SMALL.replace("epochs: 150", "epochs: 3").replace(
+        "kl_weight", "sample: false\n  kl_weight"
+    )
+    path = write_recipe(tmp_path, text)
+    train(read_recipe(path), tmp_path / "one", progress=False)
+    train_in_two_processes(path, tmp_path / "two")
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    far = max((two[name] - one[name]).abs().max().item() for name in one)
+    assert far < 5e-2  # sums in another order, and Adam makes whole steps of what is nearly zero
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--marks", "both"], "set tokenizer.marks to end"),
+        (["--heads", "3"], "state_size must be even and a multiple of num_attention_heads"),
+        (["--state_size", "7"], "model.state_size must be even, got 7"),
+        (["--latent_at", "[here]"], "latent_at must name some of word, hidden, attention, logit"),
+        (["--translates", "[de]"], "translates must name some of en, fr, got 'de'"),
+        (["--reconstructs", "[]"], "has_language_variables needs languages that are"),
+        (["--development", "held_out"], "data.held_out with run.development held_out"),
+        (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
+        (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        train(read_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_pairs_of_one_language_and_too_few_pairs_are_refused(tmp_path: Path) -> None:
+    path = write_recipe(tmp_path)
+    with pytest.raises(DataError, match="must leave as many pairs to train on, and there are 8"):
+        train(read_recipe(path, ["--held_out", "6"]), tmp_path / "out", progress=False)
+    one = path.read_text().replace("[en, fr]", "[en, en]")
+    path.write_text(one)
+    with pytest.raises(DataError, match="translations between the same two"):
+        train(read_recipe(path), tmp_path / "out", progress=False)
+
+
+def test_an_encoder_that_does_not_write_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="which encodes and does not write"):
+        LatentGenerator.from_pretrained("english")
