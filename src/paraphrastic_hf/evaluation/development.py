@@ -45,13 +45,13 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 DEVELOPMENT = Suite(
-    "What models are selected by: pairs of STS-B dev, SICK trial and Annotated-PPDB dev that no "
-    "reported test set holds",
+    "Development: pairs of STS-B dev, SICK trial and Annotated-PPDB dev that no reported test set "
+    "holds",
     "Pearson r x 100; clean mean: of the three, unweighted",
     {"clean": PairsTask(read_clean)},
     _headline,
     notes=(
-        "No test: a model is likely to have been selected by these pairs. 100 pairs of STS-B dev, "
-        "482 of SICK trial and 258 of Annotated-PPDB dev are left.",
+        "No test: recipes select models by these pairs, 100 of STS-B dev, 482 of SICK trial and 258 "
+        "of Annotated-PPDB dev.",
     ),
 )
