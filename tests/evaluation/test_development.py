@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.development import MEAN, SETS
+from paraphrastic_hf.evaluation.development import GROUP, MEAN, SETS
 from paraphrastic_hf.evaluation.run import evaluate
 from tests.evaluation.made_pairs import Letters, row_of
 from tests.evaluation.sts_files import write_lines
@@ -24,9 +24,9 @@ def test_the_mean_is_of_the_three_sets_whatever_their_sizes(sts_folder: Path) ->
     write_lines(sick, [lines[0], lines[1], lines[8], lines[9]])
     write_lines(phrases, phrases.read_text(encoding="utf-8").splitlines()[::-1])
     results = evaluate(Letters(), "development", sts_folder)
-    sizes = {name: row_of(results, name)["size"] for name in SETS}
+    sizes = {name: row_of(results, GROUP, name)["size"] for name in SETS}
     assert list(sizes.values()) == [12, 3, 12]
-    scores = [row_of(results, name)["scores"]["pearson"] for name in SETS]
+    scores = [row_of(results, GROUP, name)["scores"]["pearson"] for name in SETS]
     assert len({round(score, 3) for score in scores}) == 2
     assert list(results["headline"]) == [*SETS, MEAN]
     assert list(results["headline"].values()) == pytest.approx([*scores, np.mean(scores)])

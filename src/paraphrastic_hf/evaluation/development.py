@@ -51,7 +51,7 @@ DEVELOPMENT = Suite(
     {"clean": PairsTask(read_clean)},
     _headline,
     notes=(
-        "No test: recipes select models by these pairs, 100 of STS-B dev, 482 of SICK trial and 258 "
-        "of Annotated-PPDB dev.",
+        "No test: recipes select models by these pairs, 100 of STS-B dev, 482 of SICK trial and "
+        "258 of Annotated-PPDB dev.",
     ),
 )

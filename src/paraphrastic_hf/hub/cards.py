@@ -22,7 +22,7 @@ from paraphrastic_hf.text.files import write_bytes
 RELEASABLE = ("open", "share-alike")
 # What a card says of the set that picked the model, by its name in a recipe.
 SELECTION = {
-    "none": "The last state was kept: no development set had a part in it.",
+    "none": "The last state was kept. No development set had a part in it.",
     "clean": "The state that scored best on the clean development set was kept: pairs of STS-B "
     "dev, SICK trial and Annotated-PPDB dev that no reported test set holds.",
     "clean-and-bitext": "The state that scored best on the clean development set and on "
