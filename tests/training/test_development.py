@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, MissingFileError, RecipeError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.development import development_scorer, read_development
@@ -50,8 +50,11 @@ def test_no_development_set_is_no_score() -> None:
 
 
 def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match="there is no folder"):
+    with pytest.raises(DataError, match=r"there is no folder .*; or train .* --development none"):
         read_development("ws353-tuning", tmp_path)
+    write_lines(tmp_path / "eval" / "stsbenchmark" / "sts-dev.csv", ["g\tf\t2012\t1\t5\ta\tb"])
+    with pytest.raises(MissingFileError, match=r"SICK_trial.txt is not in .*--development none"):
+        read_development("clean", tmp_path)
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     with pytest.raises(RecipeError, match="--data-root"):
         read_development("ws353-tuning", None)

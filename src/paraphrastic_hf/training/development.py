@@ -15,7 +15,7 @@ import numpy as np
 
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.development import read_clean
 from paraphrastic_hf.evaluation.pairs import corpus_rows, scored_pairs
 from paraphrastic_hf.evaluation.similarity import DatasetScore, score_suite
@@ -44,7 +44,14 @@ def read_development(name: str, data_root: str | Path | None) -> list[ScoredPair
             f"the development set {name} is read from DATA_ROOT/eval: give --data-root or "
             f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
         )
-    folder = Path(root) / "eval"
+    try:
+        return _read(name, Path(root) / "eval")
+    except DataError as error:
+        way_out = "or train without a development set: --development none"
+        raise type(error)(f"{error}; {way_out}") from error
+
+
+def _read(name: str, folder: Path) -> list[ScoredPairs]:
     if name == "ws353-tuning":
         rows = {part: corpus_rows(folder, "wordsim", part) for part in WORD_PARTS}
         return [scored_pairs(part, "words", rows[part]) for part in WORD_PARTS]
