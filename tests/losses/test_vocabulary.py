@@ -1,4 +1,4 @@
-"""The softmax over a part of the vocabulary: exact where the part is the whole, unbiased elsewhere."""
+"""The softmax over a part of the vocabulary: exact where that is the whole, unbiased elsewhere."""
 
 from __future__ import annotations
 

@@ -258,8 +258,16 @@ def test_a_collapsed_variable_is_named(tmp_path: Path, caplog: pytest.LogCapture
     [
         ["--candidates", "10", "--contrastive", "20"],
         ["--encoder", "lstm", "--decoder", "lstm", "--learning_rate", "0.03"],
-        ["--reconstructs", "[]", "--language_variables", "false", "--variational", "false"]
-        + ["--kl_weight", "1"],
+        [
+            "--reconstructs",
+            "[]",
+            "--language_variables",
+            "false",
+            "--variational",
+            "false",
+            "--kl_weight",
+            "1",
+        ],
         ["--translates", "[]"],
     ],
     ids=["candidates and contrast", "lstm", "translation", "no translation"],

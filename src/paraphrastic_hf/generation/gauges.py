@@ -124,8 +124,8 @@ def importance_weighted_nll(
 ) -> float:
     """Estimate -ln p(x) of what a variational model reconstructs, in nats a pair (thesis, 5.9.2).
 
-    -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with all variables of a pair drawn together and the
-    semantic one inferred from the first side. More draws K come nearer to the truth from above.
+    -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with all variables of a pair drawn together and
+    the semantic one inferred from the first side. More draws K come nearer to the truth from above.
 
     Args:
         model: A variational model that reconstructs; it is put in evaluation mode meanwhile.

@@ -53,7 +53,7 @@ class Scorer(nn.Module):
             sentence: Number of the sentence that each place is of, (places,).
             tokens: Ids of the tokens to score, (tokens,), each once.
         """
-        rows = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
+        rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         scores = states @ rows[:, : self.dim].T
         if rows.shape[1] > self.dim:
             scores = scores + (latent @ rows[:, self.dim :].T)[sentence]

@@ -23,6 +23,7 @@ from torch import nn
 
 from paraphrastic_hf.models.latent import (
     SEMANTIC,
+    Decoder,
     Inference,
     LatentConfig,
     LatentModel,
@@ -122,11 +123,11 @@ class BGTModel(LatentModel):
             return [language, SEMANTIC]
         return [SEMANTIC]
 
-    def encoder_of(self, variable: str) -> nn.Module:
-        return self.inference[variable]
+    def encoder_of(self, variable: str) -> Inference:
+        return self.inference[variable]  # type: ignore[return-value]
 
-    def decoder_of(self, task: str) -> nn.Module:
-        return self.decoders[task]
+    def decoder_of(self, task: str) -> Decoder:
+        return self.decoders[task]  # type: ignore[return-value]
 
     @property
     def reads_both_sides(self) -> bool:

@@ -37,6 +37,7 @@ from paraphrastic_hf.models.base import SentenceEncoderModel, SentenceEncoderOut
 SEMANTIC = "semantic"
 ARCHITECTURES = ("transformer", "lstm")
 NO_LABEL = -100
+Decoder = TransformerDecoder | LstmDecoder
 
 
 @strict
@@ -177,11 +178,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Names of the variables that a task writes from, side by side."""
         raise TypeError(f"{type(self).__name__} must define variables_of")
 
-    def encoder_of(self, variable: str) -> nn.Module:
+    def encoder_of(self, variable: str) -> Inference:
         """What infers a variable: `layers.latent_encoder`, and maps to mean and log-variance."""
         raise TypeError(f"{type(self).__name__} must define encoder_of")
 
-    def decoder_of(self, task: str) -> nn.Module:
+    def decoder_of(self, task: str) -> Decoder:
         """What writes: one of `layers.latent_decoder`."""
         raise TypeError(f"{type(self).__name__} must define decoder_of")
 
@@ -226,7 +227,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return padded_from_flat(inference.mean(states), kept)
 
     def get_input_embeddings(self) -> nn.Embedding:
-        return self.encoder_of(self.variable).encoder.table  # type: ignore[no-any-return]
+        return self.encoder_of(self.variable).encoder.table
 
     def _encoder_tables(self) -> dict[str, nn.Embedding]:
         return {name: self.encoder_of(name).encoder.table for name in self.variables()}
@@ -531,7 +532,7 @@ class Inference(nn.Module):
     def __init__(self, config: LatentConfig) -> None:
         super().__init__()
         width, size = config.width, config.hidden_size
-        self.encoder: nn.Module
+        self.encoder: TransformerEncoder | LstmEncoder
         if config.encoder_kind == "lstm":
             self.encoder = LstmEncoder(config.vocab_size, width, dropout=config.dropout)
         else:
@@ -547,7 +548,7 @@ class Inference(nn.Module):
         self.log_variance = nn.Linear(width, size, bias=False) if config.is_variational else None
 
 
-def make_decoder(config: LatentConfig, latent: int) -> nn.Module:
+def make_decoder(config: LatentConfig, latent: int) -> Decoder:
     """A decoder of the architecture that a config names, from `latent` numbers."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
@@ -570,7 +571,7 @@ class _Reader(nn.Module):
 
     def __init__(self, model: LatentModel) -> None:
         super().__init__()
-        self._model = [model]
+        self._model: Any = [model]
 
     def forward(
         self,

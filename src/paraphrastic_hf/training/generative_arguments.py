@@ -153,10 +153,10 @@ class GenerativeRun(RunArguments):
     """Checkpoints, logs and the choice of the weights that are kept."""
 
     development: str = argument(
-        HELD_OUT,
-        help="what picks the checkpoint: the likelihood of the held-out pairs, or a set of scored "
-        "sentence pairs",
-        choices=(HELD_OUT, *DEVELOPMENT_SETS),
+        "clean",
+        help="what picks the checkpoint: held_out, the likelihood of the held-out pairs; or scored "
+        "sentence pairs, of which clean has none that is reported",
+        choices=(HELD_OUT, *(name for name in DEVELOPMENT_SETS if name != "clean-and-bitext")),
     )
 
 

@@ -97,19 +97,20 @@ class Generative:
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
         """The pairs, in batches of about equally many tokens."""
-        if self.recipe.training.contrastive and not model.config.translates:
-            if len(model.config.reconstructs) < 2:
-                raise RecipeError(
-                    "training.contrastive needs the meaning of both sides of a pair: translate, or "
-                    "reconstruct both languages, or leave it out"
-                )
+        config = model.config
+        reads_both = len(config.translates) == 2 or len(config.reconstructs) == 2
+        if self.recipe.training.contrastive and not reads_both:
+            raise RecipeError(
+                "training.contrastive needs the meaning of both sides of a pair: translate into "
+                "both languages, or reconstruct both, or leave it out"
+            )
         return GenerativeObjective(
             self.recipe, self.corpus, self.kept, self.tokenizer.vocab_size, accelerator
         )
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the development set, with the gauges of the held-out pairs beside it."""
-        scorer = development_scorer(self.tokenizer, self.pairs)
+        scorer = development_scorer(self.recipe.run.development, self.tokenizer, self.pairs)
         if scorer is None and not len(self.held_out):
             return None
 
