@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from paraphrastic_hf.cli.writing import add_writing_options, print_written, writing_of
 
@@ -33,9 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what the model writes for each pair of lines."""
-    from itertools import zip_longest
-
-    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    from paraphrastic_hf.cli.lines import open_output
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.generation.latent import LatentGenerator
 
@@ -45,14 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     generator = LatentGenerator.from_pretrained(arguments.model)
     number = 1
     with open_output(arguments.output) as output:
-        blocks = (read_blocks(path, 256) for path in (arguments.source, arguments.style))
-        for sources, styles in zip_longest(*blocks, fillvalue=[]):
-            if len(sources) != len(styles):
-                fewer = arguments.source if len(sources) < len(styles) else arguments.style
-                raise DataError(
-                    f"{fewer} ends before line {number + max(len(sources), len(styles)) - 1:,} of "
-                    "the other file: the source and the style must have as many lines"
-                )
+        for sources, styles in _blocks(arguments.source, arguments.style):
             try:
                 found = generator.transfer(
                     sources, styles, language=arguments.language, writing=writing
@@ -61,3 +53,27 @@ def run(arguments: argparse.Namespace) -> None:
                 raise DataError(str(error)) from error
             print_written(output, number, found)
             number += len(sources)
+
+
+def _blocks(source: str, style: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Lines of both files, some at a time.
+
+    Raises:
+        DataError: One file has more lines than the other.
+    """
+    from itertools import chain, islice, zip_longest
+
+    from paraphrastic_hf.cli.lines import read_blocks
+    from paraphrastic_hf.errors import DataError
+
+    lines = (chain.from_iterable(read_blocks(path)) for path in (source, style))
+    pairs = enumerate(zip_longest(*lines), 1)
+    while block := list(islice(pairs, 256)):
+        for number, pair in block:
+            if None in pair:
+                ended = source if pair[0] is None else style
+                raise DataError(
+                    f"{ended} ends before line {number:,} of the other file: the source and the "
+                    "style must have as many lines"
+                )
+        yield [pair[0] for _, pair in block], [pair[1] for _, pair in block]

@@ -21,7 +21,8 @@ from paraphrastic_hf.layers.gaussian import (
     mutual_information,
     standard_log_density,
 )
-from paraphrastic_hf.models.latent import LatentModel, PairTerms, Side
+from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.pair_terms import PairTerms, Side
 from paraphrastic_hf.text.ragged import Ragged
 
 TOKENS_AT_A_TIME = 4096

@@ -21,7 +21,8 @@ from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import load_model
 from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.models.latent import SEMANTIC, LatentModel
+from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged

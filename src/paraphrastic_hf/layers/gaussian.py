@@ -90,7 +90,7 @@ def mutual_information(posteriors: Gaussian) -> float:
     logarithm of the number of sentences.
 
     Args:
-        posteriors: Of some hundred sentences, (sentences, latent).
+        posteriors: The posteriors of some hundred sentences, (sentences, latent).
 
     Example:
         >>> apart = Gaussian(torch.tensor([[-50.0], [50.0]]), torch.zeros(2, 1))

@@ -52,6 +52,11 @@ class Scorer(nn.Module):
             latent: v of each sentence, (batch, latent).
             sentence: Number of the sentence that each place is of, (places,).
             tokens: Ids of the tokens to score, (tokens,), each once.
+
+        Example:
+            >>> scorer, of_both = Scorer(10, 4, 2), torch.tensor([0, 0, 1])
+            >>> scorer(torch.randn(3, 4), torch.randn(2, 2), of_both, torch.tensor([1, 7])).shape
+            torch.Size([3, 2])
         """
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         scores = states @ rows[:, : self.dim].T
@@ -69,6 +74,12 @@ class LatentBlock(TransformerBlock):
         feed_forward: Number of units between the two dense layers.
         latent: Number of dimensions of v.
         dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
+
+    Example:
+        >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
+        >>> states, latent = torch.randn(3, 5, 8), torch.randn(3, 4)
+        >>> block(states, latent, mask=None, cache=None, layer=0).shape
+        torch.Size([3, 5, 8])
     """
 
     def __init__(
@@ -90,6 +101,12 @@ class LatentBlock(TransformerBlock):
             mask: True for tokens, (batch, keys); all if None. No state attends to later ones.
             cache: Keys and values of earlier steps of generation, or None.
             layer: Number of this block in the cache, from 0.
+
+        Example:
+            >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
+            >>> states, latent = torch.randn(3, 5, 8), torch.randn(3, 4)
+            >>> block(states, latent, mask=None, cache=None, layer=0).shape
+            torch.Size([3, 5, 8])
         """
 
         def attend(inputs: Tensor) -> Tensor:
@@ -115,6 +132,12 @@ class TransformerDecoder(nn.Module):
         feed_forward: Number of units of the feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
         places: Where v enters, of `PLACES`.
+
+    Example:
+        >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
+        >>> decoder = TransformerDecoder(10, 8, 4, **sizes, places=("attention", "logit"))
+        >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
+        torch.Size([1, 3, 8])
     """
 
     has_cache = True
@@ -154,6 +177,12 @@ class TransformerDecoder(nn.Module):
             latent: v, (batch, latent).
             mask: True for tokens, (batch, tokens so far); all if None.
             cache: Keys and values of earlier steps of generation, or None.
+
+        Example:
+            >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
+            >>> decoder = TransformerDecoder(10, 8, 4, **sizes, places=("logit",))
+            >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
+            torch.Size([1, 3, 8])
         """
         known = 0 if cache is None else cache.get_seq_length()
         dim = self.table.embedding_dim
@@ -184,6 +213,11 @@ class LstmDecoder(nn.Module):
         latent: Number of dimensions of v.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
         places: Where v enters, of `PLACES`.
+
+    Example:
+        >>> decoder = LstmDecoder(10, 8, 4, dropout=0.0, places=("hidden", "logit"))
+        >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
+        torch.Size([1, 3, 8])
     """
 
     has_cache = False  # generation reads the whole beginning again at each step
@@ -210,8 +244,13 @@ class LstmDecoder(nn.Module):
         Args:
             ids: The tokens before those that are predicted, (batch, seq); padding follows them.
             latent: v, (batch, latent).
-            mask: Ignored: padding comes after everything that is read.
+            mask: Ignored, (batch, seq): padding comes after everything that is read.
             cache: Must be None.
+
+        Example:
+            >>> decoder = LstmDecoder(10, 8, 4, dropout=0.0, places=("word", "logit"))
+            >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
+            torch.Size([1, 3, 8])
         """
         vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, -1)
         vectors = dropout(vectors, self.dropout, self.training)

@@ -26,6 +26,11 @@ class TransformerEncoder(nn.Module):
         heads: Number of attention heads.
         feed_forward: Number of units of the feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
+
+    Example:
+        >>> encoder = TransformerEncoder(10, 8, layers=1, heads=2, feed_forward=16, dropout=0.0)
+        >>> encoder(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 2])).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -28,11 +28,18 @@ class Candidates:
     weights: torch.Tensor
 
     def columns(self, targets: torch.Tensor) -> torch.Tensor:
-        """Places of tokens among the candidates, of the same shape; all must be among them."""
+        """Find tokens among the candidates.
+
+        Args:
+            targets: Token ids, any shape; all must be among the candidates.
+
+        Returns:
+            The place of each, from 0, in the shape given.
+        """
         return torch.searchsorted(self.ids, targets)
 
     def to(self, device: torch.device) -> Candidates:
-        """The same on another device."""
+        """Move both tensors to a device."""
         return Candidates(self.ids.to(device), self.weights.to(device))
 
 

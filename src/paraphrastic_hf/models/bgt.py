@@ -21,14 +21,9 @@ from dataclasses import field
 from huggingface_hub.dataclasses import strict
 from torch import nn
 
-from paraphrastic_hf.models.latent import (
-    SEMANTIC,
-    Decoder,
-    Inference,
-    LatentConfig,
-    LatentModel,
-    make_decoder,
-)
+from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.latent_parts import Decoder, Inference, LatentConfig, make_decoder
+from paraphrastic_hf.models.pair_terms import SEMANTIC
 
 
 @strict

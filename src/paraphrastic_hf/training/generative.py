@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
-from paraphrastic_hf.models.latent import PairTerms, Side
+from paraphrastic_hf.models.pair_terms import PairTerms, Side
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.corpus import PairCorpus
 from paraphrastic_hf.training.generative_arguments import GenerativeRecipe

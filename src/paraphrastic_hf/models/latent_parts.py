@@ -1,0 +1,131 @@
+"""The settings of generative models of sentence pairs, and the parts that they are built of: what
+infers a latent variable, and what writes a sentence from some (thesis, 5.4, 5.5 and 5.9)."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from huggingface_hub.dataclasses import strict
+from torch import nn
+from transformers import PreTrainedConfig
+
+from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
+from paraphrastic_hf.layers.latent_encoder import LstmEncoder, TransformerEncoder
+
+ARCHITECTURES = ("transformer", "lstm")
+Decoder = TransformerDecoder | LstmDecoder
+
+
+@strict
+class LatentConfig(PreTrainedConfig):
+    """Settings of every generative model of sentence pairs.
+
+    Args:
+        vocab_size: Tokens, with padding and the end mark.
+        languages: Their codes, in the order of the sides of a pair.
+        hidden_size: Dimensions of a latent variable, and so of a sentence vector.
+        state_size: Dimensions of the states of encoders and decoders; `hidden_size` if None. Even,
+            and in transformers a multiple of `num_attention_heads`.
+        encoder_kind: Architecture of the encoders, `transformer` or `lstm` (in both directions).
+        encoder_layers: Blocks of a transformer that encodes; the thesis takes 5.
+        decoder_kind: Architecture of the decoders.
+        decoder_layers: Blocks of a transformer that decodes; the thesis takes 1.
+        num_attention_heads: Attention heads of a block.
+        intermediate_size: Units of the feed-forward layer of a block.
+        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        latent_at: Where the variables enter a decoder, of `word`, `hidden`, `attention`, `logit`
+            (thesis, 5.9.1).
+        is_variational: Whether variables are drawn from their posteriors in training; if not, each
+            is its mean.
+
+    Raises:
+        ValueError: Sizes that do not go together, or an unknown name.
+    """
+
+    attribute_map = {"num_hidden_layers": "decoder_layers"}
+
+    vocab_size: int = 20000
+    languages: list[str] = field(default_factory=lambda: ["en", "fr"])
+    hidden_size: int = 1024
+    state_size: int | None = None
+    encoder_kind: str = "transformer"
+    encoder_layers: int = 5
+    decoder_kind: str = "transformer"
+    decoder_layers: int = 1
+    num_attention_heads: int = 8
+    intermediate_size: int = 1024
+    dropout: float | int = 0.3
+    latent_at: list[str] = field(default_factory=lambda: ["attention", "logit"])
+    is_variational: bool = True
+    is_encoder_decoder: bool = True
+    use_cache: bool = True
+    pad_token_id: int | None = 0
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+    decoder_start_token_id: int | None = None
+
+    @property
+    def width(self) -> int:
+        """Dimensions of the states of encoders and decoders."""
+        return self.hidden_size if self.state_size is None else self.state_size
+
+    def validate_latent(self) -> None:
+        """Refuse sizes and names without a meaning."""
+        for name in ("encoder_kind", "decoder_kind"):
+            if getattr(self, name) not in ARCHITECTURES:
+                raise ValueError(
+                    f"{name} must be {' or '.join(ARCHITECTURES)}, got {getattr(self, name)!r}"
+                )
+        uses_heads = "transformer" in (self.encoder_kind, self.decoder_kind)
+        if self.width % 2 or (uses_heads and self.width % self.num_attention_heads):
+            raise ValueError(
+                f"state_size must be even and a multiple of num_attention_heads "
+                f"({self.num_attention_heads}), got {self.width}"
+            )
+        unknown = [place for place in self.latent_at if place not in PLACES]
+        if unknown or not self.latent_at:
+            raise ValueError(
+                f"latent_at must name some of {', '.join(PLACES)}, got {list(self.latent_at)}"
+            )
+        if len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages must differ, got {list(self.languages)}")
+
+
+class Inference(nn.Module):
+    """What infers one variable: an encoder, and maps of its mean state to mean and log-variance,
+    without bias, as released."""
+
+    def __init__(self, config: LatentConfig) -> None:
+        super().__init__()
+        width, size = config.width, config.hidden_size
+        self.encoder: TransformerEncoder | LstmEncoder
+        if config.encoder_kind == "lstm":
+            self.encoder = LstmEncoder(config.vocab_size, width, dropout=config.dropout)
+        else:
+            self.encoder = TransformerEncoder(
+                config.vocab_size,
+                width,
+                layers=config.encoder_layers,
+                heads=config.num_attention_heads,
+                feed_forward=config.intermediate_size,
+                dropout=config.dropout,
+            )
+        self.mean = nn.Linear(width, size, bias=False)
+        self.log_variance = nn.Linear(width, size, bias=False) if config.is_variational else None
+
+
+def make_decoder(config: LatentConfig, latent: int) -> Decoder:
+    """A decoder of the architecture that a config names, from `latent` numbers."""
+    shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
+    if config.decoder_kind == "lstm":
+        return LstmDecoder(config.vocab_size, config.width, latent, **shared)
+    return TransformerDecoder(
+        config.vocab_size,
+        config.width,
+        latent,
+        layers=config.decoder_layers,
+        heads=config.num_attention_heads,
+        feed_forward=config.intermediate_size,
+        **shared,
+    )

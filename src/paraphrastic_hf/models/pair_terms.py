@@ -1,0 +1,176 @@
+"""What training minimises for pairs of sentences: the terms of the evidence lower bound, and of
+translation, from a model's variables and tasks (thesis, 5.5 and 5.6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.layers.gaussian import Gaussian
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.losses.vocabulary import Candidates
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.models.latent import LatentModel
+
+SEMANTIC = "semantic"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of the pairs of a batch, as training gives it to a model.
+
+    Attributes:
+        ids: (batch, seq), each sentence with its end mark, padding after it.
+        is_token: (batch, seq) bool.
+        candidates: The tokens of the vocabulary to be scored; None for all.
+    """
+
+    ids: Tensor
+    is_token: Tensor
+    candidates: Candidates | None = None
+
+    @property
+    def flat(self) -> tuple[Tensor, Tensor]:
+        """The ids, text after text, (tokens,), and how many each text has, (batch,)."""
+        return self.ids[self.is_token], self.is_token.sum(1)
+
+
+@dataclass(frozen=True)
+class PairTerms:
+    """What a model makes of the pairs of a batch.
+
+    Attributes:
+        nll: Sums over the batch of -ln p of every sentence a task writes, in nats, by task.
+        smoothing: The part of the translations' loss that is label smoothing, summed; None if none.
+        kl: Sums over the batch of KL(posterior || prior), in nats, by variable.
+        semantic: Means of the semantic variable of each side, (batch, dim); None for a side that
+            was not encoded.
+        tokens: Tokens that each task predicted, by task.
+    """
+
+    nll: dict[str, Tensor]
+    smoothing: Tensor | None
+    kl: dict[str, Tensor]
+    semantic: list[Tensor | None]
+    tokens: dict[str, int]
+
+
+def pair_terms(
+    model: LatentModel,
+    sides: Sequence[Side],
+    chosen: Tensor,
+    *,
+    smoothing: float,
+    sample: bool,
+) -> PairTerms:
+    """Compute every term of the loss of a batch of pairs (thesis, 5.5 and 5.6.2).
+
+    Args:
+        model: The model.
+        sides: Both sides of the pairs.
+        chosen: (batch,) number of the side whose semantic variable serves reconstruction.
+        smoothing: Label smoothing of the tasks that translate, 0 to below 1.
+        sample: Draw variables from their posteriors; else take the means, as released.
+    """
+    posteriors = _infer(model, sides)
+    draws = {
+        key: of.sample() if sample and model.config.is_variational else of.mean
+        for key, of in posteriors.items()
+    }
+    nll: dict[str, Tensor] = {}
+    tokens: dict[str, int] = {}
+    smoothed: list[Tensor] = []
+    for task in model.tasks():
+        latent = _latent_of(model, task, draws, chosen)
+        share = smoothing if task.startswith("translate") else 0.0
+        right, everyone, count = _score(model, task, sides[model.side_of(task)], latent, share)
+        nll[task], tokens[task] = right, count
+        if everyone is not None:
+            smoothed.append(everyone)
+    kl: dict[str, Tensor] = {}
+    if model.config.is_variational:
+        for variable in model.variables():
+            found = [of.kl().sum() for (name, _), of in posteriors.items() if name == variable]
+            kl[variable] = torch.stack(found).mean()  # of both sides, each as often
+    semantic = [posteriors.get((SEMANTIC, side)) for side in range(len(sides))]
+    return PairTerms(
+        nll,
+        torch.stack(smoothed).sum() if smoothed else None,
+        kl,
+        [None if of is None else of.mean for of in semantic],
+        tokens,
+    )
+
+
+def _infer(model: LatentModel, sides: Sequence[Side]) -> dict[tuple[str, int], Gaussian]:
+    """Posteriors of the variables that some task reads, by variable and side."""
+    needed = dict.fromkeys(
+        (variable, side)
+        for task in model.tasks()
+        for variable in model.variables_of(task)
+        for side in _sides_read(model, task, variable)
+    )
+    found: dict[tuple[str, int], Gaussian] = {}
+    for variable in dict.fromkeys(variable for variable, _ in needed):
+        wanted = [side for name, side in needed if name == variable]
+        flat = [sides[side].flat for side in wanted]
+        joint = model.posterior(
+            variable, torch.cat([ids for ids, _ in flat]), torch.cat([n for _, n in flat])
+        )
+        count = len(sides[0].ids)
+        for side, mean, log_variance in zip(
+            wanted, joint.mean.split(count), joint.log_variance.split(count), strict=True
+        ):
+            found[variable, side] = Gaussian(mean, log_variance)
+    return found
+
+
+def _sides_read(model: LatentModel, task: str, variable: str) -> list[int]:
+    """The sides that a task infers a variable from: its own one for a language variable, the
+    other for a translation, both in turn for the meaning that it reconstructs from."""
+    own = model.side_of(task)
+    if variable != SEMANTIC:
+        return [own]
+    if task.startswith("translate"):
+        return [1 - own]
+    return [0, 1] if model.reads_both_sides else [own]
+
+
+def _latent_of(
+    model: LatentModel, task: str, draws: Mapping[tuple[str, int], Tensor], chosen: Tensor
+) -> Tensor:
+    """v, (batch, latent), that a task writes from."""
+    parts = []
+    for variable in model.variables_of(task):
+        read = _sides_read(model, task, variable)
+        if len(read) == 1:
+            parts.append(draws[variable, read[0]])
+        else:
+            is_second = chosen[:, None].bool()
+            parts.append(torch.where(is_second, draws[variable, 1], draws[variable, 0]))
+    return torch.cat(parts, 1)
+
+
+def _score(
+    model: LatentModel, task: str, side: Side, latent: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor | None, int]:
+    """Sums of -ln p and of the smoothing term over a side's tokens, and how many there are."""
+    decoder = model.decoder_of(task)
+    states = decoder(model.shifted(side.ids), latent)
+    scorer = decoder.scorer
+    sentence = torch.nonzero(side.is_token)[:, 0]
+    kept, targets = states[side.is_token], side.ids[side.is_token]
+    weights = None
+    if side.candidates is None:
+        logits = scorer(kept, latent, sentence)
+    else:
+        logits = scorer(kept, latent, sentence, side.candidates.ids)
+        targets, weights = side.candidates.columns(targets), side.candidates.weights
+    right, everyone = cross_entropy_parts(logits, targets, smoothing, weights)
+    count = len(targets)
+    return right * count, None if everyone is None else everyone * count, count

@@ -1,0 +1,97 @@
+"""The commands that write: translate, reconstruct, transfer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.run import train
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model that has seen little, and writes something."""
+    folder = tmp_path_factory.mktemp("writing")
+    source = ROOT / "recipes" / "default" / "en-fr.tsv"
+    settings = ["--sources", f"{{path: {source}, languages: [en, fr]}}", "--epochs", "20"]
+    recipe = read_recipe(ROOT / "recipes" / "bilingual-generative-2020" / "smoke.yaml", settings)
+    train(recipe, folder / "model", progress=False)
+    return str(folder / "model")
+
+
+def run(*arguments: str) -> int:
+    return main(list(arguments))
+
+
+def test_a_line_is_written_for_every_line(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("the cat sleeps on the wall\n\nzzz qqq\nmy sister\n", encoding="utf-8")
+    assert run("translate", model, str(lines), "--to", "fr", "--max-tokens", "9") == 0
+    written = capsys.readouterr().out.split("\n")
+    assert len(written) == 5
+    assert written[1] == written[2] == written[4] == ""
+    assert written[0]
+    output = tmp_path / "out.txt"
+    options = ["--language", "en", "--output", str(output), "--max-tokens", "9"]
+    assert run("reconstruct", model, str(lines), *options) == 0
+    assert output.read_text(encoding="utf-8").count("\n") == 4
+
+
+def test_several_sentences_stand_with_their_lines_number_and_score(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("the cat sleeps\nthe red car\n", encoding="utf-8")
+    options = ["--to", "fr", "--count", "2", "--beams", "3", "--max-tokens", "6"]
+    assert run("translate", model, str(lines), *options) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == ["1", "1", "2", "2"]
+    assert float(rows[0][1]) >= float(rows[1][1])
+
+
+def test_a_style_file_of_another_length_is_named(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, style = tmp_path / "source.txt", tmp_path / "style.txt"
+    source.write_text("the cat sleeps\nthe red car\n", encoding="utf-8")
+    style.write_text("my sister bought a red car\n", encoding="utf-8")
+    files = ["--source", str(source), "--style", str(style), "--language", "en"]
+    assert run("transfer", model, *files) == 2
+    assert f"{style} ends before line 2 of the other file" in capsys.readouterr().err
+    style.write_text("my sister bought a red car\nthe cat\n", encoding="utf-8")
+    assert run("transfer", model, *files, "--sample", "--seed", "3", "--max-tokens", "6") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--to", "de"], "translates into en, fr, not 'de'"),
+        (["--to", "fr", "--count", "9"], "9 sentences from each text need as many beams"),
+        (["--to", "fr", "--beams", "0"], "beams must be at least 1"),
+        (["--to", "fr", "--sample", "--temperature", "0"], "temperature must be above 0"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_the_way_out(
+    options: list[str],
+    message: str,
+    model: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("the cat sleeps\n", encoding="utf-8")
+    assert run("translate", model, str(lines), *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_encoder_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("translate", "english", "lines.txt", "--to", "fr") == 2
+    assert "which encodes and does not write" in capsys.readouterr().err
