@@ -303,7 +303,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         elif isinstance(module, nn.LSTM):
             module.reset_parameters()
             with torch.no_grad():
-                module.bias_hh_l0.zero_()
+                module.get_parameter("bias_hh_l0").zero_()
 
 
 class _Reader(nn.Module):
