@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ class Served:
         status: Answered with the whole file.
         headers: Sent with the file in the place of those it would have; None leaves one out.
         trickle: Bytes a second at which the content comes, one by one; 0 for all at once.
+        slow_head: Whether the head of the answer comes a byte at a time, and never ends.
         cuts: Bytes sent of one answer after another before the connection breaks.
         requests: The headers of what was asked, in order.
         sent: Bytes of content sent in each answer with content.
@@ -33,6 +35,7 @@ class Served:
     status: int = 200
     headers: dict[str, str | None] = field(default_factory=dict)
     trickle: float = 0
+    slow_head: bool = False
     cuts: list[int] = field(default_factory=list)
     requests: list[dict[str, str]] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
@@ -58,9 +61,10 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """A server that runs in a thread."""
+def serving(context: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """A server that runs in a thread; with `context`, an encrypted one."""
     place = Server("")
+    ended = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -68,6 +72,8 @@ def serving() -> Iterator[Server]:
             if file is None:
                 return self.refuse(404)
             file.requests.append(dict(self.headers.items()))
+            if file.slow_head:
+                return self.never_end()
             if file.statuses:
                 status = file.statuses.pop(0)
                 return self.refuse(*(status if isinstance(status, tuple) else (status,)))
@@ -108,6 +114,12 @@ def serving() -> Iterator[Server]:
                 self.wfile.flush()
                 threading.Event().wait(1 / trickle)
 
+        def never_end(self) -> None:
+            with suppress(OSError):  # the client had enough
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                while not ended.wait(0.05):
+                    self.wfile.write(b"x")
+
         def refuse(self, status: int, headers: dict[str, str] | None = None) -> None:
             self.send_response(status)
             for name, value in (headers or {}).items():
@@ -120,9 +132,13 @@ def serving() -> Iterator[Server]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     place.address = f"http://127.0.0.1:{server.server_port}"
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        place.address = f"https://localhost:{server.server_port}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield place
     finally:
+        ended.set()
         server.shutdown()
         server.server_close()

@@ -7,8 +7,9 @@ import gzip
 import hashlib
 import io
 import logging
-import socket
-import threading
+import shutil
+import ssl
+import subprocess
 import time
 import urllib.request
 import zipfile
@@ -156,6 +157,17 @@ def test_an_answer_without_a_file_is_refused(status: int, server: Server, tmp_pa
     refused(remote(server), tmp_path, rf"the server answered {status} .*without a file")
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+def test_an_encoding_that_was_not_asked_for_is_refused(
+    coding: str, server: Server, tmp_path: Path
+) -> None:
+    packed = gzip.compress(CONTENT)
+    server.serve("a.txt", packed, headers={"Content-Encoding": coding})
+    refused(remote(server), tmp_path, f"it comes encoded as '{coding}'")
+    server.serve("a.gz", packed, headers={"Content-Encoding": "x-gzip"})  # Apache's name of .gz
+    assert fetch(remote(server, "a.gz"), tmp_path).read_bytes() == packed
+
+
 def test_an_empty_file_is_refused(server: Server, tmp_path: Path) -> None:
     server.serve("a.txt", b"")
     refused(remote(server), tmp_path, r"gave an empty file where a\.txt was expected")
@@ -229,6 +241,12 @@ def test_a_damaged_archive_is_not_met_again(server: Server, tmp_path: Path) -> N
     assert (fetch(remote(server, "a.zip"), tmp_path) / "a.txt").read_bytes() == CONTENT
 
 
+def test_a_damaged_archive_that_is_there_names_the_way_out(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK damaged")  # killed before it was unpacked
+    with pytest.raises(DataError, match=r"damaged archive.*; delete .*a\.zip to download it again"):
+        fetch(remote(server, "a.zip"), tmp_path)
+
+
 def test_an_encrypted_address_that_leads_to_a_plain_one_is_refused(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +259,43 @@ def test_an_encrypted_address_that_leads_to_a_plain_one_is_refused(
 
     monkeypatch.setattr(receive, "_open", redirected)
     refused(Remote("a.txt", encrypted), tmp_path, "is not encrypted; it was not followed")
+
+
+@pytest.fixture
+def encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A key and a certificate of this machine, which connections trust."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed: no certificate to serve https with")
+    folder = tmp_path / "certificate"
+    folder.mkdir()
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    command += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    return key, certificate
+
+
+def test_an_encrypted_download_is_whole_and_its_head_may_not_trickle(
+    encrypted: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: Waits
+) -> None:
+    key, certificate = encrypted
+    folder = tmp_path / "to"
+    folder.mkdir()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serving(context) as server:
+        assert server.address.startswith("https://localhost:")
+        server.serve("a.txt", CONTENT, cuts=[HALF])
+        assert fetch(remote(server, sha256=SHA256), folder).read_bytes() == CONTENT
+        server.serve("b.txt", CONTENT, slow_head=True)
+        monkeypatch.setattr(receive, "TIMEOUT_SECONDS", 0.5)
+        monkeypatch.setattr(receive, "TRIES", 2)
+        refused(remote(server, "b.txt"), folder, "cannot be downloaded")
+        monkeypatch.delenv("SSL_CERT_FILE")
+        refused(remote(server, "a.txt2"), folder, "certificate verify failed")
 
 
 # --- going on ------------------------------------------------------------------------------------
@@ -402,38 +457,13 @@ def test_a_body_that_stops_ends(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hasty", "waits")
-def test_a_head_that_trickles_ends(tmp_path: Path) -> None:
+def test_a_head_that_trickles_ends(server: Server, tmp_path: Path) -> None:
     """Each byte comes in time, the head never."""
-    stop = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-
-        def answer() -> None:
-            for _ in range(2):
-                connection, _address = listener.accept()
-                with connection:
-                    connection.recv(65536)
-                    try:
-                        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
-                        while not stop.wait(0.05):
-                            connection.sendall(b"x")
-                    except OSError:  # the client had enough
-                        pass
-
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        begin = time.monotonic()
-        try:
-            refused(
-                Remote("a.txt", f"http://127.0.0.1:{port}/a.txt"),
-                tmp_path,
-                "the head of the answer",
-            )
-        finally:
-            stop.set()
-        assert time.monotonic() - begin < 5
-        thread.join(timeout=5)
-        assert not thread.is_alive()
+    file = server.serve("a.txt", CONTENT, slow_head=True)
+    begin = time.monotonic()
+    refused(remote(server), tmp_path, "cannot be downloaded: the head of the answer took over 0.3")
+    assert time.monotonic() - begin < 5
+    assert len(file.requests) == 2
 
 
 # --- what is remembered --------------------------------------------------------------------------

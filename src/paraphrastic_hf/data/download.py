@@ -136,7 +136,10 @@ def fetch(remote: Remote, folder: Path) -> Path:
     with FileLock(str(target) + ".lock"):
         if target.exists():
             _check_size(remote, target)
-            return _opened(remote, target)
+            try:
+                return _opened(remote, target)
+            except DataError as error:
+                raise DataError(f"{error}; delete {target} to download it again") from error
         digest = receive(remote.url, target, sha256=remote.sha256, size=remote.size)
         try:
             is_new = not remote.is_known and not _is_as_before(remote, target, digest)

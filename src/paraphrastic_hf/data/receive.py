@@ -156,6 +156,9 @@ def _append(url: str, part: Path, size: int | None) -> str:
             raise RefusedError(
                 f"{url} leads to {response.url}, which is not encrypted; it was not followed"
             )
+        coding = response.headers.get("Content-Encoding", "identity").lower()
+        if coding != "identity" and not part.name.removesuffix(".part").endswith(tuple(PACKED)):
+            raise RefusedError(f"{url} cannot be downloaded: it comes encoded as {coding[:40]!r}")
         mark = response.headers.get("ETag") or response.headers.get("Last-Modified")
         length = _length(url, response.headers.get("Content-Length"))
         goes_on = response.status == 206
@@ -216,14 +219,18 @@ class _Prompt:
             pass
 
 
+def _prompt(connection: Any) -> Any:
+    return type("Prompt", (_Prompt, connection), {})
+
+
 class _PromptHTTP(urllib.request.HTTPHandler):
     def do_open(self, http_class: Any, *arguments: Any, **options: Any) -> Any:
-        return super().do_open(type("Prompt", (_Prompt, http_class), {}), *arguments, **options)
+        return super().do_open(_prompt(http_class), *arguments, **options)
 
 
 class _PromptHTTPS(urllib.request.HTTPSHandler):
     def do_open(self, http_class: Any, *arguments: Any, **options: Any) -> Any:
-        return super().do_open(type("Prompt", (_Prompt, http_class), {}), *arguments, **options)
+        return super().do_open(_prompt(http_class), *arguments, **options)
 
 
 def _length(url: str, text: str | None) -> int | None:
