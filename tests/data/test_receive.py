@@ -93,6 +93,11 @@ def test_the_size_on_record_is_enough_where_no_length_is_declared(
     assert fetch(remote(server, size=len(CONTENT)), tmp_path).read_bytes() == CONTENT
 
 
+def test_a_body_longer_than_the_size_on_record_is_cut_off(server: Server, tmp_path: Path) -> None:
+    server.serve("a.txt", CONTENT, headers={"Content-Length": None})
+    refused(remote(server, size=100), tmp_path, "sends more than the 100 bytes it should have")
+
+
 def test_a_short_body_is_asked_for_again_and_named(
     server: Server, tmp_path: Path, waits: Waits
 ) -> None:
@@ -428,7 +433,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("hasty", "waits")
 def test_a_trickle_ends(server: Server, tmp_path: Path) -> None:
     """100 bytes a second come without a pause that a timeout would see."""
-    file = server.serve("a.txt", CONTENT, trickle=100)
+    file = server.serve("a.txt", CONTENT[:1000], trickle=100)
     begin = time.monotonic()
     with pytest.raises(DataError, match=r"stalled: \d+ bytes came in 0 seconds"):
         fetch(remote(server), tmp_path)

@@ -105,6 +105,14 @@ def test_equal_systems_have_p_1_and_better_ones_at_least_one_in_all_resamples_an
     assert [each.p_value for each in found] == [None, 1, 1 / 10]
 
 
+def test_a_resample_in_which_both_are_equal_is_lost() -> None:
+    """The systems differ in one of ten segments, which (9/10)^10 = 35 % of resamples leave out."""
+    references = made_references(10)
+    worse = ["nothing", *references[1:]]
+    found = compare_bleu([("a", worse), ("b", references)], references, samples=2000)
+    assert found[1].p_value == pytest.approx(0.9**10, abs=0.04)
+
+
 def test_fewer_than_five_segments_have_no_p() -> None:
     references = made_references(4)
     found = compare_bleu([("a", made(1, 4, 0.5, references)), ("b", references)], references)
