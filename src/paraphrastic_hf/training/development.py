@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from paraphrastic_hf.data.folder import evaluation_files
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import RecipeError
@@ -32,10 +33,10 @@ def read_development(name: str, data_root: str | Path | None) -> list[ScoredPair
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
     if root is None:
         raise RecipeError(
-            f"the development set {name} is read from DATA_ROOT/eval: give --data-root or "
+            f"the development set {name} is read from the folder of all data: give --data or "
             f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
         )
-    folder = Path(root) / "eval"
+    folder = evaluation_files(root)
     if name == "ws353-tuning":
         rows = {part: corpus_rows(folder, "wordsim", part) for part in WORD_PARTS}
         return [scored_pairs(part, "words", rows[part]) for part in WORD_PARTS]
