@@ -20,7 +20,7 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
     stock.save(str(tmp_path / "stock"))
     data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
-    arguments = ["evaluate", str(tmp_path / "stock"), "--data-dir", str(data)]
+    arguments = ["evaluate", str(tmp_path / "stock"), "--data", str(data)]
     assert main([*arguments, "--output", str(output)]) == 0
     results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
     assert "SentenceTransformer" in results["settings"]["encoder"]

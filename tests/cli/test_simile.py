@@ -37,7 +37,7 @@ def simile(*arguments: str, references: tuple[str, ...] = ("ref.txt",)) -> int:
 def test_one_system_is_a_line_and_the_signature(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("-h", "hyp.txt") == 0
+    assert simile("-s", "hyp.txt") == 0
     out, err = capsys.readouterr()
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     lines = out.splitlines()
@@ -61,8 +61,8 @@ def test_several_systems_stand_in_one_table(
 def test_segments_are_tab_separated_and_repeat(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("-h", "hyp.txt", "--segments", "--output", "segments.tsv") == 0
-    assert simile("-h", "hyp.txt", "--segments") == 0
+    assert simile("-s", "hyp.txt", "--segments", "--output", "segments.tsv") == 0
+    assert simile("-s", "hyp.txt", "--segments") == 0
     text = (folder / "segments.tsv").read_text(encoding="utf-8")
     assert capsys.readouterr().out == text
     rows = [line.split("\t") for line in text.splitlines()]
@@ -73,7 +73,7 @@ def test_segments_are_tab_separated_and_repeat(
 
 @pytest.mark.parametrize("segments", [[], ["--segments"]])
 def test_json_holds_every_number(folder: Path, segments: list[str]) -> None:
-    assert simile("-h", "hyp.txt", "other.txt", "--output", "out.json", *segments) == 0
+    assert simile("-s", "hyp.txt", "other.txt", "--output", "out.json", *segments) == 0
     values = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     assert [each["system"] for each in values] == ["hyp.txt", "other.txt"]
@@ -90,7 +90,7 @@ def test_json_holds_every_number(folder: Path, segments: list[str]) -> None:
 def test_several_reference_files_are_several_references(folder: Path, several: str) -> None:
     files = ("ref.txt", "other.txt")
     assert (
-        simile("-h", "hyp.txt", "--several", several, "--output", "o.json", references=files) == 0
+        simile("-s", "hyp.txt", "--several", several, "--output", "o.json", references=files) == 0
     )
     lists = [list(pair) for pair in zip(REFERENCES, OTHERS, strict=True)]
     expected = SimileScorer(folder / "model", several=several).score(HYPOTHESES, lists).to_dict()
@@ -100,7 +100,7 @@ def test_several_reference_files_are_several_references(folder: Path, several: s
 
 def test_every_option_reaches_the_scorer(folder: Path) -> None:
     options = ["--alpha", "0.5", "--penalty", "excess", "--length", "characters", "--lowercase"]
-    assert simile("-h", "hyp.txt", *options, "--output", "o.json") == 0
+    assert simile("-s", "hyp.txt", *options, "--output", "o.json") == 0
     scorer = SimileScorer(
         folder / "model",
         alpha=0.5,
@@ -116,7 +116,7 @@ def test_every_option_reaches_the_scorer(folder: Path) -> None:
 def test_a_seed_gives_the_same_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = []
     for seed in ("3", "3", "4"):
-        assert simile("-h", "hyp.txt", "other.txt", "--seed", seed) == 0
+        assert simile("-s", "hyp.txt", "other.txt", "--seed", seed) == 0
         tables.append(capsys.readouterr().out)
     assert tables[0] == tables[1] != tables[2]
 
@@ -124,17 +124,17 @@ def test_a_seed_gives_the_same_table(folder: Path, capsys: pytest.CaptureFixture
 def test_packed_files_and_windows_lines_are_the_same_lines(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("-h", "hyp.txt") == 0
+    assert simile("-s", "hyp.txt") == 0
     expected = capsys.readouterr().out
     packed = gzip.compress("\r\n".join(HYPOTHESES).encode("utf-8"))
     (folder / "h.gz").write_bytes(packed)
-    assert simile("-h", "h.gz") == 0
+    assert simile("-s", "h.gz") == 0
     assert capsys.readouterr().out.split()[4:] == expected.split()[4:]
 
 
 def test_empty_lines_and_bytes_that_are_no_text_keep_their_place(folder: Path) -> None:
     (folder / "bad.txt").write_bytes(b"\n\xff\xfe\n\0\n" + b"a\n" * 6)
-    assert simile("-h", "bad.txt", "--segments", "--output", "o.tsv") == 0
+    assert simile("-s", "bad.txt", "--segments", "--output", "o.tsv") == 0
     rows = (folder / "o.tsv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 10
     assert "nan" not in "".join(rows)
@@ -145,17 +145,17 @@ def test_errors_are_one_line_and_status_2(folder: Path, capsys: pytest.CaptureFi
     (folder / "short.txt").write_text("a\nb\n")
     for arguments, references, message in (
         (
-            ["-h", "short.txt"],
+            ["-s", "short.txt"],
             ["ref.txt"],
             "short.txt has 2 segments but there are references for 9",
         ),
-        (["-h", "hyp.txt"], ["ref.txt", "short.txt"], "ref.txt: 9, short.txt: 2"),
-        (["-h", "absent.txt"], ["ref.txt"], "absent.txt is no file"),
-        (["-h", "hyp.txt"], ["absent.txt"], "absent.txt is no file"),
-        (["-h", "empty.txt"], ["ref.txt"], "empty.txt is empty"),
-        (["-h", "hyp.txt", "--alpha", "-1"], ["ref.txt"], "alpha must be 0 or more, got -1.0"),
-        (["-h", "hyp.txt", "-m", "absent/at/all"], ["ref.txt"], "absent/at/all is no model"),
-        (["-h", "hyp.txt", "--output", "no/such/o.json"], ["ref.txt"], "cannot write no/such"),
+        (["-s", "hyp.txt"], ["ref.txt", "short.txt"], "ref.txt: 9, short.txt: 2"),
+        (["-s", "absent.txt"], ["ref.txt"], "absent.txt is no file"),
+        (["-s", "hyp.txt"], ["absent.txt"], "absent.txt is no file"),
+        (["-s", "empty.txt"], ["ref.txt"], "empty.txt is empty"),
+        (["-s", "hyp.txt", "--alpha", "-1"], ["ref.txt"], "alpha must be 0 or more, got -1.0"),
+        (["-s", "hyp.txt", "-m", "absent/at/all"], ["ref.txt"], "absent/at/all is no model"),
+        (["-s", "hyp.txt", "--output", "no/such/o.json"], ["ref.txt"], "cannot write no/such"),
     ):
         assert simile(*arguments, references=tuple(references)) == 2, message
         out, err = capsys.readouterr()
@@ -166,13 +166,13 @@ def test_errors_are_one_line_and_status_2(folder: Path, capsys: pytest.CaptureFi
 
 
 def test_no_resamples_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["simile", "-m", "model", "-h", "hyp.txt", "-r", "ref.txt", "--samples", "0"]
+    arguments = ["simile", "-m", "model", "-s", "hyp.txt", "-r", "ref.txt", "--samples", "0"]
     assert main(arguments) == 2
     assert "samples must be 1 or more and seed 0 or more, got 0 and 1" in capsys.readouterr().err
 
 
 def test_a_negative_seed_is_one_line_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert simile("-h", "hyp.txt", "--seed", "-1") == 2
+    assert simile("-s", "hyp.txt", "--seed", "-1") == 2
     assert "seed" in capsys.readouterr().err
 
 
@@ -206,7 +206,7 @@ def test_compare_prints_or_writes_the_report(
         "".join(f"{i // 2} ||| {text} ||| x\n" for i, text in enumerate(SENTENCES[:18])),
         encoding="utf-8",
     )
-    arguments = ["compare", "-m", "model", "-h", "hyp.txt", "other.txt", "-r", "ref.txt"]
+    arguments = ["compare", "-m", "model", "-s", "hyp.txt", "other.txt", "-r", "ref.txt"]
     arguments += ["--samples", "50", "--count", "2", "--nbest", "nbest.txt"]
     assert main(arguments) == 0
     printed = capsys.readouterr()
@@ -225,8 +225,8 @@ def test_compare_names_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
     (folder / "nbest.txt").write_text("9 ||| a\n")
     (folder / "short.txt").write_text("a\nb\n")
     for arguments, message in (
-        (["-h", "hyp.txt", "other.txt", "--nbest", "nbest.txt"], "nbest.txt:1 is of segment 9"),
-        (["-h", "hyp.txt", "short.txt"], "short.txt has 2 segments"),
+        (["-s", "hyp.txt", "other.txt", "--nbest", "nbest.txt"], "nbest.txt:1 is of segment 9"),
+        (["-s", "hyp.txt", "short.txt"], "short.txt has 2 segments"),
     ):
         assert main(["compare", "-m", "model", *arguments, "-r", "ref.txt"]) == 2
         assert message in capsys.readouterr().err

@@ -52,5 +52,5 @@ def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(DataError, match="there is no folder"):
         read_development("ws353-tuning", tmp_path)
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    with pytest.raises(RecipeError, match="--data-root"):
+    with pytest.raises(RecipeError, match="--data"):
         read_development("ws353-tuning", None)

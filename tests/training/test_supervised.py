@@ -170,7 +170,7 @@ def test_kill_9_and_resume_gives_bit_equal_weights(data: Path, tmp_path: Path) -
     train(recipe, tmp_path / "whole", data_root=data, progress=False)
     path, broken = tmp_path / "resolved.yaml", tmp_path / "broken"
     path.write_text(to_yaml(recipe), encoding="utf-8")
-    assert train_until_killed(path, broken, 0, "--data-root", str(data))
+    assert train_until_killed(path, broken, 0, "--data", str(data))
     assert not (broken / "model.safetensors").exists()
     train(recipe, broken, data_root=data, progress=False)
     whole, resumed = weights(tmp_path / "whole"), weights(broken)
@@ -181,7 +181,7 @@ def test_two_processes_train_as_one_does(data: Path, tmp_path: Path) -> None:
     recipe = small(tmp_path, "--embedding_dropout", "0", "--scramble", "0", "--epochs", "3")
     train(recipe, tmp_path / "one", data_root=data, progress=False)
     (tmp_path / "resolved.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    train_in_two_processes(tmp_path / "resolved.yaml", tmp_path / "two", "--data-root", str(data))
+    train_in_two_processes(tmp_path / "resolved.yaml", tmp_path / "two", "--data", str(data))
     assert results(tmp_path / "two")["processes"] == 2
     one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
     for key, weight in one.items():  # sums in another order: single precision over 30 steps
@@ -343,7 +343,7 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small(tmp_path)
-    command = ["train", str(tmp_path / "recipe.yaml"), "--data-root", str(data), "--quiet"]
+    command = ["train", str(tmp_path / "recipe.yaml"), "--data", str(data), "--quiet"]
     command += ["--output", str(tmp_path / "out"), "--epochs"]
     assert main([*command, "1"]) == 0
     found = results(tmp_path / "out")

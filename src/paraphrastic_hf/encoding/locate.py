@@ -40,6 +40,11 @@ def _packaged() -> list[str]:
     return sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
 
 
+def known_models() -> list[str]:
+    """The names of the models that come with the package."""
+    return [*_packaged(), *EVEN_MODELS]
+
+
 def holds_model(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder is the directory of a model, as any folder named like one may not be."""
     return (Path(folder) / "config.json").is_file()
@@ -69,8 +74,7 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     if os.path.exists(name):
         raise ModelError(f"{name} is no model directory; it is a file")
     if isinstance(name, str) and not _looks_like_path(text):
-        known = [*_packaged(), *EVEN_MODELS]
-        meant = nearest(text, known, cutoff=0.75) if "/" not in text else None
+        meant = nearest(text, known_models(), cutoff=0.75) if "/" not in text else None
         if meant is not None:
             raise ModelError(f"there is no model {text!r}; did you mean {meant!r}?")
         return
