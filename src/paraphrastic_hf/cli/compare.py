@@ -76,7 +76,10 @@ def run(arguments: argparse.Namespace) -> None:
     bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
     scorer, references = scorer_and_references(arguments)
     first, second = arguments.systems
-    outputs = (read_segments(first, arguments.bad_lines), read_segments(second, arguments.bad_lines))
+    outputs = (
+        read_segments(first, arguments.bad_lines),
+        read_segments(second, arguments.bad_lines),
+    )
     systems = compare_systems(
         scorer,
         [(first, outputs[0]), (second, outputs[1])],
@@ -86,7 +89,9 @@ def run(arguments: argparse.Namespace) -> None:
     )
     nbest = None
     if arguments.nbest:
-        nbest = read_nbest(read_segments(arguments.nbest, arguments.bad_lines), len(references), arguments.nbest)
+        nbest = read_nbest(
+            read_segments(arguments.nbest, arguments.bad_lines), len(references), arguments.nbest
+        )
     comparison = compare(scorer, bleu, (first, second), outputs, references, nbest)
     if arguments.output:
         folder = Path(arguments.output)

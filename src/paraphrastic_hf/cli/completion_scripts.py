@@ -191,7 +191,9 @@ def _cases(levels: Sequence[Level], made: Branch) -> dict[str, list[str]]:
                 chosen = option.values or ("FILE",)
                 values.append(f"{patterns}) {made(chosen, [''] * len(chosen))}")
         if level.commands:
-            places.append(f'"{path} 0") {made(list(level.commands), list(level.commands.values()))}')
+            places.append(
+                f'"{path} 0") {made(list(level.commands), list(level.commands.values()))}'
+            )
         for number, place in enumerate(level.places):
             if place:
                 places.append(f'"{path} {number}") {made(place, [""] * len(place))}')

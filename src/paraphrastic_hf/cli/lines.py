@@ -158,17 +158,14 @@ def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
     """The text of some lines, of which `before` others come first."""
     try:
         texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
+        is_text = not any("\0" in text for text in texts)
     except UnicodeDecodeError:
         texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
-        for place, line in enumerate(block):
-            if not _is_utf8(line):
-                remarks.add(NO_TEXT, before + place + 1)
-    if any("\0" in text for text in texts):
-        for place, text in enumerate(texts):
-            if "\0" in text:
-                if _is_utf8(block[place]):  # else it has been counted
-                    remarks.add(NO_TEXT, before + place + 1)
-                texts[place] = text.replace("\0", "\ufffd")
+        is_text = False
+    for place, line in enumerate([] if is_text else block):
+        if b"\0" in line or not _is_utf8(line):
+            remarks.add(NO_TEXT, before + place + 1)
+            texts[place] = texts[place].replace("\0", "\ufffd")
     for place, text in enumerate(texts):
         if is_blank(text):
             remarks.add(BLANK, before + place + 1)

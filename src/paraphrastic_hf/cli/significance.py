@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     if names[0] == names[1]:
         names = list(models)
     lines = significance_table(differences, (names[0], names[1]))
-    lines += ["", f"{arguments.samples:,} resamples, seed {arguments.seed}."]
+    about = f"Correlations x 100; {arguments.samples:,} resamples, seed {arguments.seed}."
+    lines += ["", about]
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
     print(table, end="")

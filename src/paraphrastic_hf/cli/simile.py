@@ -97,13 +97,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segments",
         action="store_true",
-        help="print the scores of each segment, tab-separated, not those of the corpus",
+        help="print the scores of each segment, tab-separated and from -1 to 1, not those of the "
+        "corpus",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write the scores to this file, as JSON if its name ends in .json (default: print "
-        "them)",
+        help="write the scores to this file, as JSON if its name ends in .json, and then from -1 "
+        "to 1, as in Python (default: print them)",
     )
     add_resampling_arguments(parser)
     parser.epilog = EPILOG

@@ -47,7 +47,6 @@ def run(arguments: argparse.Namespace) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
     from paraphrastic_hf.training.kinds import KINDS, read_recipe
-
     from paraphrastic_hf.training.sources import check_text
 
     recipe = read_recipe(arguments.recipe, arguments.overrides)
@@ -72,10 +71,10 @@ def _outcome(output: Path, best_score: float | None) -> str:
     run = json.loads((output / "run.json").read_text(encoding="utf-8"))
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
-        return "".join(f", {score}" for score in scores)
+        return "".join(f", {score}" for score in scores) + " (x 100)"
     if "held_out" in run:
         return f", perplexity {run['held_out']['perplexity']:.1f} of held-out sentences"
-    return "" if best_score is None else f", {run['development']} {best_score:.1f}"
+    return "" if best_score is None else f", {run['development']} {best_score:.1f} (x 100)"
 
 
 def describe_keys() -> str:

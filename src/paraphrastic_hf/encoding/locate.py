@@ -79,7 +79,9 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
             raise ModelError(f"there is no model {text!r}; did you mean {meant!r}?")
         return
     folder = Path(name).parent
-    beside = [path.name for path in folder.iterdir() if holds_model(path)] if folder.is_dir() else []
+    beside = (
+        [path.name for path in folder.iterdir() if holds_model(path)] if folder.is_dir() else []
+    )
     meant = nearest(Path(name).name, beside, cutoff=0.6)
     way_out = (
         f"did you mean {str(folder / meant)!r}?"

@@ -78,9 +78,8 @@ def compare_encoders(
         ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
-        raise RecipeError(
-            f"there is no suite {suite!r} of scored pairs; {nearest_name(suite, _names().split(', '))}"
-        )
+        known = nearest_name(suite, _names().split(", "))
+        raise RecipeError(f"there is no suite {suite!r} of scored pairs; {known}")
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, PairsTask)}
     if not tasks:
         raise RecipeError(f"the suite {suite} has no scored pairs; those that have are {_names()}")

@@ -90,6 +90,8 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
         RecipeError: A file is not there.
         DataError: There are no sources, or one of them is empty, damaged or not there.
     """
+    if data_root is not None and not Path(data_root).is_dir():
+        raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)
