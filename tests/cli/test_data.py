@@ -138,6 +138,45 @@ def test_stats_of_classes_are_by_name(corpora: Path, capsys: pytest.CaptureFixtu
     assert json.loads(test)["labels"] == {"NUM": 1}
 
 
+def test_stats_for_programs_are_one_json_value(
+    corpora: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(said(capsys, "stats", "trec", "--data", corpora, "--json"))
+    assert (found["corpus"], found["config"]) == ("trec", "coarse")
+    assert {split: shown["rows"] for split, shown in found["splits"].items()} == {
+        "train": 2,
+        "test": 1,
+    }
+
+
+def test_the_list_for_programs_has_every_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {each["name"]: each for each in json.loads(said(capsys, "list", "--json"))}
+    assert list(found) == list(SOURCES)
+    assert found["sick"]["downloads"]
+    assert not found["twitter"]["downloads"]
+    assert found["sick"]["configs"]["default"]["train"] == 4500
+
+
+def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(
+    corpora: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = said(capsys, "build", "trec", "--data", corpora)
+    (corpora.parent / "all").mkdir()
+    corpora.rename(corpora.parent / "all" / "eval")
+    assert said(capsys, "build", "trec", "--data", corpora.parent / "all") == expected
+    monkeypatch.setenv("PARAPHRASTIC_DATA", str(corpora.parent / "all"))
+    assert said(capsys, "build", "trec") == expected
+    assert "| trec |" in said(capsys, "counts")
+
+
+@pytest.mark.parametrize("spelling", ["--data-dir", "--data-root"])
+def test_earlier_spellings_of_the_data_folder_still_serve(
+    spelling: str, corpora: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "train: 2 rows" in said(capsys, "build", "trec", f"{spelling}={corpora}")
+    assert "train: 2 rows" in said(capsys, "build", "trec", spelling, corpora)
+
+
 def test_counts_make_a_table(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, "counts", "--data", corpora).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| paranmt", "| trec"]

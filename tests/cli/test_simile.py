@@ -41,7 +41,7 @@ def test_one_system_is_a_line_and_the_signature(
     out, err = capsys.readouterr()
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     lines = out.splitlines()
-    assert lines[0].split() == "system SimiLE x 100 SIM x 100".split()
+    assert lines[0].split() == ["system", "SimiLE", "x", "100", "SIM", "x", "100"]
     assert lines[1].startswith(f"hyp.txt  {100 * scores.score:.2f} [")
     assert f"  {100 * scores.sim_score:.2f} [" in lines[1]
     assert lines[2:] == ["", scores.signature]
@@ -53,7 +53,7 @@ def test_several_systems_stand_in_one_table(
 ) -> None:
     assert simile("--systems", "hyp.txt", "other.txt", "hyp.txt") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == "system SimiLE x 100 p SIM x 100 p".split()
+    assert lines[0].split() == ["system", "SimiLE", "x", "100", "p", "SIM", "x", "100", "p"]
     assert [line.split()[0] for line in lines[1:4]] == ["hyp.txt", "other.txt", "hyp.txt"]
     assert lines[3].split()[4] == "1.000"  # of the first against itself
 

@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
     def blocks() -> Iterator[tuple[list[str], np.ndarray]]:
         number = 0
         for block in read_blocks(arguments.corpus, bad_lines=arguments.bad_lines):
-            texts = []
+            texts: list[str] = []
             for line in block:
                 if is_blank(line):
                     blanks.append(number + len(texts))
