@@ -28,6 +28,13 @@ import time
 print("seconds", time.process_time())
 sys.exit(status)
 """
+PROGRAM = """
+import sys
+from paraphrastic_hf.cli.main import main
+status = main(sys.argv[1:])
+assert "torch" not in sys.modules
+sys.exit(status)
+"""
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -102,6 +109,8 @@ def test_every_key_of_a_recipe_is_found_when_two_of_its_letters_are_swapped() ->
         (["compare", "-m", "englihs", "-s", "x", "y", "-r", "x"], "did you mean 'english'?"),
         (["mine", "a", "b", "--model", "multilingul"], "did you mean 'multilingual'?"),
         (["neighbours", "englsh", "x", "--query", "a"], "did you mean 'english'?"),
+        (["analyse", "norms", "englsh", "--output", "o"], "did you mean 'english'?"),
+        (["analyse", "neighbours", "english", "englsh", "--query", "a", "--output", "o"], "'engli"),
         (["predict", "runs/sick", "x"], "runs/sick is no model directory: nothing is there"),
         (["perplexity", "./lm", "x"], "./lm is no model directory: nothing is there"),
         (["encode", "model.safetensors", "x"], "model.safetensors is no model directory"),
@@ -133,13 +142,9 @@ def test_sources_that_are_missing_or_empty_are_named_before_torch_is_imported(
     name = "mine.tsv.gz" if content == b"\x1f\x8b" else "mine.tsv"
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    program = (
-        "import sys\nfrom paraphrastic_hf.cli.main import main\nstatus = main(sys.argv[1:])\n"
-        "assert 'torch' not in sys.modules\nsys.exit(status)\n"
-    )
     command = ["train", str(DEMO / "demo.yaml"), "--output", "x", "--sources", name]
     done = subprocess.run(
-        [sys.executable, "-c", program, *command],
+        [sys.executable, "-c", PROGRAM, *command],
         capture_output=True,
         text=True,
         timeout=60,
@@ -150,6 +155,22 @@ def test_sources_that_are_missing_or_empty_are_named_before_torch_is_imported(
     said = "is not in" if content is None else "is damaged" if len(name) > 8 else "is empty"
     assert f"{name} {said}" in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_a_mistyped_start_is_named_before_torch_is_imported(tmp_path: Path) -> None:
+    recipe = ROOT / "recipes" / "towards-universal-2016" / "sick-universal.yaml"
+    (tmp_path / "sick2014").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "train", str(recipe), "--output", "x"]
+        + ["--data", str(tmp_path), "--start", "englsh"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "there is no model 'englsh'; did you mean 'english'?" in done.stderr
 
 
 def test_a_data_folder_that_is_not_there_is_refused_at_once(

@@ -49,7 +49,7 @@ def test_no_development_set_is_no_score() -> None:
 
 
 def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match="there is no folder"):
+    with pytest.raises(DataError, match=r"EN-WS-353-SIM\.txt is not in"):
         read_development("ws353-tuning", tmp_path)
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     with pytest.raises(RecipeError, match="--data"):

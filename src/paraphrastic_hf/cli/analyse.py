@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.folders import add_data_option
+from paraphrastic_hf.encoding.locate import check_model_name
 
 if TYPE_CHECKING:
     from paraphrastic_hf.analysis.report import Analysis
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
 `paraphrastic analyse KIND --help` says what a kind does, with an example."""
+OF_A_MODEL = ("norms", "weighting", "gates")  # kinds that take one model
 KINDS: dict[str, tuple[str, str]] = {
     "neighbours": (
         "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
@@ -87,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         recipe = name in ("data-amount", "ngram-vocabulary", "languages")
         kind.set_defaults(run=run, takes_overrides=recipe)
     _neighbours_arguments(added["neighbours"])
-    for name in ("norms", "weighting", "gates"):
+    for name in OF_A_MODEL:
         added[name].add_argument(
             "model", help="a model directory, a packaged model or the name of a model on the Hub"
         )
@@ -206,6 +208,9 @@ def _languages_arguments(kind: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Analyse, print the tables and say where the files are."""
+    models = getattr(arguments, "models", [])
+    for model in [arguments.model] if arguments.kind in OF_A_MODEL else models:
+        check_model_name(model)
     import logging
 
     from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis

@@ -158,7 +158,7 @@ def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
     """The text of some lines, of which `before` others come first."""
     try:
         texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
-        is_text = not any("\0" in text for text in texts)
+        is_text = b"\0" not in b"".join(block)
     except UnicodeDecodeError:
         texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
         is_text = False
@@ -166,9 +166,10 @@ def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
         if b"\0" in line or not _is_utf8(line):
             remarks.add(NO_TEXT, before + place + 1)
             texts[place] = texts[place].replace("\0", "\ufffd")
-    for place, text in enumerate(texts):
-        if is_blank(text):
-            remarks.add(BLANK, before + place + 1)
+    if not all(texts) or any(map(str.isspace, texts)):
+        for place, text in enumerate(texts):
+            if is_blank(text):
+                remarks.add(BLANK, before + place + 1)
     return texts
 
 

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.data.lines import raw_lines
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
+from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
@@ -80,7 +81,7 @@ def _refuse_empty(path: Path) -> None:
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
-    """Refuse, for a recipe of any kind, text that is not there or empty; imports no torch.
+    """Refuse, for a recipe of any kind, text or a start that is not there; imports no torch.
 
     Args:
         recipe: The whole recipe, which is given no datasets beside it.
@@ -89,6 +90,7 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
     Raises:
         RecipeError: A file is not there.
         DataError: There are no sources, or one of them is empty, damaged or not there.
+        ModelError: The encoder that training starts from can be no model's name.
     """
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
@@ -96,10 +98,20 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)
         builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
+        if recipe.start is not None:
+            _check_start(recipe.start, data_root)
         return
     if not recipe.data.sources:
         raise DataError(NOTHING)
     check_sources(recipe.data, data_root)
+
+
+def _check_start(name: str, data_root: str | Path | None) -> None:
+    """An encoder that training starts from: a path as of sources, or the name of a model."""
+    try:
+        resolve_path(name, data_root)
+    except RecipeError:
+        check_model_name(name)
 
 
 def read_sources(
