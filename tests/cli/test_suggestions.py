@@ -160,9 +160,9 @@ def test_sources_that_are_missing_or_empty_are_named_before_torch_is_imported(
 def test_a_mistyped_start_is_named_before_torch_is_imported(tmp_path: Path) -> None:
     recipe = ROOT / "recipes" / "towards-universal-2016" / "sick-universal.yaml"
     (tmp_path / "sick2014").mkdir()
+    command = ["train", str(recipe), "--output", "x", "--data", str(tmp_path), "--start", "englsh"]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "train", str(recipe), "--output", "x"]
-        + ["--data", str(tmp_path), "--start", "englsh"],
+        [sys.executable, "-c", PROGRAM, *command],
         capture_output=True,
         text=True,
         timeout=60,
