@@ -40,6 +40,10 @@ class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
 
 
+class MissingExtraError(ParaphrasticError, ModuleNotFoundError):
+    """A package is not installed that an extra of this one brings; the message says which."""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """The end of a message that refuses a name: the most similar of those known, else all of them.
 

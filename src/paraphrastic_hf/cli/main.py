@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import paraphrastic_hf
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.extras import missing_extra
 
 COMMANDS = {
     "train": "train a sentence encoder, a model of a task or a language model, from a recipe",
@@ -59,7 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if name == chosen:
             module = name.replace("-", "_")
-            importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
+            try:
+                importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
+            except ModuleNotFoundError as error:
+                return _name_extra(name, error)
     known, rest = parser.parse_known_args(arguments)
     if rest and not getattr(known, "takes_overrides", False):
         command = commands.choices[known.command]
@@ -73,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ParaphrasticError as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        return _name_extra(known.command, error)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -82,6 +88,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
         return 130
+
+
+def _name_extra(command: str, error: ModuleNotFoundError) -> int:
+    """Say which extra brings the module that a command lacks."""
+    named = missing_extra(error)
+    if named is None:
+        raise error
+    print(f"paraphrastic {command}: {named}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.cli.lines import is_stream, read_blocks
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.extras import require
     from paraphrastic_hf.mining.files import TextSide, mine_lines
     from paraphrastic_hf.text.files import output_file
 
@@ -129,6 +130,8 @@ def run(arguments: argparse.Namespace) -> None:
         if path != "-" and not Path(path).is_file():
             raise DataError(f"{path} is {'a folder' if Path(path).is_dir() else 'not there'}")
     is_table = not arguments.output.endswith(".parquet")
+    if not is_table:
+        require("data", "pyarrow", what=f"--output {arguments.output}")
     if not (is_table and is_stream(arguments.output)):
         output_file(arguments.output)  # found before hours of work
     with _work_folder(arguments) as folder:

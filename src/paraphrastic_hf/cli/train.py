@@ -24,7 +24,10 @@ that is unambiguous, its last name (--margin 0.5). The keys:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("recipe", help="the recipe to train, a YAML file")
+    parser.add_argument(
+        "recipe",
+        help="the recipe to train: a YAML file, or the name of one that comes with the package",
+    )
     parser.add_argument(
         "--output",
         required=True,
