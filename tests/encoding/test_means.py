@@ -17,19 +17,18 @@ def by_hand(table: np.ndarray, texts: list[list[int]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
-@pytest.mark.parametrize("most", [(4096, 16_384), (2, 3), (1, 1), (7, 5)])
-def test_means_do_not_depend_on_how_texts_are_cut_into_parts(
-    most: tuple[int, int], precision: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("most", [16_384, 1, 5])
+def test_means_do_not_depend_on_how_long_texts_are_cut(
+    most: int, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(means, "TEXTS_AT_A_TIME", most[0])
-    monkeypatch.setattr(means, "TOKENS_AT_A_TIME", most[1])
+    monkeypatch.setattr(means, "TOKENS_AT_A_TIME", most)
     random = np.random.default_rng(1)
     table = packed(random.standard_normal((20, 6)).astype(np.float32), precision)
     texts = [random.integers(0, 20, n).tolist() for n in (0, 3, 0, 0, 11, 1, 2, 0, 30, 1, 0)]
     found = mean_rows(table, Ragged.from_lists(texts))
     assert found.dtype == np.float32
-    # the sums are those of float64, rounded once to float32
-    np.testing.assert_allclose(found, by_hand(unpacked(table), texts), rtol=1e-6, atol=1e-7)
+    # a piece is summed in float64, and up to 30 pieces in float32
+    np.testing.assert_allclose(found, by_hand(unpacked(table), texts), rtol=1e-5, atol=1e-6)
 
 
 def test_no_texts_and_texts_without_tokens_are_no_mistake() -> None:

@@ -107,7 +107,7 @@ class SentenceEncoder:
         name = packaged_model() if name is None else name
         directory = local_directory(name)
         tokenizer = load_tokenizer(directory)
-        weights = Weights.read(directory)
+        weights = Weights.read(directory, as_table=tokenizer.keeps_to_words)
         encoder = cls(weights, tokenizer, num_threads=num_threads)
         encoder.name = Path(name).name
         return encoder
@@ -294,7 +294,8 @@ class SentenceEncoder:
         if apart:
             texts = [keep_apart(normalize_text(text, self.tokenizer.lowercase)) for text in texts]
         ids = self.tokenizer.encode_batch(texts)
-        if self._weights.is_table and (table := self._weights.table()) is not None:
+        needs_no_torch = self._weights.is_table or self.tokenizer.keeps_to_words
+        if needs_no_torch and (table := self._weights.table()) is not None:
             vectors = mean_rows(table.numbers, ids, progress=progress)
             return unit_length(vectors) if normalize else vectors
         from paraphrastic_hf.encoding.batches import embed_texts

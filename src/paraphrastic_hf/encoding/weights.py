@@ -37,17 +37,19 @@ class Weights:
         self.rounding_error = held.rounding_error if isinstance(held, Table) else 0.0
 
     @classmethod
-    def read(cls, directory: Path) -> Weights:
-        """The weights of a model directory; of an averaging model the table alone.
+    def read(cls, directory: Path, *, as_table: bool) -> Weights:
+        """The weights of a model directory.
 
         Args:
             directory: One that `directory.save_model` wrote.
+            as_table: Whether a table will do, if there is one that can be read without torch. For
+                character n-grams, whose tokenizer needs transformers, torch is the faster.
 
         Raises:
             ModelError: A file is missing or damaged, or it is no encoder of this package.
             MissingExtraError: It does not average, and torch or transformers is not installed.
         """
-        rows = read_table(directory)
+        rows = read_table(directory) if as_table else None
         if rows is not None:
             return cls(Table.of(rows, directory), directory)
         what = f"{directory}, which is damaged or does more than average,"
