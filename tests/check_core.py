@@ -1,7 +1,8 @@
 """What `pip install paraphrastic-hf` alone must do. It runs in an environment with the package and
 its core dependencies, away from the source tree: `python tests/check_core.py`.
 
-`check_wheel.py` makes such an environment, and so does cibuildwheel for each platform.
+`check_wheel.py` makes such an environment, and so does cibuildwheel for each platform, with
+`--compiled`, which refuses a wheel without the compiled module.
 """
 
 from __future__ import annotations
@@ -183,6 +184,7 @@ def check() -> None:
         check_recipes()
         assert "torch" not in sys.modules
         os.chdir("/")
+    assert WordTable is not None or "--compiled" not in sys.argv, "nothing was compiled"
     how = "without the compiled module" if WordTable is None else "with the compiled module"
     print(f"core: encoded, scored, mined and measured {how}; extras named")
 

@@ -10,11 +10,10 @@ from typing import Any
 
 SPLITS = ("validation", "test")
 EXAMPLES = """examples:
-  paraphrastic train recipes/simple-and-effective-2019/sp.yaml --data-root DATA --output runs/sp
-  paraphrastic train own.yaml --output runs/mine --sources mine.tsv more.tsv.gz
-  paraphrastic train recipes/towards-universal-2016/sick-averaging.yaml --data-root DATA \\
-      --output runs/sick
-  paraphrastic train own.yaml --output runs/mine \\
+  paraphrastic train own --output runs/mine --sources mine.tsv more.tsv.gz
+  paraphrastic train simple-and-effective-2019/sp --data-root DATA --output runs/sp
+  paraphrastic train sick-averaging --data-root DATA --output runs/sick
+  paraphrastic train own --output runs/mine \\
       --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
 
 Any key of a recipe can be set with --key value, by its full name (--training.margin 0.5) or, where
