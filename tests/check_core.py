@@ -8,12 +8,14 @@ its core dependencies, away from the source tree: `python tests/check_core.py`.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import io
 import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +55,7 @@ NEED = {  # commands, with the extra that they must name
         *("--output", "x.tsv"),
     ],
 }
+MODULES = ("models.averaging", "training.run", "evaluation.sts", "analysis.norms", "losses.margin")
 NAMED = {
     "evaluate": "evaluate",
     "report": "evaluate",
@@ -160,6 +163,7 @@ def check_that_extras_are_named() -> None:
         "load_dataset": lambda: paraphrastic_hf.load_dataset("sts"),
         "model": lambda: encoder.model,
         "save_pretrained": lambda: encoder.save_pretrained("saved"),
+        **{name: partial(importlib.import_module, f"paraphrastic_hf.{name}") for name in MODULES},
     }.items():
         message = refusal(call)
         assert "pip install 'paraphrastic-hf[" in message, (name, message)
