@@ -32,7 +32,7 @@ def find_recipe(name: str | Path) -> Path:
     Example:
         >>> find_recipe("own").name
         'own.yaml'
-        >>> find_recipe("recipes/simple-and-effective-2019/own.yaml") == find_recipe("own")
+        >>> find_recipe("simple-and-effective-2019/own") == find_recipe("own")
         True
     """
     if Path(name).is_file():
