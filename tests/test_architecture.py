@@ -13,7 +13,15 @@ import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
 ORDER = [
-    {"errors", "markdown", "recipe", "registration", "paraphrastic_hf"},
+    {
+        "errors",
+        "extras",
+        "markdown",
+        "packaged_recipes",
+        "recipe",
+        "registration",
+        "paraphrastic_hf",
+    },
     {"text", "data"},
     {"layers"},
     {"losses"},

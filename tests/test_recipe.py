@@ -242,7 +242,7 @@ def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot read the recipe"),
+        (None, "there is no recipe"),
         (b"\xff", "cannot read the recipe"),
         (b"dough: [1", "is not valid YAML"),
         (b"a: 1\na\tb: 2", "is not valid YAML"),
@@ -263,7 +263,7 @@ def test_a_wrong_file_is_a_recipe_error(
 
 
 def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="cannot read the recipe"):
+    with pytest.raises(RecipeError, match="there is no recipe"):
         load_recipe(Bread, tmp_path)
 
 
