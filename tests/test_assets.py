@@ -32,7 +32,7 @@ assert not {"torch", "transformers", "datasets"} & set(sys.modules)
 
 def test_paraphrases_are_near_and_strangers_are_not() -> None:
     encoder = SentenceEncoder.from_pretrained()
-    near, far = encoder.similarity(
+    near, far = encoder.similarity_pairwise(
         ["the cat is asleep on the couch", "the cat is asleep on the couch"],
         ["a cat sleeps on the sofa", "the price of bread went up"],
     )

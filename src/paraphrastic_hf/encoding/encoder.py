@@ -1,7 +1,8 @@
 """`SentenceEncoder`: a model directory as one object with `encode` and `similarity`.
 
 What it computes with is in `weights.py`, how tables are changed in `table.py`, and the two ways
-from texts to vectors in `static.py` (averaging models, fast) and `batches.py` (any model).
+from texts to vectors in `static.py` (averaging models, fast) and `batches.py` (any model). The
+methods that other libraries ask for are in `conventions.py`.
 """
 
 from __future__ import annotations
@@ -9,16 +10,25 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from paraphrastic_hf.encoding.locate import holds_model, local_directory, packaged_model
+from paraphrastic_hf.encoding.conventions import Conventions
+from paraphrastic_hf.encoding.languages import languages_of
+from paraphrastic_hf.encoding.locate import (
+    HubOptions,
+    holds_model,
+    local_directory,
+    packaged_model,
+)
+from paraphrastic_hf.encoding.output import delivered
+from paraphrastic_hf.encoding.push import CARD, push
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
-from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
+from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.encoding.weights import Weights
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, refuse_keywords
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
@@ -28,12 +38,17 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 # packaged models that are another with the lengths of its rows raised to a power
 EVEN_MODELS = {"simile": ("english", 0.5)}
 
+ASK_NOTHING = ("pool", "chunk_size")  # that sentence-transformers passes on as None
+
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
-class SentenceEncoder:
+class SentenceEncoder(Conventions):
     """A sentence encoder with its tokenizer.
+
+    It takes the names of sentence-transformers beside its own, whose evaluators and functions run
+    on it, and is a transformer of scikit-learn.
 
     Args:
         model: Any encoder of this package, or the `Weights` of one.
@@ -51,7 +66,7 @@ class SentenceEncoder:
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("runs/sp")  # doctest: +SKIP
         >>> encoder.similarity(["a cat sleeps"], ["a cat is sleeping"])  # doctest: +SKIP
-        array([0.93], dtype=float32)
+        array([[0.93]], dtype=float32)
     """
 
     def __init__(
@@ -69,8 +84,9 @@ class SentenceEncoder:
                 f"the model has {self._weights.entries} rows but its tokenizer "
                 f"{tokenizer.vocab_size} entries; they belong to different models"
             )
+        super().__init__()
         self.tokenizer = tokenizer
-        self.name: str | None = None
+        self._directory: Path | None = None  # that it was loaded from, with its card
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
         self._num_threads = num_threads
@@ -79,21 +95,33 @@ class SentenceEncoder:
 
     @classmethod
     def from_pretrained(
-        cls, name: str | os.PathLike[str] | None = None, *, num_threads: int = -1
+        cls,
+        name: str | os.PathLike[str] | None = None,
+        *,
+        num_threads: int = -1,
+        **hub: Unpack[HubOptions],
     ) -> SentenceEncoder:
         """Load a model directory, a packaged model, or a Hub repository written by this package.
 
-        An averaging model is ready without torch, which is imported when `model` is asked for.
+        An averaging model is ready without torch, which is imported when `model` is asked for. One
+        that stock sentence-transformers has trained further and saved is loaded, too.
 
         Args:
             name: A directory, the name of a packaged model, or that of a repository; where several
                 fit, the first in this order is taken. None is the packaged English model, which
                 needs no download. `simile` is the same with more even rows (`with_norm_power`).
             num_threads: How many threads `encode` uses; -1 for one a core.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
 
         Raises:
             ModelError: It is not there, not a model of this package, or damaged.
+            TypeError: There is no option of a name.
             ValueError: `num_threads` is 0 or below -1.
+
+        Example:
+            >>> SentenceEncoder.from_pretrained("english")
+            SentenceEncoder('english', rows=22375, dimensions=512, languages=['en'])
         """
         if name in EVEN_MODELS and not holds_model(str(name)):
             source, power = EVEN_MODELS[str(name)]
@@ -102,12 +130,21 @@ class SentenceEncoder:
             encoder.name = str(name)
             return encoder
         name = packaged_model() if name is None else name
-        directory = local_directory(name)
+        directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
         weights = Weights.read(directory, as_table=serves(tokenizer))
         encoder = cls(weights, tokenizer, num_threads=num_threads)
-        encoder.name = Path(name).name
+        encoder.name = encoder.model_card_data.base_model = Path(name).name
+        encoder._directory = directory
         return encoder
+
+    def __repr__(self) -> str:
+        """The encoder's name, and what can be told apart at a glance."""
+        known = languages_of(self._directory)
+        return (
+            f"SentenceEncoder({self.name!r}, rows={self._weights.entries}, "
+            f"dimensions={self.dimension}, languages={known or 'unknown'})"
+        )
 
     @classmethod
     def from_table(
@@ -216,6 +253,8 @@ class SentenceEncoder:
         """The same tokenizer over another table, with the suffix at the end of the name."""
         encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self._num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
+        encoder.model_card_data.base_model = encoder.name
+        encoder._directory = self._directory
         return encoder
 
     @property
@@ -243,8 +282,16 @@ class SentenceEncoder:
         table = self._weights.table()
         return None if table is None else table.rows()
 
+    @property
+    def device(self) -> Any:
+        """Where it computes: the CPU for an averaging model, unless its `model` was moved."""
+        return "cpu" if self._weights.table() is not None else self.model.device
+
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that every loader of the README reads.
+        """Write a directory that every loader of the README reads, its numbers as float32.
+
+        Args:
+            directory: Where to write; made if need be.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
@@ -254,6 +301,28 @@ class SentenceEncoder:
         model = self._weights.model_to_save()
         save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Upload what `save_pretrained` writes, with the model card of the directory that the
+        encoder was loaded from, if there is one.
+
+        Args:
+            repo_id: Repository, `someone/model`; made if need be.
+            **options: Those of `push.push`: `private`, `token`, `revision`, `commit_message`.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            ModelError: The Hub cannot be reached, or refuses.
+            TypeError: There is no option of a name.
+
+        Example:
+            >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
+            >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
+        """
+        card = self._directory / CARD if self._directory else None
+        return push(self.save_pretrained, repo_id, card=card, **options)
+
     def encode(
         self,
         texts: str | Sequence[str],
@@ -262,8 +331,20 @@ class SentenceEncoder:
         normalize: bool = False,
         progress: bool = False,
         apart: bool = False,
-    ) -> np.ndarray:
+        truncate_dim: int | None = None,
+        precision: str | None = "float32",
+        convert_to_tensor: bool = False,
+        convert_to_numpy: bool = True,
+        device: Any = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        normalize_embeddings: bool = False,
+        show_progress_bar: bool | None = None,
+        **unknown: Any,
+    ) -> Any:
         """Encode texts as vectors, their embeddings.
+
+        The names from `truncate_dim` on are those of sentence-transformers, and mean the same.
 
         Args:
             texts: One text or many. The empty text, and one without a known token, gives zeros.
@@ -272,22 +353,73 @@ class SentenceEncoder:
             normalize: Whether to scale vectors to unit length (zeros stay zeros).
             progress: Whether to show a progress bar.
             apart: Whether the texts are in a language that training kept apart (thesis 5.3.2).
+            truncate_dim: How many leading dimensions are kept, before vectors are scaled; all if
+                None.
+            precision: `float32`; `int8` or `uint8`, steps of the range of these texts; `binary` or
+                `ubinary`, one bit a number.
+            convert_to_tensor: Whether to return one tensor.
+            convert_to_numpy: Whether to return an array; if False, a list of tensors.
+            device: Where tensors go, and where a model that does not average computes; averages
+                are computed on the CPU.
+            prompt: What to put before each text; nothing if None.
+            prompt_name: None, since models of this package have no prompts with names.
+            normalize_embeddings: Another name of `normalize`.
+            show_progress_bar: Another name of `progress`.
+            **unknown: Refused, with the most similar name.
 
         Returns:
             (texts, dim) float32, or (dim,) for one text.
 
         Raises:
-            TypeError: `texts` holds anything but strings.
-            ValueError: `batch_size` is below 1, where texts are encoded in batches.
+            TypeError: `texts` holds anything but strings, or there is no option of a name.
+            ValueError: `batch_size` is below 1, where texts are encoded in batches; `truncate_dim`
+                is out of range; there is no such precision; or a prompt is asked for by name.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
             >>> encoder.encode(["A cat sleeps.", "Un chat dort."], normalize=True).shape
             (2, 512)
         """
-        if isinstance(texts, str):
-            options = {"normalize": normalize, "progress": progress, "apart": apart}
-            return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
+        refuse_keywords(
+            [name for name in unknown if name not in ASK_NOTHING or unknown[name] is not None],
+            SentenceEncoder.encode,
+        )
+        if prompt is None and prompt_name is not None:
+            raise ValueError(f"the model has no prompt {prompt_name!r}, nor any other: give prompt")
+        chosen = _listed(texts)
+        if prompt:
+            chosen = [prompt + text for text in chosen]
+        normalize, in_c = normalize or normalize_embeddings, truncate_dim is None
+        vectors = self._embed(
+            chosen,
+            batch_size=batch_size,
+            normalize=normalize and in_c,
+            progress=progress or bool(show_progress_bar),
+            apart=apart,
+            device=device,
+        )
+        output = delivered(
+            vectors,
+            normalize=normalize and not in_c,
+            truncate_dim=truncate_dim,
+            precision=precision,
+            as_tensor=convert_to_tensor,
+            as_array=convert_to_numpy,
+            device=device,
+        )
+        return output[0] if isinstance(texts, str) else output
+
+    def _embed(
+        self,
+        texts: Sequence[str],
+        *,
+        batch_size: int,
+        normalize: bool,
+        progress: bool,
+        apart: bool,
+        device: Any,
+    ) -> np.ndarray:
+        """Embeddings, (texts, dim) float32, by the fast path where it serves."""
         if self._static is not None and not apart and (table := self._weights.table()) is not None:
             return self._static.encode(texts, table.numbers, normalize=normalize, progress=progress)
         texts = list(texts)
@@ -300,7 +432,8 @@ class SentenceEncoder:
 
         ids = self.tokenizer.encode_batch(texts)
         order = np.arange(len(ids))
-        embeddings = embed_texts(self.model, ids, order, batch_size=batch_size, progress=progress)
+        model = self.model if device is None else self.model.to(device)
+        embeddings = embed_texts(model, ids, order, batch_size=batch_size, progress=progress)
         vectors = embeddings.cpu().numpy()
         return unit_length(vectors) if normalize else vectors
 
@@ -317,20 +450,18 @@ class SentenceEncoder:
         counts = np.empty(len(texts), np.int32)
         return self._static.encode(texts, table.numbers, tokens=counts), counts
 
-    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-        """Cosine of each pair, (pairs,), from -1 to 1; 0 where a side has no known token.
 
-        Args:
-            first: One side of every pair; a single string is a list of one.
-            second: The other side.
+def _listed(texts: str | Sequence[str]) -> Sequence[str]:
+    """Texts as a sequence; one text is a list of one.
 
-        Raises:
-            TypeError: A side holds anything but strings.
-            ValueError: The two sides differ in length.
-        """
-        first, second = ([side] if isinstance(side, str) else side for side in (first, second))
-        if len(first) != len(second):
-            raise ValueError(
-                f"the two sides must be equally many, got {len(first)} and {len(second)}"
-            )
-        return pairwise_cosine(self.encode(first), self.encode(second))
+    Raises:
+        TypeError: They are a table, of which it is not said which column is meant.
+    """
+    if isinstance(texts, str):
+        return [texts]
+    if getattr(texts, "ndim", 1) != 1:
+        raise TypeError(
+            f"texts must be a list of strings, or one column; got {type(texts).__name__} of "
+            f"{getattr(texts, 'ndim', None)} dimensions"
+        )
+    return texts

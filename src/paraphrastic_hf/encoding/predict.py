@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained
+from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained, save_model
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.push import push
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
@@ -108,13 +111,21 @@ class SentencePredictor:
         self.model, self.tokenizer = model.eval(), tokenizer
 
     @classmethod
-    def from_pretrained(cls, directory: str | os.PathLike[str]) -> SentencePredictor:
+    def from_pretrained(
+        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
+    ) -> SentencePredictor:
         """Load what `paraphrastic train` made of a recipe with a `task`.
+
+        Args:
+            name: A directory, or a Hub repository, `someone/model`.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
 
         Raises:
             ModelError: It is not there, is damaged, or is no supervised model of texts.
+            TypeError: There is no option of a name.
         """
-        path = Path(directory)
+        path = local_directory(name, **hub)
         model = load_pretrained(path, SUPERVISED)
         if not isinstance(model, (RelatednessModel, ClassifierModel)):
             raise ModelError(
@@ -122,6 +133,33 @@ class SentencePredictor:
                 "cannot use; give the output of a recipe with a task"
             )
         return cls(model, load_tokenizer(path))
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that `from_pretrained` and transformers' pipelines read.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        save_model(self.model, self.tokenizer, Path(directory), SUPERVISED)
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Upload what `save_pretrained` writes.
+
+        Args:
+            repo_id: Repository, `someone/model`; made if need be.
+            **options: Those of `push.push`: `private`, `token`, `revision`, `commit_message`.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            ModelError: The Hub cannot be reached, or refuses.
+            TypeError: There is no option of a name.
+        """
+        return push(self.save_pretrained, repo_id, **options)
 
     @property
     def takes_pairs(self) -> bool:
