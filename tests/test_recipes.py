@@ -14,7 +14,7 @@ from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.recipe import to_mapping
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.supervised_run import check_supervised
@@ -26,14 +26,14 @@ PAPERS = sorted({path.parent for path in RECIPES} - {ROOT / "recipes" / "demo"})
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
-    recipe = read_recipe(path)
+    recipe = load_recipe(path)
     if isinstance(recipe, SupervisedRecipe):
         check_supervised(recipe)
     elif isinstance(recipe, ContrastiveRecipe):
         check_encoders(recipe)
     again = tmp_path / "again.yaml"
     again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
-    assert read_recipe(again) == recipe
+    assert load_recipe(again) == recipe
 
 
 @pytest.mark.parametrize("folder", PAPERS, ids=lambda folder: folder.name)
@@ -41,7 +41,7 @@ def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    recipe = read_recipe(folder / "smoke.yaml")
+    recipe = load_recipe(folder / "smoke.yaml")
     train(recipe, tmp_path / "out", progress=False)
     log = (tmp_path / "out" / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
     losses = [loss for line in log if (loss := json.loads(line).get("loss")) is not None]

@@ -1,5 +1,5 @@
-"""What sentence-transformers and scikit-learn expect of an encoder holds of `SentenceEncoder`: their
-own code runs on it, and gives what it gives for a `SentenceTransformer` of the same table."""
+"""`SentenceEncoder` is what sentence-transformers and scikit-learn expect of an encoder: their own
+code runs on it, and gives what it gives for a `SentenceTransformer` of the same table."""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    from paraphrastic_hf.training.kinds import KINDS, read_recipe
+    from paraphrastic_hf.training.kinds import KINDS, load_recipe
 
-    recipe = read_recipe(arguments.recipe, arguments.overrides)
+    recipe = load_recipe(arguments.recipe, arguments.overrides)
     from paraphrastic_hf.training.run import train
 
     result = train(

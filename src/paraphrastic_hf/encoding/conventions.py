@@ -1,20 +1,22 @@
-"""What other libraries ask of an encoder besides `encode`: the methods by which sentence-
-transformers' evaluators and functions run on it, and those of a scikit-learn transformer.
+"""`encode` and `similarity` with the names of sentence-transformers, whose evaluators and functions
+run on an encoder that has them.
 
-Neither library is imported here, but for the one class that scikit-learn asks for by name.
+How texts become vectors is left to the encoder (`_embed`). sentence-transformers is not imported.
 """
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
+from paraphrastic_hf.encoding.output import delivered
 from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
-from paraphrastic_hf.errors import nearest_name
+from paraphrastic_hf.errors import refuse_keywords
+
+ASK_NOTHING = ("pool", "chunk_size")  # that sentence-transformers passes on as None
 
 
 class CardData:
@@ -37,29 +39,122 @@ class CardData:
 
 
 class Conventions(ABC):
-    """Base of `SentenceEncoder`: all that follows from `encode` alone.
+    """Base of `SentenceEncoder`: all that follows from its vectors alone.
 
     Attributes:
         name: Of the encoder.
         model_card_data: The scores that sentence-transformers' evaluators have found.
     """
 
-    # What can be set by `set_params`; `transform` encodes by it.
-    _settings = {"normalize": False, "truncate_dim": None, "batch_size": 1024}
-
     def __init__(self) -> None:
+        super().__init__()
         self.name: str | None = None
-        self._parameters: dict[str, Any] = dict(self._settings)
         self.model_card_data = CardData(None)
-
-    @abstractmethod
-    def encode(self, texts: Any, **options: Any) -> Any:
-        """Encode texts as vectors."""
 
     @property
     @abstractmethod
     def dimension(self) -> int:
         """How many numbers an embedding has."""
+
+    @abstractmethod
+    def _embed(
+        self,
+        texts: Sequence[str],
+        *,
+        batch_size: int,
+        normalize: bool,
+        progress: bool,
+        apart: bool,
+        device: Any,
+    ) -> np.ndarray:
+        """Embeddings of texts, (texts, dim) float32."""
+
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        *,
+        batch_size: int = 1024,
+        normalize: bool = False,
+        progress: bool = False,
+        apart: bool = False,
+        truncate_dim: int | None = None,
+        precision: str | None = "float32",
+        convert_to_tensor: bool = False,
+        convert_to_numpy: bool = True,
+        device: Any = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        normalize_embeddings: bool = False,
+        show_progress_bar: bool | None = None,
+        **unknown: Any,
+    ) -> Any:
+        """Encode texts as vectors, their embeddings.
+
+        The names from `truncate_dim` on are those of sentence-transformers, and mean the same.
+
+        Args:
+            texts: One text or many. The empty text, and one without a known token, gives zeros.
+            batch_size: How many texts a batch has, where there are batches. It changes the speed
+                and not the vectors.
+            normalize: Whether to scale vectors to unit length (zeros stay zeros).
+            progress: Whether to show a progress bar.
+            apart: Whether the texts are in a language that training kept apart (thesis 5.3.2).
+            truncate_dim: How many leading dimensions are kept, before vectors are scaled; all if
+                None.
+            precision: `float32`; `int8` or `uint8`, steps of the range of these texts; `binary` or
+                `ubinary`, one bit a number.
+            convert_to_tensor: Whether to return one tensor.
+            convert_to_numpy: Whether to return an array; if False, a list of tensors.
+            device: Where tensors go, and where a model that does not average computes; averages
+                are computed on the CPU.
+            prompt: What to put before each text; nothing if None.
+            prompt_name: None, since models of this package have no prompts with names.
+            normalize_embeddings: Another name of `normalize`.
+            show_progress_bar: Another name of `progress`.
+            **unknown: Refused, with the most similar name.
+
+        Returns:
+            (texts, dim) float32, or (dim,) for one text.
+
+        Raises:
+            TypeError: `texts` holds anything but strings, or there is no option of a name.
+            ValueError: `batch_size` is below 1, where texts are encoded in batches; `truncate_dim`
+                is out of range; there is no such precision; or a prompt is asked for by name.
+
+        Example:
+            >>> from paraphrastic_hf import SentenceEncoder
+            >>> encoder = SentenceEncoder.from_pretrained("english")
+            >>> encoder.encode(["A cat sleeps.", "Un chat dort."], normalize=True).shape
+            (2, 512)
+        """
+        refuse_keywords(
+            [name for name in unknown if name not in ASK_NOTHING or unknown[name] is not None],
+            Conventions.encode,
+        )
+        if prompt is None and prompt_name is not None:
+            raise ValueError(f"the model has no prompt {prompt_name!r}, nor any other: give prompt")
+        chosen = _listed(texts)
+        if prompt:
+            chosen = [prompt + text for text in chosen]
+        normalize, in_c = normalize or normalize_embeddings, truncate_dim is None
+        vectors = self._embed(
+            chosen,
+            batch_size=batch_size,
+            normalize=normalize and in_c,
+            progress=progress or bool(show_progress_bar),
+            apart=apart,
+            device=device,
+        )
+        output = delivered(
+            vectors,
+            normalize=normalize and not in_c,
+            truncate_dim=truncate_dim,
+            precision=precision,
+            as_tensor=convert_to_tensor,
+            as_array=convert_to_numpy,
+            device=device,
+        )
+        return output[0] if isinstance(texts, str) else output
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
         """Encode questions, for a search among what `encode_document` gives; the same as `encode`,
@@ -150,89 +245,6 @@ class Conventions(ABC):
         """How many numbers an embedding has; the older name in sentence-transformers."""
         return self.dimension
 
-    def fit(self, texts: Sequence[str], labels: Any = None, **_: Any) -> Self:
-        """Do nothing, as a transformer of scikit-learn that needs no fitting does.
-
-        Args:
-            texts: Left alone.
-            labels: Left alone.
-        """
-        return self
-
-    def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts with the settings of `set_params`, as a step of a scikit-learn `Pipeline`.
-
-        Args:
-            texts: A list, an array or a column of texts.
-
-        Returns:
-            (texts, dim) float32.
-
-        Example:
-            >>> from paraphrastic_hf import SentenceEncoder
-            >>> encoder = SentenceEncoder.from_pretrained("english")
-            >>> encoder.set_params(truncate_dim=64).transform(["a cat", "a dog"]).shape
-            (2, 64)
-        """
-        return self.encode(texts, **self._parameters)
-
-    def fit_transform(self, texts: Sequence[str], labels: Any = None, **_: Any) -> Any:
-        """Encode texts as `transform` does; there is nothing to fit.
-
-        Args:
-            texts: A list, an array or a column of texts.
-            labels: Left alone.
-
-        Returns:
-            (texts, dim) float32.
-        """
-        return self.transform(texts)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings of `transform`: `normalize`, `truncate_dim` and `batch_size`.
-
-        Args:
-            deep: Makes no difference, as no setting has settings of its own.
-        """
-        return dict(self._parameters)
-
-    def set_params(self, **settings: Any) -> Self:
-        """Change settings of `transform`, which a grid of scikit-learn's names `encoder__normalize`
-        where the step of the pipeline is `encoder`.
-
-        Args:
-            settings: `normalize`, `truncate_dim` or `batch_size`, as `encode` takes them.
-
-        Raises:
-            ValueError: There is no such setting.
-        """
-        for name in settings:
-            if name not in self._parameters:
-                near = nearest_name(name, self._parameters)
-                raise ValueError(f"SentenceEncoder has no setting {name!r}: {near}")
-        self._parameters |= settings
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        """An encoder with the same table and settings of its own; nothing is learned in `fit`."""
-        clone = copy.copy(self)
-        clone._parameters = dict(self._parameters)
-        return clone
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(preserves_dtype=[]),
-            input_tags=InputTags(two_d_array=False, string=True),
-            requires_fit=False,
-        )
-
     def _two_sides(self, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
         one, other = self._vectors(first), self._vectors(second)
         if one.shape[1] != other.shape[1]:
@@ -256,6 +268,22 @@ class Conventions(ABC):
         if vectors.ndim != 2:
             raise ValueError(f"vectors must be (n, dim) or (dim,), got shape {vectors.shape}")
         return vectors.astype(np.float32, copy=False)
+
+
+def _listed(texts: str | Sequence[str]) -> Sequence[str]:
+    """Texts as a sequence; one text is a list of one.
+
+    Raises:
+        TypeError: They are a table, of which it is not said which column is meant.
+    """
+    if isinstance(texts, str):
+        return [texts]
+    if getattr(texts, "ndim", 1) != 1:
+        raise TypeError(
+            f"texts must be a list of strings, or one column; got {type(texts).__name__} of "
+            f"{getattr(texts, 'ndim', None)} dimensions"
+        )
+    return texts
 
 
 def _are_texts(side: Any) -> bool:

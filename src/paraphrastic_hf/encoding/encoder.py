@@ -2,7 +2,7 @@
 
 What it computes with is in `weights.py`, how tables are changed in `table.py`, and the two ways
 from texts to vectors in `static.py` (averaging models, fast) and `batches.py` (any model). The
-methods that other libraries ask for are in `conventions.py`.
+methods that follow from these are in `conventions.py`, and those of scikit-learn in `estimator.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from paraphrastic_hf.encoding.conventions import Conventions
+from paraphrastic_hf.encoding.estimator import Estimator
 from paraphrastic_hf.encoding.languages import languages_of
 from paraphrastic_hf.encoding.locate import (
     HubOptions,
@@ -22,13 +23,12 @@ from paraphrastic_hf.encoding.locate import (
     local_directory,
     packaged_model,
 )
-from paraphrastic_hf.encoding.output import delivered
-from paraphrastic_hf.encoding.push import CARD, push
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.encoding.weights import Weights
-from paraphrastic_hf.errors import ModelError, refuse_keywords
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
@@ -38,13 +38,12 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 # packaged models that are another with the lengths of its rows raised to a power
 EVEN_MODELS = {"simile": ("english", 0.5)}
 
-ASK_NOTHING = ("pool", "chunk_size")  # that sentence-transformers passes on as None
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
-class SentenceEncoder(Conventions):
+class SentenceEncoder(Conventions, Estimator, Saved):
     """A sentence encoder with its tokenizer.
 
     It takes the names of sentence-transformers beside its own, whose evaluators and functions run
@@ -86,7 +85,7 @@ class SentenceEncoder(Conventions):
             )
         super().__init__()
         self.tokenizer = tokenizer
-        self._directory: Path | None = None  # that it was loaded from, with its card
+        self._origin: Path | None = None  # the directory of this model, or of what it was made from
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
         self._num_threads = num_threads
@@ -135,12 +134,12 @@ class SentenceEncoder(Conventions):
         weights = Weights.read(directory, as_table=serves(tokenizer))
         encoder = cls(weights, tokenizer, num_threads=num_threads)
         encoder.name = encoder.model_card_data.base_model = Path(name).name
-        encoder._directory = directory
+        encoder._directory = encoder._origin = directory
         return encoder
 
     def __repr__(self) -> str:
         """The encoder's name, and what can be told apart at a glance."""
-        known = languages_of(self._directory)
+        known = languages_of(self._origin)
         return (
             f"SentenceEncoder({self.name!r}, rows={self._weights.entries}, "
             f"dimensions={self.dimension}, languages={known or 'unknown'})"
@@ -254,7 +253,7 @@ class SentenceEncoder(Conventions):
         encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self._num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
         encoder.model_card_data.base_model = encoder.name
-        encoder._directory = self._directory
+        encoder._origin = self._origin
         return encoder
 
     @property
@@ -301,114 +300,6 @@ class SentenceEncoder(Conventions):
         model = self._weights.model_to_save()
         save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
-    def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Upload what `save_pretrained` writes, with the model card of the directory that the
-        encoder was loaded from, if there is one.
-
-        Args:
-            repo_id: Repository, `someone/model`; made if need be.
-            **options: Those of `push.push`: `private`, `token`, `revision`, `commit_message`.
-
-        Returns:
-            The address of the commit.
-
-        Raises:
-            ModelError: The Hub cannot be reached, or refuses.
-            TypeError: There is no option of a name.
-
-        Example:
-            >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
-            >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
-        """
-        card = self._directory / CARD if self._directory else None
-        return push(self.save_pretrained, repo_id, card=card, **options)
-
-    def encode(
-        self,
-        texts: str | Sequence[str],
-        *,
-        batch_size: int = 1024,
-        normalize: bool = False,
-        progress: bool = False,
-        apart: bool = False,
-        truncate_dim: int | None = None,
-        precision: str | None = "float32",
-        convert_to_tensor: bool = False,
-        convert_to_numpy: bool = True,
-        device: Any = None,
-        prompt: str | None = None,
-        prompt_name: str | None = None,
-        normalize_embeddings: bool = False,
-        show_progress_bar: bool | None = None,
-        **unknown: Any,
-    ) -> Any:
-        """Encode texts as vectors, their embeddings.
-
-        The names from `truncate_dim` on are those of sentence-transformers, and mean the same.
-
-        Args:
-            texts: One text or many. The empty text, and one without a known token, gives zeros.
-            batch_size: How many texts a batch has, where there are batches. It changes the speed
-                and not the vectors.
-            normalize: Whether to scale vectors to unit length (zeros stay zeros).
-            progress: Whether to show a progress bar.
-            apart: Whether the texts are in a language that training kept apart (thesis 5.3.2).
-            truncate_dim: How many leading dimensions are kept, before vectors are scaled; all if
-                None.
-            precision: `float32`; `int8` or `uint8`, steps of the range of these texts; `binary` or
-                `ubinary`, one bit a number.
-            convert_to_tensor: Whether to return one tensor.
-            convert_to_numpy: Whether to return an array; if False, a list of tensors.
-            device: Where tensors go, and where a model that does not average computes; averages
-                are computed on the CPU.
-            prompt: What to put before each text; nothing if None.
-            prompt_name: None, since models of this package have no prompts with names.
-            normalize_embeddings: Another name of `normalize`.
-            show_progress_bar: Another name of `progress`.
-            **unknown: Refused, with the most similar name.
-
-        Returns:
-            (texts, dim) float32, or (dim,) for one text.
-
-        Raises:
-            TypeError: `texts` holds anything but strings, or there is no option of a name.
-            ValueError: `batch_size` is below 1, where texts are encoded in batches; `truncate_dim`
-                is out of range; there is no such precision; or a prompt is asked for by name.
-
-        Example:
-            >>> encoder = SentenceEncoder.from_pretrained("english")
-            >>> encoder.encode(["A cat sleeps.", "Un chat dort."], normalize=True).shape
-            (2, 512)
-        """
-        refuse_keywords(
-            [name for name in unknown if name not in ASK_NOTHING or unknown[name] is not None],
-            SentenceEncoder.encode,
-        )
-        if prompt is None and prompt_name is not None:
-            raise ValueError(f"the model has no prompt {prompt_name!r}, nor any other: give prompt")
-        chosen = _listed(texts)
-        if prompt:
-            chosen = [prompt + text for text in chosen]
-        normalize, in_c = normalize or normalize_embeddings, truncate_dim is None
-        vectors = self._embed(
-            chosen,
-            batch_size=batch_size,
-            normalize=normalize and in_c,
-            progress=progress or bool(show_progress_bar),
-            apart=apart,
-            device=device,
-        )
-        output = delivered(
-            vectors,
-            normalize=normalize and not in_c,
-            truncate_dim=truncate_dim,
-            precision=precision,
-            as_tensor=convert_to_tensor,
-            as_array=convert_to_numpy,
-            device=device,
-        )
-        return output[0] if isinstance(texts, str) else output
-
     def _embed(
         self,
         texts: Sequence[str],
@@ -449,19 +340,3 @@ class SentenceEncoder(Conventions):
             return self.encode(texts), np.diff(self.tokenizer.encode_batch(texts).offsets)
         counts = np.empty(len(texts), np.int32)
         return self._static.encode(texts, table.numbers, tokens=counts), counts
-
-
-def _listed(texts: str | Sequence[str]) -> Sequence[str]:
-    """Texts as a sequence; one text is a list of one.
-
-    Raises:
-        TypeError: They are a table, of which it is not said which column is meant.
-    """
-    if isinstance(texts, str):
-        return [texts]
-    if getattr(texts, "ndim", 1) != 1:
-        raise TypeError(
-            f"texts must be a list of strings, or one column; got {type(texts).__name__} of "
-            f"{getattr(texts, 'ndim', None)} dimensions"
-        )
-    return texts

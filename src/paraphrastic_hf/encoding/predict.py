@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import push
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
@@ -94,7 +94,7 @@ def predict_logits(
     return output
 
 
-class SentencePredictor:
+class SentencePredictor(Saved):
     """A supervised model with its tokenizer: scores of pairs, or labels of texts or pairs.
 
     Args:
@@ -132,7 +132,9 @@ class SentencePredictor:
                 f"{path} holds a {type(model).__name__}, which SentencePredictor "
                 "cannot use; give the output of a recipe with a task"
             )
-        return cls(model, load_tokenizer(path))
+        predictor = cls(model, load_tokenizer(path))
+        predictor._directory = path
+        return predictor
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that `from_pretrained` and transformers' pipelines read.
@@ -144,22 +146,6 @@ class SentencePredictor:
             OSError: The disk is full or the directory cannot be written.
         """
         save_model(self.model, self.tokenizer, Path(directory), SUPERVISED)
-
-    def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Upload what `save_pretrained` writes.
-
-        Args:
-            repo_id: Repository, `someone/model`; made if need be.
-            **options: Those of `push.push`: `private`, `token`, `revision`, `commit_message`.
-
-        Returns:
-            The address of the commit.
-
-        Raises:
-            ModelError: The Hub cannot be reached, or refuses.
-            TypeError: There is no option of a name.
-        """
-        return push(self.save_pretrained, repo_id, **options)
 
     @property
     def takes_pairs(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,46 @@ from typing import Any
 from paraphrastic_hf.errors import ModelError, refuse_keywords
 
 CARD = "README.md"
+
+
+class Saved(ABC):
+    """Base of what is loaded from a model directory, and is saved and uploaded as one."""
+
+    _directory: Path | None = None  # that it was loaded from, with its card
+
+    @abstractmethod
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a model directory, its numbers as float32.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Upload what `save_pretrained` writes, with the card of the directory that it was loaded
+        from, if there is one.
+
+        Args:
+            repo_id: Repository, `someone/model`; made if need be.
+            **options: `private`, `token`, `revision` and `commit_message`, as `push` takes them.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            ModelError: The Hub cannot be reached, or refuses.
+            TypeError: There is no option of a name.
+
+        Example:
+            >>> from paraphrastic_hf import SentenceEncoder
+            >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
+            >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
+        """
+        card = self._directory / CARD if self._directory else None
+        return push(self.save_pretrained, repo_id, card=card, **options)
 
 
 def push(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ import torch
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import TAGGER, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import push
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -21,7 +21,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
 
-class Tagger:
+class Tagger(Saved):
     """A tagger with the tokenizer of its words.
 
     Args:
@@ -64,7 +64,9 @@ class Tagger:
         model = load_pretrained(path, TAGGER)
         if not isinstance(model, TaggerModel):
             raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
-        return cls(model, tokenizer)
+        tagger = cls(model, tokenizer)
+        tagger._directory = path
+        return tagger
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that `from_pretrained` and transformers' Auto class read.
@@ -76,22 +78,6 @@ class Tagger:
             OSError: The disk is full or the directory cannot be written.
         """
         save_model(self.model, self.tokenizer, Path(directory), TAGGER)
-
-    def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Upload what `save_pretrained` writes.
-
-        Args:
-            repo_id: Repository, `someone/model`; made if need be.
-            **options: Those of `push.push`: `private`, `token`, `revision`, `commit_message`.
-
-        Returns:
-            The address of the commit.
-
-        Raises:
-            ModelError: The Hub cannot be reached, or refuses.
-            TypeError: There is no option of a name.
-        """
-        return push(self.save_pretrained, repo_id, **options)
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """The most probable tag of every word.

@@ -151,8 +151,10 @@ def read_table(directory: Path) -> np.ndarray | None:
 
 def is_static_embedding(directory: Path) -> bool:
     """Whether a directory is what stock sentence-transformers saves of a `StaticEmbedding`: it has
-    no configuration of transformers."""
-    return (directory / MODULES).is_file() and not (directory / "config.json").exists()
+    none of the files that transformers or this package would add."""
+    added = ("config.json", "paraphrastic_tokenizer.json")
+    is_bare = not any((directory / name).exists() for name in added)
+    return is_bare and (directory / MODULES).is_file()
 
 
 def read_static_embedding(directory: Path) -> np.ndarray:

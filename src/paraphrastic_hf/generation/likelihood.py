@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import push
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -47,13 +47,13 @@ class Likelihood:
         return np.exp(-self.nats / np.maximum(self.tokens, 1))
 
 
-class LanguageScorer:
+class LanguageScorer(Saved):
     """A trained language model that judges text.
 
     Args:
         model: The model, in evaluation mode.
         tokenizer: Its tokenizer.
-        max_length: Sentences are cut at this many tokens, marks included.
+        max_length: The number of tokens that sentences are cut at, marks included.
 
     Example:
         >>> scorer = LanguageScorer.from_pretrained("runs/language-model")  # doctest: +SKIP
@@ -82,7 +82,9 @@ class LanguageScorer:
         """
         directory = local_directory(name, **hub)
         model = load_pretrained(directory, LANGUAGE_MODEL)
-        return cls(model, load_tokenizer(directory))  # type: ignore[arg-type]
+        scorer = cls(model, load_tokenizer(directory))  # type: ignore[arg-type]
+        scorer._directory = directory
+        return scorer
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that `from_pretrained` and transformers' Auto class read.
@@ -94,22 +96,6 @@ class LanguageScorer:
             OSError: The disk is full or the directory cannot be written.
         """
         save_model(self.model, self.tokenizer, Path(directory), LANGUAGE_MODEL)
-
-    def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Upload what `save_pretrained` writes.
-
-        Args:
-            repo_id: Repository, `someone/model`; made if need be.
-            **options: Those of `push.push`: `private`, `token`, `revision`, `commit_message`.
-
-        Returns:
-            The address of the commit.
-
-        Raises:
-            ModelError: The Hub cannot be reached, or refuses.
-            TypeError: There is no option of a name.
-        """
-        return push(self.save_pretrained, repo_id, **options)
 
     def score(self, texts: Sequence[str], *, progress: bool = False) -> Likelihood:
         """The likelihood of each text.
