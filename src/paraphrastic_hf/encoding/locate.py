@@ -24,9 +24,9 @@ class HubOptions(TypedDict, total=False):
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """The directory of a model that comes with this package, for any loader.
 
-    Its numbers are stored as float16. This package and `AutoModel` read them as float32; sentence-
-    transformers computes as they are stored, so tell it otherwise (`.float()`): in float16 long
-    texts lose digits, and texts of 65,520 tokens or more become zeros or NaN.
+    Its numbers are stored as float16. This package and `AutoModel` read them as float32.
+    sentence-transformers computes with what is stored, so have it take float32 by `.float()`: in
+    float16 a text of 65,520 tokens or more becomes zeros, and a sum above 65,504 infinite or NaN.
 
     Args:
         name: `english`, of one language, or `multilingual`, of ten.
