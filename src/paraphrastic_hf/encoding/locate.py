@@ -17,7 +17,7 @@ class HubOptions(TypedDict, total=False):
 
     revision: str | None
     token: str | bool | None
-    cache_dir: str | os.PathLike[str] | None
+    cache_dir: str | Path | None
     local_files_only: bool
 
 
