@@ -41,6 +41,7 @@ LAST_STATE = {
     "charagram-2016/charagram",
     "demo/demo",
     "simple-and-effective-2019/own",
+    "simple-and-effective-2019/fine-tune",
     *(f"simple-and-effective-2019/random-{name}" for name in ("sp-20k", "sp-40k", "trigram")),
 }
 OF_TWO_LANGUAGES = {"default/multilingual", "simple-and-effective-2019/bilingual-en-es"}

@@ -49,7 +49,7 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
         ValueError: `precision` is none of these, or a single vector has no range to divide.
 
     Example:
-        >>> quantized(np.array([[0.0, 3.0], [1.0, 1.0]], np.float32), "int8")
+        >>> quantized(np.array([[0, 255], [255, 0]], np.float32), "int8")
         array([[-128,  127],
                [ 127, -128]], dtype=int8)
     """
