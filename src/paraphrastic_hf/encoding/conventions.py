@@ -127,10 +127,9 @@ class Conventions(ABC):
             >>> encoder.encode(["A cat sleeps.", "Un chat dort."], normalize=True).shape
             (2, 512)
         """
-        refuse_keywords(
-            [name for name in unknown if name not in ASK_NOTHING or unknown[name] is not None],
-            Conventions.encode,
-        )
+        if unknown:
+            asked = [key for key in unknown if key not in ASK_NOTHING or unknown[key] is not None]
+            refuse_keywords(asked, Conventions.encode)
         if prompt is None and prompt_name is not None:
             raise ValueError(f"the model has no prompt {prompt_name!r}, nor any other: give prompt")
         chosen = _listed(texts)
