@@ -9,7 +9,7 @@ import pytest
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import RECIPES, find_recipe, recipe_names
 from paraphrastic_hf.training.arguments import resolve_path
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 
 OWN = RECIPES / "simple-and-effective-2019" / "own.yaml"
 
@@ -31,7 +31,7 @@ def test_a_recipe_is_found_by_its_name_from_any_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_recipe(name) == OWN
-    assert read_recipe(name) == read_recipe(OWN)
+    assert load_recipe(name) == load_recipe(OWN)
 
 
 def test_every_recipe_is_found_by_its_folder_and_name() -> None:

@@ -4,7 +4,9 @@ out."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class ParaphrasticError(Exception):
@@ -85,3 +87,21 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     names = list(known)
     meant = nearest(name, names)
     return f"did you mean {meant!r}?" if meant else f"there are {', '.join(names)}"
+
+
+def refuse_keywords(unknown: Iterable[str], function: Callable[..., Any]) -> None:
+    """Refuse the keywords that a function was given and does not have.
+
+    Raises:
+        TypeError: There is one; the message has the most similar name that the function takes.
+
+    Example:
+        >>> refuse_keywords(["headr"], lambda path, header: None)
+        Traceback (most recent call last):
+        TypeError: <lambda>() has no keyword 'headr'; did you mean 'header'?
+    """
+    for name in unknown:
+        parameters = inspect.signature(function).parameters
+        known = [key for key, it in parameters.items() if it.kind != it.VAR_KEYWORD]
+        near = nearest_name(name, [key for key in known if key != "self"])
+        raise TypeError(f"{function.__name__}() has no keyword {name!r}; {near}")

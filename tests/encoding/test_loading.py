@@ -115,7 +115,7 @@ def test_texts_without_known_tokens_are_zero_with_cosine_zero(saved: tuple[str, 
     encoder = SentenceEncoder.from_pretrained(saved[1])
     vectors = encoder.encode(["", "☃☃", " \t "])
     assert not vectors.any()
-    assert encoder.similarity(["", "the cat"], ["the cat", "☃"]).tolist() == [0, 0]
+    assert not encoder.similarity(["", "☃"], ["the cat", "☃", ""]).any()
 
 
 def test_batch_size_does_not_change_the_vectors(saved: tuple[str, Path]) -> None:

@@ -39,10 +39,10 @@ import os, signal, sys
 from pathlib import Path
 import torch
 from paraphrastic_hf.training import contrastive_run, language_model
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
-recipe, folder = read_recipe(sys.argv[1]), Path(sys.argv[2])
+recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
 points = int(sys.argv[3])
 KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
 

@@ -48,10 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    from paraphrastic_hf.training.kinds import KINDS, read_recipe
+    from paraphrastic_hf.training.kinds import KINDS, load_recipe
     from paraphrastic_hf.training.sources import check_text
 
-    recipe = read_recipe(arguments.recipe, arguments.overrides)
+    recipe = load_recipe(arguments.recipe, arguments.overrides)
     check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.run import train
 

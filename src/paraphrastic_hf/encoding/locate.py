@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from paraphrastic_hf.errors import ModelError, nearest
+from paraphrastic_hf.errors import ModelError, nearest, nearest_name
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power
@@ -16,8 +17,21 @@ OUTPUTS = "runs"  # where recipes and examples have models written
 FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv", ".txt", ".yaml")
 
 
+class HubOptions(TypedDict, total=False):
+    """What loading takes besides a name, of which it matters for a Hub repository alone."""
+
+    revision: str | None
+    token: str | bool | None
+    cache_dir: str | Path | None
+    local_files_only: bool
+
+
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """The directory of a model that comes with this package, for any loader.
+
+    Its numbers are stored as float16. This package and `AutoModel` read them as float32.
+    sentence-transformers computes with what is stored, so have it take float32 by `.float()`: in
+    float16 a text of 65,520 tokens or more becomes zeros, and a sum above 65,504 infinite or NaN.
 
     Args:
         name: `english`, of one language, or `multilingual`, of ten.
@@ -26,8 +40,8 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
         ModelError: No packaged model has that name.
 
     Example:
-        >>> from transformers import AutoModel
-        >>> AutoModel.from_pretrained(packaged_model("english"))  # doctest: +SKIP
+        >>> from sentence_transformers import SentenceTransformer
+        >>> SentenceTransformer(str(packaged_model("english"))).float()  # doctest: +SKIP
     """
     folder = ASSETS / name
     if not holds_model(folder):
@@ -104,16 +118,23 @@ def _looks_like_path(name: str) -> bool:
     )
 
 
-def local_directory(name: str | os.PathLike[str]) -> Path:
+def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
     """The directory of a model, downloaded if it is in a Hub repository.
 
     Args:
         name: A path, the name of a packaged model, or a repository such as `someone/model`. Where
             several fit, the first in this order is taken.
+        **hub: Of a repository: `revision`, a branch, tag or commit; `token`, if it is private;
+            `cache_dir`, the folder of downloads; `local_files_only`, to ask no network.
 
     Raises:
         ModelError: None of these is there, or the Hub cannot be reached.
+        TypeError: There is no option of a name.
     """
+    for option in hub:
+        if option not in HubOptions.__annotations__:
+            near = nearest_name(option, [*HubOptions.__annotations__, "num_threads"])
+            raise TypeError(f"loading a model has no keyword {option!r}; {near}")
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
     if os.path.isdir(name) and (holds_model(name) or not is_packaged):
         return Path(name)
@@ -125,7 +146,9 @@ def local_directory(name: str | os.PathLike[str]) -> Path:
 
     try:
         return Path(
-            snapshot_download(str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"])
+            snapshot_download(
+                str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"], **hub
+            )
         )
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ModelError(

@@ -20,6 +20,8 @@ from paraphrastic_hf.extras import require
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
+MODULES = "modules.json"  # of sentence-transformers
+
 
 class Weights:
     """A table until the model is asked for; from then on the model, which may be trained.
@@ -41,7 +43,8 @@ class Weights:
         """The weights of a model directory.
 
         Args:
-            directory: One that `directory.save_model` wrote.
+            directory: One that `directory.save_model` wrote, or sentence-transformers of a
+                `StaticEmbedding`.
             as_table: Whether a table will do, if there is one that can be read without torch. For
                 character n-grams, whose tokenizer needs transformers, torch is the faster.
 
@@ -49,6 +52,8 @@ class Weights:
             ModelError: A file is missing or damaged, or it is no encoder of this package.
             MissingExtraError: It does not average, and torch or transformers is not installed.
         """
+        if is_static_embedding(directory):
+            return cls(Table.of(read_static_embedding(directory), directory))
         rows = read_table(directory) if as_table else None
         if rows is not None:
             return cls(Table.of(rows, directory), directory)
@@ -152,4 +157,35 @@ def read_table(directory: Path) -> np.ndarray | None:
         return None
     if rows.shape != (config.get("vocab_size"), config.get("hidden_size")):
         return None
+    return np.ascontiguousarray(rows, np.float32)
+
+
+def is_static_embedding(directory: Path) -> bool:
+    """Whether a directory is what stock sentence-transformers saves of a `StaticEmbedding`: it has
+    none of the files that transformers or this package would add."""
+    added = ("config.json", "paraphrastic_tokenizer.json")
+    is_bare = not any((directory / name).exists() for name in added)
+    return is_bare and (directory / MODULES).is_file()
+
+
+def read_static_embedding(directory: Path) -> np.ndarray:
+    """The rows of a `StaticEmbedding` that sentence-transformers saved, (vocab, dim) float32.
+
+    Raises:
+        ModelError: A file is damaged, or other modules change what the table gives.
+    """
+    try:
+        modules = json.loads((directory / MODULES).read_text(encoding="utf-8"))
+        kinds = [module["type"].rpartition(".")[2] for module in modules]
+        if kinds != ["StaticEmbedding"]:
+            raise ModelError(
+                f"{directory} has the modules {', '.join(kinds)}, not a StaticEmbedding alone; "
+                "load it with sentence_transformers.SentenceTransformer"
+            )
+        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
+            rows = tensors.get_tensor("embedding.weight")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"cannot load the model in {directory}: {error}") from error
     return np.ascontiguousarray(rows, np.float32)

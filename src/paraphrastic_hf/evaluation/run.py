@@ -60,6 +60,11 @@ def evaluate(
             neither readable weights nor a name to recognise it by.
         DataError: No task of the suite has its data.
         ModelError: `encode` returns something other than finite vectors.
+
+    Example:
+        >>> from paraphrastic_hf import SentenceEncoder
+        >>> encoder = SentenceEncoder.from_pretrained("english")
+        >>> evaluate(encoder, "sts", "DATA/eval")["headline"]  # doctest: +SKIP
     """
     if suite not in SUITES:
         raise RecipeError(f"there is no suite {suite!r}; {nearest_name(suite, SUITES)}")

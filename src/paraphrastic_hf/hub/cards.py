@@ -83,7 +83,8 @@ encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 
 from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
 
-SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])"""
+# float: its file has float16, in which a text of 65,520 tokens or more becomes zeros or NaN
+SentenceTransformer(str(packaged_model("{name}"))).float().encode(["a cat sleeps"])"""
 DIRECTORY = """from paraphrastic_hf import SentenceEncoder
 
 model = "{name}"  # this directory, or USER/{name} on the Hub

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ import paraphrastic_hf
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoding.locate import HubOptions
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.lengths import UNITS, length_counter
@@ -79,9 +80,13 @@ class SimileScorer:
             one does, always do.
         several: Which score counts where a segment has several references: the `best` or the
             `mean`, taken for SimiLE and for SIM separately.
+        **hub: `revision`, `token`, `cache_dir` and `local_files_only` of a model on the Hub, as
+            `SentenceEncoder.from_pretrained` takes them.
 
     Raises:
         ModelError: The model cannot be loaded, or has no tokenizer.
+        TypeError: There is no option of a name, or an option of the Hub is given with an encoder
+            that is loaded already.
         ValueError: An option has a value that is not among those above.
 
     Example:
@@ -100,6 +105,7 @@ class SimileScorer:
         length: str = "tokens",
         lowercase: bool = False,
         several: str = "best",
+        **hub: Unpack[HubOptions],
     ) -> None:
         if penalty not in PENALTIES:
             raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, got {penalty!r}")
@@ -110,7 +116,9 @@ class SimileScorer:
         if not alpha >= 0:
             raise ValueError(f"alpha must be 0 or more, got {alpha}")
         is_name = isinstance(model, (str, Path))
-        self.model = load_encoder(model) if is_name else model
+        if hub and not is_name:
+            raise TypeError(f"{', '.join(hub)} is for a model that is loaded by name")
+        self.model = load_encoder(model, **hub) if is_name else model
         name = Path(model).name if is_name else getattr(model, "name", None)
         self._name = name or type(model).__name__
         self._measure = None if penalty == "none" else length_counter(self.model, length)

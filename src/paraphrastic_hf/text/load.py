@@ -16,6 +16,7 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
+STOCK = "tokenizer.json"
 TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTokenizer]] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
@@ -26,6 +27,8 @@ TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTo
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
     """Load the tokenizer of a model directory written by this package, in its fastest form.
 
+    Of a model that sentence-transformers has saved again, `tokenizer.json` is enough.
+
     Raises:
         ModelError: The directory holds no tokenizer of this package.
     """
@@ -33,6 +36,10 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     if (directory / CHAR_NGRAMS).exists():
         return _char_ngrams(directory)
     path = directory / "paraphrastic_tokenizer.json"
+    if not path.exists() and (directory / STOCK).exists():
+        from paraphrastic_hf.text.rebuilt import rebuild_tokenizer  # imports protobuf
+
+        return rebuild_tokenizer(directory / STOCK)
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
         kind, marks = settings.pop("kind"), settings.pop("marks", None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from huggingface_hub.errors import StrictDataclassError
 
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.averaging import AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
@@ -23,12 +24,39 @@ READS_ORDER = ("recurrent", "gated", "char_cnn")
 TABLE_ALONE = {"averaging"}
 
 
+def check_start(recipe: ContrastiveRecipe, model: SentenceEncoderModel) -> None:
+    """Refuse what the encoder that training begins with cannot take.
+
+    Raises:
+        RecipeError: `finish` asks for what its kind has not, or nothing would be trained.
+    """
+    asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
+    if asked and not is_table:
+        raise RecipeError(
+            f"finish.{asked[0]} changes the table of an averaging model, which start "
+            f"({recipe.start}), a {type(model).__name__}, is not: leave it out"
+        )
+    if (recipe.finish.dimension or 0) > model.config.hidden_size:
+        raise RecipeError(
+            f"finish.dimension must be from 1 to the {model.config.hidden_size} of start "
+            f"({recipe.start}), got {recipe.finish.dimension}"
+        )
+    if recipe.training.freeze == "tables" and is_table:
+        raise RecipeError(
+            f"training.freeze tables leaves nothing to train in start ({recipe.start}), which is "
+            "its table: leave it out"
+        )
+
+
 def check_encoders(recipe: ContrastiveRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read.
+    """Refuse an encoder without a meaning before any text is read. One that training begins with is
+    left to `check_start`.
 
     Raises:
         RecipeError: A setting that its family does not have, or settings that do not go together.
     """
+    if recipe.start is not None:
+        return
     configs = []
     for encoder in recipe.encoders:
         configs.append(check_encoder(encoder))
@@ -49,14 +77,10 @@ def check_encoders(recipe: ContrastiveRecipe) -> None:
 
 def _check_finish(recipe: ContrastiveRecipe) -> None:
     """Refuse before training what could not be done after it."""
-    asked = {
-        name: value
-        for name, value in dataclasses.asdict(recipe.finish).items()
-        if name not in ("sample", "precision") and value
-    }
+    asked = _finish_asked(recipe)
     if not asked:
         return
-    name, value = next(iter(asked.items()))
+    name, value = asked[0], getattr(recipe.finish, asked[0])
     if recipe.parts or recipe.model.kind != "averaging":
         what = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
@@ -68,6 +92,12 @@ def _check_finish(recipe: ContrastiveRecipe) -> None:
             f"finish.drop_apart needs sentencepieces, not tokenizer.kind {recipe.tokenizer.kind}: "
             "leave it out"
         )
+
+
+def _finish_asked(recipe: ContrastiveRecipe) -> list[str]:
+    """The keys of `finish` that change a table."""
+    given = dataclasses.asdict(recipe.finish).items()
+    return [name for name, value in given if name not in ("sample", "precision") and value]
 
 
 def check_encoder(encoder: EncoderArguments) -> TableConfig:

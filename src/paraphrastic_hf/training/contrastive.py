@@ -71,7 +71,7 @@ class ContrastiveObjective:
         # So many leading dimensions are embeddings of their own to the loss.
         self._widths = [*self.arguments.matryoshka, whole]
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
-        self.penalty = Penalty(model, *lambdas)
+        self.penalty = Penalty(model, *lambdas, to_start=recipe.start is not None)
         models = [encoder.model for encoder in recipe.encoders]
         dropout = any(model.embedding_dropout or model.word_dropout for model in models)
         self._embeds_alike_in_training = not dropout and not self.arguments.scramble

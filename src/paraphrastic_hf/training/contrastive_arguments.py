@@ -23,6 +23,7 @@ from paraphrastic_hf.training.encoder_arguments import (
     EncoderArguments,
     ModelArguments,
     TokenizerArguments,
+    refuse_beside_start,
 )
 
 DEVELOPMENT_SETS = (
@@ -109,8 +110,8 @@ class ContrastiveTraining(OptimisationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters; those of an identity-RNN are "
-        "pulled to their start",
+        help="weight of the L2 penalty on all other parameters; those of an identity-RNN, and "
+        "with `start` all, are pulled to their start",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -205,8 +206,18 @@ class ContrastiveRecipe:
         "contrastive", help="what is trained: a sentence encoder", choices=("contrastive",)
     )
     data: DataArguments = argument(DataArguments(), help="what to train on")
-    tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
-    model: ModelArguments = argument(ModelArguments(), help="the encoder")
+    start: str | None = argument(
+        None,
+        help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
+        "parameters are the start; on the command line it takes the place of the recipe's own "
+        "tokenizer and model",
+    )
+    tokenizer: TokenizerArguments = argument(
+        TokenizerArguments(), help="how text becomes ids; with `start`, its own"
+    )
+    model: ModelArguments = argument(
+        ModelArguments(), help="the encoder; with `start`, the two dropouts alone"
+    )
     parts: list[EncoderArguments] = argument(
         [],
         help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}; instead "
@@ -230,7 +241,9 @@ class ContrastiveRecipe:
         refuse_unless(
             [
                 (
-                    finish.dimension is None or finish.dimension <= self.model.hidden_size,
+                    finish.dimension is None
+                    or self.start is not None
+                    or finish.dimension <= self.model.hidden_size,
                     "finish.dimension",
                     finish.dimension,
                     "from 1 to model.hidden_size",
@@ -246,6 +259,11 @@ class ContrastiveRecipe:
             raise RecipeError(
                 "the leading dimensions of parts side by side are the first part's alone: leave "
                 "training.matryoshka out, or add the parts"
+            )
+        refuse_beside_start(self.start, self.tokenizer, self.model)
+        if self.start is not None and self.parts:
+            raise RecipeError(
+                f"start ({self.start}) is one encoder, and parts are several: leave one of them out"
             )
         if not self.parts and self.combine != "concatenate":
             raise RecipeError("combine is about parts, and there are none; leave it out")

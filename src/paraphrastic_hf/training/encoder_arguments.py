@@ -6,8 +6,9 @@ configuration (`models/`), and `training/build.py` refuses it for the families t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
 from paraphrastic_hf.training.arguments import refuse_unless
 
@@ -143,3 +144,23 @@ class EncoderArguments:
 
     tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
     model: ModelArguments = argument(ModelArguments(), help="the encoder")
+
+
+def refuse_beside_start(
+    start: str | None, tokenizer: TokenizerArguments, model: ModelArguments
+) -> None:
+    """Refuse keys that an encoder brings which training begins with.
+
+    Raises:
+        RecipeError: There is a `start`, and a key of the tokenizer, or one of the model other than
+            its two dropouts.
+    """
+    plain = ModelArguments()
+    undropped = replace(
+        model, embedding_dropout=plain.embedding_dropout, word_dropout=plain.word_dropout
+    )
+    if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
+        raise RecipeError(
+            f"start ({start}) brings its own tokenizer and encoder: leave out tokenizer "
+            "and all of model but embedding_dropout and word_dropout"
+        )

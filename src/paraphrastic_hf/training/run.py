@@ -52,7 +52,7 @@ def train(
     on CPU with the same number of threads, ends with the same weights bit for bit.
 
     Args:
-        recipe: Every setting; `kinds.read_recipe` reads one.
+        recipe: Every setting; `kinds.load_recipe` reads one.
         output: Directory of the finished model.
         data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
             the working folder.
@@ -74,8 +74,8 @@ def train(
         CheckpointError: All checkpoints are damaged, or one could not be written.
 
     Example:
-        >>> from paraphrastic_hf.training.kinds import read_recipe
-        >>> recipe = read_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> from paraphrastic_hf.training.kinds import load_recipe
+        >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
         >>> train(recipe, "runs/mine", progress=False).best_score  # doctest: +SKIP
     """
     output = Path(output)

@@ -74,8 +74,9 @@ def tune(
         output: Folder of the search.
         sampler: `grid`, `random` or `tpe`, as `search_space.propose` says.
         trials: Most trials, earlier ones included; all settings if absent.
-        data_root: As of `train`.
-        datasets: As of `train`; all trials see them.
+        data_root: Folder that recipe paths start from, as `train` takes it.
+        datasets: What to train on besides the recipe's sources, as `train` takes it; all trials
+            see them.
         after_trial: Called with all trials so far, best first, after each.
         progress: Show progress bars.
 
@@ -87,6 +88,11 @@ def tune(
             others, `output` holds another search, or no trial succeeded.
         BusyError: Another process searches there.
         CheckpointError: A checkpoint could not be written.
+
+    Example:
+        >>> from paraphrastic_hf import load_recipe
+        >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> best = tune(recipe, {"training.margin": [0.3, 0.6]}, "tuned")[0]  # doctest: +SKIP
     """
     output = Path(output)
     if recipe.run.development == "none":
@@ -275,7 +281,13 @@ def _corpus_name(recipe: ContrastiveRecipe) -> str:
     held_out = ["held out"] * (recipe.run.development == "clean-and-bitext")
     exclude = recipe.training.exclude
     return _digest(
-        [values["data"], [to_mapping(t) for t in tokenizers], exclude, recipe.seed, *held_out]
+        [
+            values["data"],
+            recipe.start or [to_mapping(t) for t in tokenizers],
+            exclude,
+            recipe.seed,
+            *held_out,
+        ]
     )
 
 
