@@ -304,6 +304,28 @@ class SentenceEncoder:
         vectors = embeddings.cpu().numpy()
         return unit_length(vectors) if normalize else vectors
 
+    def forget(self) -> bool:
+        """Forget the words met so far, which changes the speed of `encode` and nothing else.
+
+        An averaging encoder remembers the tokens of words, so text that it has met is encoded
+        faster than text that it has not. To measure the speed on the latter, make it forget first.
+
+        Returns:
+            Whether this encoder is of the kind that remembers words.
+
+        Example:
+            >>> encoder = SentenceEncoder.from_pretrained("english")
+            >>> before = encoder.encode("a cat sleeps")
+            >>> encoder.forget()
+            True
+            >>> bool((encoder.encode("a cat sleeps") == before).all())
+            True
+        """
+        if self._static is None:
+            return False
+        self._static.forget()
+        return True
+
     def encode_and_count(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Embeddings of texts, (texts, dim) float32, and how many tokens each has, (texts,); in one
         pass where the fast path serves.
