@@ -1,6 +1,6 @@
 r"""The least that a tagger should beat: each word gets the tag it has most often in training.
 
-    python recipes/charagram-2016/most_frequent_tag.py --data-root DATA \
+    python recipes/charagram-2016/most_frequent_tag.py --data DATA \
         --tagger runs/tagging-charagram
 
 A word that training does not have is NNP if it is capitalised, and else NN. On the splits of
@@ -24,12 +24,12 @@ from paraphrastic_hf.training.tagging import read_splits
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tagger", type=Path, help="a tagger to score on EWT")
     arguments = parser.parse_args()
     recipe = read_recipe(Path(__file__).parent / "tagging-charagram.yaml")
     assert isinstance(recipe, SupervisedRecipe)
-    splits = read_splits(recipe, arguments.data_root)
+    splits = read_splits(recipe, arguments.data)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in splits["train"]:
         for word, tag in zip(sentence.words, sentence.tags, strict=True):
@@ -42,7 +42,7 @@ def main() -> None:
         ]
         show(f"most frequent tag, {name}", count_right(found, splits[name], best))
     if arguments.tagger is not None:
-        rows = corpus_rows(arguments.data_root / "eval", "ewt")
+        rows = corpus_rows(arguments.data / "eval", "ewt")
         sentences = tagged_sentences(rows, "ewt", "penn_tags")
         found = Tagger.from_pretrained(arguments.tagger).tag([each.words for each in sentences])
         show(f"{arguments.tagger} on EWT", count_right(found, sentences, best))

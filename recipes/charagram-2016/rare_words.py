@@ -1,6 +1,6 @@
 """RW, the rare words, by what training has seen of them: why the figure is what it is.
 
-    python recipes/charagram-2016/rare_words.py runs/charagram --data-root DATA
+    python recipes/charagram-2016/rare_words.py runs/charagram --data DATA
 
 Spearman's rho x 100 over the pairs of RW whose words both, one or none are in the training pairs;
 without the pairs that are training pairs; and with cosine 0 where a word is unknown to training.
@@ -25,12 +25,12 @@ RESAMPLES = 1000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+")
-    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
     arguments = parser.parse_args()
-    rows = corpus_rows(arguments.data_root / "eval", "wordsim", "rw")
+    rows = corpus_rows(arguments.data / "eval", "wordsim", "rw")
     first, second = ([row[side].lower() for row in rows] for side in ("sentence1", "sentence2"))
     gold = np.array([row["score"] for row in rows])
-    lines = (raw.decode("utf-8") for _, raw in raw_lines(arguments.data_root / PAIRS))
+    lines = (raw.decode("utf-8") for _, raw in raw_lines(arguments.data / PAIRS))
     seen = {frozenset(line.rstrip("\n").split("\t")[:2]) for line in lines}
     words = frozenset().union(*seen)
     known = np.array([(a in words) + (b in words) for a, b in zip(first, second, strict=True)])

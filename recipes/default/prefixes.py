@@ -1,6 +1,6 @@
 """The packaged models cut to their leading dimensions, in three orders of the axes.
 
-    python recipes/default/prefixes.py --data-root DATA
+    python recipes/default/prefixes.py --data DATA
 
 Widest first: the principal axes as whitening leaves them. Spread: as packaged (`finish.spread`).
 Turned: by a random rotation. Pearson's r x 100 on STS-B dev / STS17 en-en, and what frozen
@@ -25,11 +25,11 @@ SIZES = (32, 64, 128, 256, 512)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--models", nargs="+", default=["english", "multilingual"])
     parser.add_argument("--seed", type=int, default=1, help="of the rotation")
     arguments = parser.parse_args()
-    folder = arguments.data_root / "eval"
+    folder = arguments.data / "eval"
     suite = [read_stsb(folder, "dev"), *read_sts17(folder, ["en-en"])]
     for name in arguments.models:
         packaged = SentenceEncoder.from_pretrained(name)

@@ -1,7 +1,7 @@
 """What each encoder learns in one epoch of 20,000 pairs: the tables under "Do they learn?".
 
-    python recipes/encoders/first_epoch.py --data-root DATA --output runs/first-epoch
-    python recipes/encoders/first_epoch.py --data-root DATA --output runs/first-epoch --only 'lstm*'
+    python recipes/encoders/first_epoch.py --data DATA --output runs/first-epoch
+    python recipes/encoders/first_epoch.py --data DATA --output runs/first-epoch --only 'lstm*'
 
 Every row is a recipe on a tenth of its pairs, batches of 128, learning rate 1e-3, no penalty, and
 the recipe's own seed. The score is Pearson's r x 100 on STS-B dev, at the random start and after
@@ -68,7 +68,7 @@ ROWS = [  # name, recipe, options, epochs
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--only", default="*", help="pattern of names")
     arguments = parser.parse_args()
@@ -79,7 +79,7 @@ def main() -> None:
         scores = []
         for number in (0, epochs):
             path = folder / str(number)
-            scores.append(score(recipe, options, number, path, arguments.data_root))
+            scores.append(score(recipe, options, number, path, arguments.data))
         print(f"| {name} | {scores[0]:.1f} | {scores[1]:.1f} |", flush=True)
 
 
