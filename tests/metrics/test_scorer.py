@@ -68,7 +68,8 @@ def test_the_default_model_is_english_with_even_rows() -> None:
     expected = even.similarity_pairwise(["the cat sleeps"], ["a cat is asleep"])
     scores = scorer.score(["the cat sleeps"], ["a cat is asleep"])
     np.testing.assert_allclose(scores.sim, expected, atol=1e-6)
-    assert "|model:simile|" in scores.signature
+    assert "|model:simile|tuned:newstest2015|" in scores.signature
+    assert "tuned" not in SimileScorer(english).signature()
     assert scores.sim[0] != pytest.approx(
         english.similarity(["the cat sleeps"], ["a cat is asleep"])[0, 0]
     )

@@ -115,6 +115,14 @@ class StaticEncoder:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
+    def forget(self) -> None:
+        """Remember no words, as when new; what a tokenizer keeps by itself stays."""
+        with self._lock:
+            self._words = WordTable(lowercase=self._tokenizer.lowercase)
+            had_pieces, self._has_pieces = self._has_pieces, False
+            if had_pieces:
+                self._learn_pieces()
+
     def encode(
         self,
         texts: Sequence[str],

@@ -26,6 +26,7 @@ from paraphrastic_hf.training.encoder_arguments import (
     refuse_beside_start,
 )
 
+HINGES = ("two_sided", "one_sided")
 DEVELOPMENT_SETS = (
     "none",
     "clean",
@@ -81,6 +82,13 @@ class ContrastiveTraining(OptimisationArguments):
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(0.4, help="margin of the hinge, in units of the similarity")
+    hinge: str = argument(
+        "two_sided",
+        help="two_sided holds each side of a pair apart from a negative of its own, as 3.1.3 "
+        "prints and all released code does; one_sided the first side alone, as 4.4, 5.1.1 and "
+        "7.2.1 print",
+        choices=HINGES,
+    )
     temperature: float = argument(
         0.05, help="temperature of the softmax over cosines of infonce", above=0
     )
@@ -93,6 +101,11 @@ class ContrastiveTraining(OptimisationArguments):
         "average does not see the order",
         at_least=0,
         at_most=1,
+    )
+    scramble_before_negatives: bool = argument(
+        False,
+        help="negatives are chosen among the sentences as they were scrambled, as in the 2017 "
+        "paper (4.2); otherwise among sentences in their own order",
     )
     first_epoch: str = argument(
         "shuffled",
@@ -134,6 +147,12 @@ class ContrastiveTraining(OptimisationArguments):
                     f"training.mega_batch with objective {self.objective}",
                     self.mega_batch,
                     "1: the softmax is over a mini-batch, and batch_size its width",
+                ),
+                (
+                    self.objective != "infonce" or self.hinge == "two_sided",
+                    "training.hinge with objective infonce",
+                    self.hinge,
+                    "left out: infonce has no hinge",
                 ),
                 (
                     self.objective == "margin" or cosine,
