@@ -18,6 +18,7 @@ from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub.cards import model_card
 from paraphrastic_hf.recipe import load_recipe
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.run import train
 from tests.evaluation.sts_files import write_sts
 
@@ -72,10 +73,10 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert front["license"] == "cc-by-sa-4.0"
     digest = sha256((root / SOURCE).read_bytes()).hexdigest()
     assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
-    assert "Seed 1; 60 pairs seen" in text
+    assert "Seed 1; 8 steps over 60 pairs seen" in " ".join(text.split())
     assert "| **small** |" in text
     assert 'model = "small"  # this directory' in text
-    assert "The last state was kept." in text
+    assert "the last state was kept." in text
     assert "share-alike" not in text
 
 
@@ -101,10 +102,30 @@ def test_a_source_that_may_not_be_released_is_refused(root: Path) -> None:
         card_of(model, root)
 
 
-def test_other_encoders_have_no_card_yet(root: Path) -> None:
-    model = trained(root, "--tokenizer.kind", "word")
-    with pytest.raises(ModelError, match=r"paraphrastic-averaging model over word tokens.*alone"):
-        card_of(model, root)
+def test_every_encoder_has_a_full_card_that_says_how_it_composes(root: Path) -> None:
+    model = trained(root, "--tokenizer.kind", "word", "--model.kind", "recurrent")
+    encoder = SentenceEncoder.from_pretrained(model)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    text = " ".join(card_of(model, root).split())
+    assert "A small one. A sentence encoder: the vector of a sentence is the mean of the" in text
+    assert "of the states of an LSTM over its words" in text
+    assert "word order does not count" not in text.lower()
+    assert "SentenceTransformer(model, trust_remote_code=True)" in text
+
+
+def test_a_language_model_has_the_card_of_its_run_alone(root: Path) -> None:
+    recipe = root / "language-model.yaml"
+    recipe.write_text(
+        f"kind: language_model\ndata: {{sources: [{PAIRS}], held_out: 0}}\n"
+        "tokenizer: {kind: word, vocab_size: 200}\ntraining: {epochs: 1, steps: 1}\n"
+        "model: {hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}\n",
+        encoding="utf-8",
+    )
+    train(read_recipe(recipe), root / "language-model", progress=False)
+    with pytest.raises(ModelError, match="holds a model of language; full cards are those of enc"):
+        card_of(root / "language-model", root)
+    card = (root / "language-model" / "README.md").read_text(encoding="utf-8")
+    assert "No sentences were held out, and nothing has been measured." in card
 
 
 def test_an_unfinished_run_has_no_card(root: Path) -> None:

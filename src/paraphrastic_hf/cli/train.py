@@ -45,7 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    logging.getLogger("accelerate").setLevel(logging.WARNING)
+    for name in ("accelerate", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     from paraphrastic_hf.training.kinds import KINDS, read_recipe
 
     recipe = read_recipe(arguments.recipe, arguments.overrides)

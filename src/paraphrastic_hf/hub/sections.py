@@ -1,0 +1,293 @@
+"""The sections of a card, each written from what a run left; none claims what was not measured."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.hub.families import TOKENS, composition, token_kind, word_order
+from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
+from paraphrastic_hf.markdown import literal, markdown_table
+
+NOT_STATED = "not stated"
+EXAMPLES = {"contrastive": "pairs", "supervised": "examples", "language_model": "sentences"}
+PIPELINES = {"contrastive": "sentence-similarity", "language_model": "text-generation"}
+TASKS = {
+    "relatedness": "scores of two texts",
+    "entailment": "the relation of two texts",
+    "sentiment": "the class of a text",
+    "tagging": "a tag for every word of a sentence",
+}
+SPLITS = ("train", "validation", "test")
+PREDICTIONS = {
+    "relatedness": 'predict(["a cat sleeps"], ["a cat is asleep"])',
+    "entailment": 'predict(["a cat sleeps"], ["a cat is asleep"])',
+    "sentiment": 'predict(["a good film"])',
+}
+USE_ENCODER = """from paraphrastic_hf import SentenceEncoder
+
+model = {model}  # this directory, or USER/NAME on the Hub
+encoder = SentenceEncoder.from_pretrained(model)
+encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
+
+{stock}
+from sentence_transformers import SentenceTransformer
+
+SentenceTransformer(model{trust}).encode(["a cat sleeps"])"""
+USE_PREDICTOR = """from paraphrastic_hf import SentencePredictor
+
+model = {model}  # this directory, or USER/NAME on the Hub
+SentencePredictor.from_pretrained(model).{prediction}"""
+USE_TAGGER = """from paraphrastic_hf import Tagger
+
+model = {model}  # this directory, or USER/NAME on the Hub
+Tagger.from_pretrained(model).tag([["I", "saw", "a", "cat", "."]])"""
+USE_LANGUAGE_MODEL = """import paraphrastic_hf
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+directory = {model}  # this directory, or USER/NAME on the Hub
+model = AutoModelForCausalLM.from_pretrained(directory)
+tokenizer = AutoTokenizer.from_pretrained(directory)
+model.generate(**tokenizer("the", return_tensors="pt"), max_new_tokens=20, do_sample=True)"""
+
+
+def front_matter(
+    trained: TrainedModel, *, languages: Sequence[str] = (), licence: str | None = None
+) -> str:
+    """The YAML block that the Hub reads; what nobody said is left out of it.
+
+    Args:
+        trained: The model.
+        languages: Codes of its languages; those that its recipe names if there are none.
+        licence: Of the weights, as the Hub names it; None if not stated.
+    """
+    from huggingface_hub import ModelCardData
+
+    is_encoder = trained.kind == "contrastive"
+    classifies = "token-classification" if trained.task == "tagging" else "text-classification"
+    library = "sentence-transformers" if is_encoder else "transformers"
+    static = ["static-embedding"] if trained.is_stock else []
+    data = ModelCardData(
+        license=licence,
+        language=list(languages) or trained.languages or None,
+        library_name=library,
+        pipeline_tag=PIPELINES.get(trained.kind, classifies),
+        tags=["paraphrastic", *static, library],
+    )
+    return f"---\n{data.to_yaml(original_order=['license'])}\n---"
+
+
+def about(trained: TrainedModel) -> str:
+    """What the model computes, and its size."""
+    size = (trained.directory / "model.safetensors").stat().st_size / 1e6
+    weights = f"{size:.1f} MB of weights."
+    if trained.kind == "language_model":
+        config = trained.config
+        tokens = TOKENS.get(token_kind(trained.directory), "tokens")
+        return (
+            f"A causal transformer over the {tokens} of a sentence: {config['num_hidden_layers']} "
+            f"blocks of {config['num_attention_heads']} heads, {config['hidden_size']} dimensions, "
+            f"{config['vocab_size']:,} entries. {weights}"
+        )
+    encoder = trained.encoder
+    how = composition(encoder, trained.directory)
+    entries = f"{encoder['vocab_size']:,} entries, {encoder['hidden_size']} dimensions. {weights}"
+    if trained.task:
+        what = "word" if trained.task == "tagging" else "text"
+        return f"Predicts {TASKS[trained.task]}. The vector of a {what} is {how}. {entries}"
+    return (
+        f"A sentence encoder: the vector of a sentence is {how}, and similarity is the cosine of "
+        f"two vectors. {entries}"
+    )
+
+
+def use(trained: TrainedModel) -> str:
+    """Python that loads and uses the model."""
+    model = json.dumps(trained.name, ensure_ascii=False)
+    if trained.kind == "language_model":
+        return USE_LANGUAGE_MODEL.format(model=model)
+    if trained.task == "tagging":
+        return USE_TAGGER.format(model=model)
+    if trained.task:
+        return USE_PREDICTOR.format(model=model, prediction=PREDICTIONS[trained.task])
+    stock = "stock classes; needs nothing of ours" if trained.is_stock else "with this package"
+    trust = "" if trained.is_stock else ", trust_remote_code=True"
+    return USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
+
+
+def command(trained: TrainedModel) -> str:
+    """The command that trains the model again, beside its recipe."""
+    return f"paraphrastic train recipe.yaml --output {shlex.quote(trained.name)}"
+
+
+def circumstances(trained: TrainedModel) -> str:
+    """How long training was, on what, and from what it started."""
+    run, at = trained.run, trained.run["progress"]
+    examples = at.get("examples", at.get("pairs"))  # older runs have `pairs`
+    versions = " and ".join(f"{name} {version}" for name, version in run["versions"].items())
+    processes = f" in {run['processes']} processes" if run.get("processes", 1) > 1 else ""
+    device = f", device {run['device']}" if "device" in run else ""
+    starts = " and ".join(map(_source_name, _starts(trained.recipe)))
+    begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
+    return (
+        f"Seed {trained.recipe['seed']}; {at['step']:,} steps over {examples:,} "
+        f"{EXAMPLES[trained.kind]} seen, in {_duration(at['seconds'])} of training with "
+        f"{run['threads']} CPU thread(s){processes}{device}; {versions}; finished "
+        f"{run['finished'][:10]}. The recipe lies beside this card.{begun}"
+    )
+
+
+def selection(trained: TrainedModel) -> str:
+    """By what the state that was kept was chosen, and its score there."""
+    at = trained.run["progress"]
+    if at["best_step"] is None:
+        return "Selected on nothing: the last state was kept."
+    if trained.kind == "language_model":
+        measured = "the held-out sentences: minus cross-entropy, in nats a token"
+    elif trained.task:
+        measured = f"the validation split: {trained.run['measure']}"
+    else:
+        measured = f"the development set {trained.run['development']}"
+    changed = (
+        " That is the score before `finish` in the recipe changed the table or its number format."
+        if _is_finished_otherwise(trained.recipe)
+        else ""
+    )
+    return (
+        f"Selected on {measured}. The state of step {at['best_step']:,} scored best there, "
+        f"{at['best_score']:.2f}, and was kept.{changed}"
+    )
+
+
+def sources(trained: TrainedModel) -> list[str]:
+    """A table of what it was trained on; licences are those that this package has on record."""
+    run, recipe = trained.run, trained.recipe
+    if trained.task:
+        dataset = recipe["task"]["dataset"]
+        counts = [f"{run['examples'][split]:,}" for split in SPLITS]
+        row = [literal(_corpus_name(dataset)), *counts, _licence(dataset)]
+        return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
+    given = {_name_of(source): source for source in recipe["data"]["sources"]}
+    if trained.kind == "language_model":
+        rows = [
+            [literal(_source_name(name)), _licence(source.get("dataset"))]
+            for name, source in given.items()
+        ]
+        lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
+        count = (
+            f"{run['sentences']:,} distinct sentences of language `{recipe['data']['language']}`"
+        )
+        return [*lines, "", f"{count} were trained on."]
+    rows = [
+        [
+            literal(_source_name(name)),
+            f"{pairs:,}",
+            _licence(given.get(name, {}).get("dataset")),
+        ]
+        for name, pairs in run["pairs_by_source"].items()
+    ]
+    return markdown_table(["source", "pairs", "licence"], rows, "lrl")
+
+
+def picture(trained: TrainedModel) -> list[str]:
+    """The training curve, if one was drawn."""
+    if not (trained.directory / PICTURE).exists():
+        return []
+    return [f"![Loss, development score and learning rate by step]({PICTURE})"]
+
+
+def scores(trained: TrainedModel) -> list[str]:
+    """What the run itself measured, and how more is measured."""
+    run = trained.run
+    if trained.task:
+        measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
+        rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
+        return markdown_table(["split", *(literal(name) for name in measures)], rows)
+    if trained.kind == "language_model":
+        if "held_out" not in run:
+            return ["No sentences were held out, and nothing has been measured."]
+        held_out = run["held_out"]
+        return [
+            f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
+            f"nats) on {held_out['sentences']:,} sentences of the same sources that were not "
+            "trained on; they also chose the state that was kept."
+        ]
+    has_score = run["progress"]["best_step"] is not None
+    measured = f"Nothing {'but the development score above ' * has_score}has been measured"
+    name = shlex.quote(trained.name)
+    return [
+        *wrapped(
+            f"{measured}. `paraphrastic evaluate {name} --suite all` measures more, and "
+            "`paraphrastic card` writes a card with its figures."
+        )
+    ]
+
+
+def limits(trained: TrainedModel) -> str:
+    """What follows from how the model is built, and what nobody has looked at."""
+    order = ""
+    if trained.kind != "language_model" and trained.task != "tagging":
+        order = word_order(trained.encoder, trained.directory)
+        order = f"{order} A text without a known token has the zero vector.".lstrip()
+    return (
+        f"{order} It knows the text above, and no figure here is of text of another kind.".lstrip()
+    )
+
+
+def wrapped(text: str) -> list[str]:
+    """Prose as lines of at most a hundred characters, none broken within a word."""
+    return textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def page(sections: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Sections as one text; those without a line are left out."""
+    found = []
+    for title, lines in sections:
+        if lines:
+            found += [f"## {title}" if title else "", "", *lines, ""]
+    return "\n".join(found).strip() + "\n"
+
+
+def _starts(recipe: Mapping[str, Any]) -> list[str]:
+    """The trained encoder, or the vectors, that a recipe begins with."""
+    encoders = recipe.get("parts") or [recipe]
+    vectors = [encoder.get("model", {}).get("vectors") for encoder in encoders]
+    return [name for name in (recipe.get("start"), *vectors) if name]
+
+
+def _source_name(name: str) -> str:
+    """A source as others may read it: of a path on one machine, its last part."""
+    return PurePath(name).name if PurePath(name).is_absolute() else name
+
+
+def _name_of(source: dict[str, Any]) -> str:
+    """What `run.json` calls a source of the recipe."""
+    dataset = source.get("dataset")
+    return _corpus_name(dataset) if dataset else str(source.get("path"))
+
+
+def _corpus_name(dataset: dict[str, Any]) -> str:
+    return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
+
+
+def _licence(dataset: dict[str, Any] | None) -> str:
+    record = SOURCES.get(dataset["name"]) if dataset else None
+    return NOT_STATED if record is None else record.licence
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes"
+
+
+def _is_finished_otherwise(recipe: Mapping[str, Any]) -> bool:
+    """Whether the saved table differs from the one whose score decided."""
+    asked = recipe.get("finish") or {}
+    steps = ("whiten", "dimension", "spread", "drop_apart", "significant_bits")
+    return any(asked.get(step) for step in steps) or asked.get("precision", "float32") != "float32"
