@@ -73,7 +73,7 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert front["license"] == "cc-by-sa-4.0"
     digest = sha256((root / SOURCE).read_bytes()).hexdigest()
     assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
-    assert "Seed 1; 8 steps over 60 pairs seen" in " ".join(text.split())
+    assert "Seed 1; steps 8; 60 pairs seen" in " ".join(text.split())
     assert "| **small** |" in text
     assert 'model = "small"  # this directory' in text
     assert "the last state was kept." in text
@@ -107,7 +107,7 @@ def test_every_encoder_has_a_full_card_that_says_how_it_composes(root: Path) -> 
     encoder = SentenceEncoder.from_pretrained(model)
     write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
     text = " ".join(card_of(model, root).split())
-    assert "A small one. A sentence encoder: the vector of a sentence is the mean of the" in text
+    assert "A small one. A sentence encoder; similarity is the cosine of two vectors." in text
     assert "of the states of an LSTM over its words" in text
     assert "word order does not count" not in text.lower()
     assert "SentenceTransformer(model, trust_remote_code=True)" in text

@@ -48,7 +48,7 @@ CONTRASTIVE = {
     "mixture": (
         "parts:\n- {tokenizer: {kind: word, vocab_size: 200}, model: {hidden_size: 8}}\n"
         "- {tokenizer: {kind: char_ngram, vocab_size: 300}, model: {hidden_size: 4}}",
-        "those of 2 encoders side by side (thesis, 4.5.6): (1) the mean of the vectors of its",
+        "made of 2, side by side (thesis, 4.5.6): (1) the mean of the vectors of its",
     ),
 }
 HEAD = f"{WORDS}\n{SMALL.format('')}\ntraining: {{epochs: 2}}\n"
@@ -117,7 +117,7 @@ def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_pat
     model = trained(RECIPES[name][0], tmp_path, root)
     run, card = json.loads((model / "run.json").read_text()), card_of(model)
     at = run["progress"]
-    assert f"{at['step']:,} steps over {at['examples']:,}" in card
+    assert f"steps {at['step']:,}; {at['examples']:,}" in card
     if name == "word":
         assert "Selected on nothing: the last state was kept." in card
         assert "Nothing has been measured." in card
@@ -183,6 +183,6 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert (model / "training.png").exists()
     recipe = read_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
     train(recipe, model, overwrite=True, progress=False)
-    assert "0 steps over 0 pairs" in card_of(model)
+    assert "steps 0; 0 pairs" in card_of(model)
     assert "training.png" not in card_of(model)
     assert not (model / "training.png").exists()  # nothing was logged

@@ -52,7 +52,7 @@ def composition(config: Config, tokenizer: Path) -> str:
         return found[0]
     joined = "; ".join(f"({number}) {text}" for number, text in enumerate(found, 1))
     how = {"concatenate": "side by side", "add": "added up"}[config["combine"]]
-    return f"those of {len(found)} encoders {how} (thesis, 4.5.6): {joined}"
+    return f"made of {len(found)}, {how} (thesis, 4.5.6): {joined}"
 
 
 def word_order(config: Config, tokenizer: Path) -> str:

@@ -90,9 +90,9 @@ def about(trained: TrainedModel) -> str:
         config = trained.config
         tokens = TOKENS.get(token_kind(trained.directory), "tokens")
         return (
-            f"A causal transformer over the {tokens} of a sentence: {config['num_hidden_layers']} "
-            f"blocks of {config['num_attention_heads']} heads, {config['hidden_size']} dimensions, "
-            f"{config['vocab_size']:,} entries. {weights}"
+            f"A causal transformer over the {tokens} of a sentence: blocks "
+            f"{config['num_hidden_layers']}, heads {config['num_attention_heads']}, dimensions "
+            f"{config['hidden_size']}, entries {config['vocab_size']:,}. {weights}"
         )
     encoder = trained.encoder
     how = composition(encoder, trained.directory)
@@ -101,8 +101,8 @@ def about(trained: TrainedModel) -> str:
         what = "word" if trained.task == "tagging" else "text"
         return f"Predicts {TASKS[trained.task]}. The vector of a {what} is {how}. {entries}"
     return (
-        f"A sentence encoder: the vector of a sentence is {how}, and similarity is the cosine of "
-        f"two vectors. {entries}"
+        f"A sentence encoder; similarity is the cosine of two vectors. The vector of a sentence is "
+        f"{how}. {entries}"
     )
 
 
@@ -135,8 +135,8 @@ def circumstances(trained: TrainedModel) -> str:
     starts = " and ".join(map(_source_name, _starts(trained.recipe)))
     begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
     return (
-        f"Seed {trained.recipe['seed']}; {at['step']:,} steps over {examples:,} "
-        f"{EXAMPLES[trained.kind]} seen, in {_duration(at['seconds'])} of training with "
+        f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {examples:,} "
+        f"{EXAMPLES[trained.kind]} seen in {_duration(at['seconds'])} of training with "
         f"{run['threads']} CPU thread(s){processes}{device}; {versions}; finished "
         f"{run['finished'][:10]}. The recipe lies beside this card.{begun}"
     )
@@ -198,7 +198,7 @@ def picture(trained: TrainedModel) -> list[str]:
     """The training curve, if one was drawn."""
     if not (trained.directory / PICTURE).exists():
         return []
-    return [f"![Loss, development score and learning rate by step]({PICTURE})"]
+    return [f"![Training curve]({PICTURE})"]
 
 
 def scores(trained: TrainedModel) -> list[str]:
@@ -212,20 +212,18 @@ def scores(trained: TrainedModel) -> list[str]:
         if "held_out" not in run:
             return ["No sentences were held out, and nothing has been measured."]
         held_out = run["held_out"]
-        return [
+        return wrapped(
             f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
             f"nats) on {held_out['sentences']:,} sentences of the same sources that were not "
             "trained on; they also chose the state that was kept."
-        ]
+        )
     has_score = run["progress"]["best_step"] is not None
     measured = f"Nothing {'but the development score above ' * has_score}has been measured"
     name = shlex.quote(trained.name)
-    return [
-        *wrapped(
-            f"{measured}. `paraphrastic evaluate {name} --suite all` measures more, and "
-            "`paraphrastic card` writes a card with its figures."
-        )
-    ]
+    return wrapped(
+        f"{measured}. `paraphrastic evaluate {name} --suite all` measures more, and `paraphrastic "
+        "card` writes a card with its figures."
+    )
 
 
 def limits(trained: TrainedModel) -> str:
