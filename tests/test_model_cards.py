@@ -73,7 +73,7 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert front["license"] == "cc-by-sa-4.0"
     digest = sha256((root / SOURCE).read_bytes()).hexdigest()
     assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
-    assert "Seed 1; steps 8; 60 pairs seen" in " ".join(text.split())
+    assert "Seed 1; steps 8; 60 examples seen" in " ".join(text.split())
     assert "| **small** |" in text
     assert 'model = "small"  # this directory' in text
     assert "the last state was kept." in text

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from paraphrastic_hf.hub import families
 from paraphrastic_hf.hub.cards import run_card
+from paraphrastic_hf.models import families as models
 from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
@@ -112,6 +114,15 @@ def test_a_trained_model_has_a_card_whose_code_runs(
     exec(compile(block, "README.md", "exec"), {"__name__": "card"})
 
 
+def test_every_family_has_a_sentence_of_its_own() -> None:
+    assert families.FAMILIES.keys() == models.FAMILIES.keys()
+
+
+def test_a_family_and_tokens_without_a_sentence_are_named(tmp_path: Path) -> None:
+    found = families.composition({"model_type": "paraphrastic-new-one"}, tmp_path)
+    assert found == "what a new_one model makes of its tokens"
+
+
 @pytest.mark.parametrize("name", ["word", "tagging", "language_model"])
 def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_path: Path) -> None:
     model = trained(RECIPES[name][0], tmp_path, root)
@@ -183,6 +194,6 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert (model / "training.png").exists()
     recipe = read_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
     train(recipe, model, overwrite=True, progress=False)
-    assert "steps 0; 0 pairs" in card_of(model)
+    assert "steps 0; 0 examples" in card_of(model)
     assert "training.png" not in card_of(model)
     assert not (model / "training.png").exists()  # nothing was logged

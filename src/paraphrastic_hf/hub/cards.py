@@ -100,7 +100,7 @@ def model_card(
     """
     directory = Path(directory)
     trained = TrainedModel.read(directory)
-    if trained.kind != "contrastive":
+    if not trained.is_encoder:
         what = f"of {trained.task}" if trained.task else "of language"
         raise ModelError(
             f"{directory} holds a model {what}; full cards are those of encoders, and "

@@ -21,11 +21,16 @@ ORDERLESS = ("averaging", "weighted", "projection", "charagram")
 
 
 def token_kind(tokenizer: Path) -> str:
-    """What the tokenizer of a folder cuts text into: a key of `TOKENS`, or `mixed`."""
+    """What the tokenizer of a folder cuts text into: a key of `TOKENS`, `mixed`, or neither."""
     if (tokenizer / "ngrams.json").exists():
         return "char_ngram"
-    settings = json.loads((tokenizer / "paraphrastic_tokenizer.json").read_text(encoding="utf-8"))
-    return str(settings["kind"])
+    path = tokenizer / "paraphrastic_tokenizer.json"
+    return str(json.loads(path.read_text(encoding="utf-8"))["kind"]) if path.exists() else ""
+
+
+def tokens_of(kind: str) -> str:
+    """What a kind of tokens is called."""
+    return TOKENS.get(kind, "tokens")
 
 
 def parts_of(config: Config, tokenizer: Path) -> list[tuple[Config, str]]:
@@ -46,7 +51,8 @@ def parts_of(config: Config, tokenizer: Path) -> list[tuple[Config, str]]:
 def composition(config: Config, tokenizer: Path) -> str:
     """What the vector of a text is, as the end of a sentence that begins so."""
     found = [
-        FAMILIES[_family(part)](part, TOKENS[kind]) for part, kind in parts_of(config, tokenizer)
+        FAMILIES.get(_family(part), _any)(part, tokens_of(kind))
+        for part, kind in parts_of(config, tokenizer)
     ]
     if len(found) == 1:
         return found[0]
@@ -69,6 +75,11 @@ def word_order(config: Config, tokenizer: Path) -> str:
 
 def _family(config: Config) -> str:
     return str(config["model_type"]).removeprefix("paraphrastic-").replace("-", "_")
+
+
+def _any(config: Config, tokens: str) -> str:
+    """Of a family without an entry: a card is no reason for a long run to fail."""
+    return f"what a {_family(config)} model makes of its {tokens}"
 
 
 def _projection(config: Config, tokens: str) -> str:

@@ -10,13 +10,11 @@ from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.data.sources import SOURCES
-from paraphrastic_hf.hub.families import TOKENS, composition, token_kind, word_order
+from paraphrastic_hf.hub.families import composition, token_kind, tokens_of, word_order
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 
 NOT_STATED = "not stated"
-EXAMPLES = {"contrastive": "pairs", "supervised": "examples", "language_model": "sentences"}
-PIPELINES = {"contrastive": "sentence-similarity", "language_model": "text-generation"}
 TASKS = {
     "relatedness": "scores of two texts",
     "entailment": "the relation of two texts",
@@ -68,15 +66,13 @@ def front_matter(
     """
     from huggingface_hub import ModelCardData
 
-    is_encoder = trained.kind == "contrastive"
-    classifies = "token-classification" if trained.task == "tagging" else "text-classification"
-    library = "sentence-transformers" if is_encoder else "transformers"
+    library = "sentence-transformers" if trained.is_encoder else "transformers"
     static = ["static-embedding"] if trained.is_stock else []
     data = ModelCardData(
         license=licence,
         language=list(languages) or trained.languages or None,
         library_name=library,
-        pipeline_tag=PIPELINES.get(trained.kind, classifies),
+        pipeline_tag=_pipeline(trained),
         tags=["paraphrastic", *static, library],
     )
     return f"---\n{data.to_yaml(original_order=['license'])}\n---"
@@ -86,9 +82,9 @@ def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
     weights = f"{size:.1f} MB of weights."
-    if trained.kind == "language_model":
+    if trained.generates:
         config = trained.config
-        tokens = TOKENS.get(token_kind(trained.directory), "tokens")
+        tokens = tokens_of(token_kind(trained.directory))
         return (
             f"A causal transformer over the {tokens} of a sentence: blocks "
             f"{config['num_hidden_layers']}, heads {config['num_attention_heads']}, dimensions "
@@ -109,7 +105,7 @@ def about(trained: TrainedModel) -> str:
 def use(trained: TrainedModel) -> str:
     """Python that loads and uses the model."""
     model = json.dumps(trained.name, ensure_ascii=False)
-    if trained.kind == "language_model":
+    if trained.generates:
         return USE_LANGUAGE_MODEL.format(model=model)
     if trained.task == "tagging":
         return USE_TAGGER.format(model=model)
@@ -136,7 +132,7 @@ def circumstances(trained: TrainedModel) -> str:
     begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
     return (
         f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {examples:,} "
-        f"{EXAMPLES[trained.kind]} seen in {_duration(at['seconds'])} of training with "
+        f"examples seen in {_duration(at['seconds'])} of training with "
         f"{run['threads']} CPU thread(s){processes}{device}; {versions}; finished "
         f"{run['finished'][:10]}. The recipe lies beside this card.{begun}"
     )
@@ -147,12 +143,12 @@ def selection(trained: TrainedModel) -> str:
     at = trained.run["progress"]
     if at["best_step"] is None:
         return "Selected on nothing: the last state was kept."
-    if trained.kind == "language_model":
-        measured = "the held-out sentences: minus cross-entropy, in nats a token"
-    elif trained.task:
+    if trained.task:
         measured = f"the validation split: {trained.run['measure']}"
+    elif "held_out" in trained.run:
+        measured = "the held-out sentences: minus cross-entropy, in nats a token"
     else:
-        measured = f"the development set {trained.run['development']}"
+        measured = f"the development set {trained.run.get('development', '')}".rstrip()
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."
         if _is_finished_otherwise(trained.recipe)
@@ -172,26 +168,18 @@ def sources(trained: TrainedModel) -> list[str]:
         counts = [f"{run['examples'][split]:,}" for split in SPLITS]
         row = [literal(_corpus_name(dataset)), *counts, _licence(dataset)]
         return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
-    given = {_name_of(source): source for source in recipe["data"]["sources"]}
-    if trained.kind == "language_model":
+    given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
+    if "pairs_by_source" in run:
         rows = [
-            [literal(_source_name(name)), _licence(source.get("dataset"))]
-            for name, source in given.items()
+            [literal(_source_name(name)), f"{pairs:,}", _licence(given.get(name))]
+            for name, pairs in run["pairs_by_source"].items()
         ]
-        lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
-        count = (
-            f"{run['sentences']:,} distinct sentences of language `{recipe['data']['language']}`"
-        )
-        return [*lines, "", f"{count} were trained on."]
-    rows = [
-        [
-            literal(_source_name(name)),
-            f"{pairs:,}",
-            _licence(given.get(name, {}).get("dataset")),
-        ]
-        for name, pairs in run["pairs_by_source"].items()
-    ]
-    return markdown_table(["source", "pairs", "licence"], rows, "lrl")
+        return markdown_table(["source", "pairs", "licence"], rows, "lrl")
+    rows = [[literal(_source_name(name)), _licence(dataset)] for name, dataset in given.items()]
+    lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
+    if "sentences" in run:
+        lines += ["", f"{run['sentences']:,} distinct sentences were trained on."]
+    return lines
 
 
 def picture(trained: TrainedModel) -> list[str]:
@@ -208,7 +196,7 @@ def scores(trained: TrainedModel) -> list[str]:
         measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
         rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
         return markdown_table(["split", *(literal(name) for name in measures)], rows)
-    if trained.kind == "language_model":
+    if trained.generates:
         if "held_out" not in run:
             return ["No sentences were held out, and nothing has been measured."]
         held_out = run["held_out"]
@@ -229,7 +217,7 @@ def scores(trained: TrainedModel) -> list[str]:
 def limits(trained: TrainedModel) -> str:
     """What follows from how the model is built, and what nobody has looked at."""
     order = ""
-    if trained.kind != "language_model" and trained.task != "tagging":
+    if not trained.generates and trained.task != "tagging":
         order = word_order(trained.encoder, trained.directory)
         order = f"{order} A text without a known token has the zero vector.".lstrip()
     return (
@@ -249,6 +237,19 @@ def page(sections: Iterable[tuple[str, Sequence[str]]]) -> str:
         if lines:
             found += [f"## {title}" if title else "", "", *lines, ""]
     return "\n".join(found).strip() + "\n"
+
+
+def _pipeline(trained: TrainedModel) -> str:
+    """The task of the Hub."""
+    if trained.is_encoder:
+        return "sentence-similarity"
+    if trained.generates:
+        return "text-generation"
+    return "token-classification" if trained.task == "tagging" else "text-classification"
+
+
+def _given_sources(recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return recipe.get("data", {}).get("sources") or []
 
 
 def _starts(recipe: Mapping[str, Any]) -> list[str]:

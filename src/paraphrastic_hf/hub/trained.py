@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from transformers import AutoConfig
 
-from paraphrastic_hf.encoding.directory import STATIC_EMBEDDING
+from paraphrastic_hf.encoding.directory import GENERATION_CONFIG, STATIC_EMBEDDING
 from paraphrastic_hf.errors import ModelError
 
 PICTURE = "training.png"  # the training curve, beside the model
@@ -62,14 +62,19 @@ class TrainedModel:
         return self.directory.resolve().name
 
     @property
-    def kind(self) -> str:
-        """The kind of its recipe: contrastive, supervised or language_model."""
-        return str(self.recipe.get("kind", "supervised" if "task" in self.run else "contrastive"))
-
-    @property
     def task(self) -> str | None:
         """What a supervised model learned, such as `tagging`; None of other kinds."""
         return self.run.get("task")
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether it embeds sentences."""
+        return (self.directory / "modules.json").exists()
+
+    @property
+    def generates(self) -> bool:
+        """Whether it generates text."""
+        return (self.directory / GENERATION_CONFIG).exists()
 
     @property
     def is_stock(self) -> bool:
