@@ -76,7 +76,7 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert "Seed 1; steps 8; 60 examples seen" in " ".join(text.split())
     assert "| **small** |" in text
     assert 'model = "small"  # this directory' in text
-    assert "the last state was kept." in text
+    assert "The last state was kept." in text
     assert "share-alike" not in text
 
 

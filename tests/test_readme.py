@@ -20,6 +20,7 @@ import pytest
 import sentencepiece
 import torch
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from tests.conversion.released import UNKNOWN, WORDS, random_arrays, save
 from tests.data.layouts import FILES
@@ -213,3 +214,13 @@ def test_blocks_are_python_or_shell_alone() -> None:
     found = blocks(README)
     assert {block.language for block in found} == {"python", "sh"}
     assert len(found) > 20
+
+
+def test_cosines_of_the_limits_are_those_of_english() -> None:
+    """A packaged model that was trained again has others: write them into the table."""
+    row = re.compile(r"^\| [^|]*\| (-?\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+    written, first, second = zip(*row.findall(README), strict=True)
+    assert len(written) >= 7
+    encoder = SentenceEncoder.from_pretrained("english")
+    left, right = (encoder.encode(list(texts), normalize=True) for texts in (first, second))
+    assert [f"{cosine:.2f}" for cosine in (left * right).sum(1)] == list(written)

@@ -11,7 +11,9 @@ import yaml
 
 from paraphrastic_hf.hub import families
 from paraphrastic_hf.hub.cards import run_card
+from paraphrastic_hf.hub.selection import SELECTION
 from paraphrastic_hf.models import families as models
+from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
 from paraphrastic_hf.training.kinds import read_recipe
 from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
@@ -118,6 +120,10 @@ def test_every_family_has_a_sentence_of_its_own() -> None:
     assert families.FAMILIES.keys() == models.FAMILIES.keys()
 
 
+def test_every_development_set_has_its_words() -> None:
+    assert SELECTION.keys() == set(DEVELOPMENT_SETS)
+
+
 def test_a_family_and_tokens_without_a_sentence_are_named(tmp_path: Path) -> None:
     found = families.composition({"model_type": "paraphrastic-new-one"}, tmp_path)
     assert found == "what a new_one model makes of its tokens"
@@ -130,17 +136,14 @@ def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_pat
     at = run["progress"]
     assert f"steps {at['step']:,}; {at['examples']:,}" in card
     if name == "word":
-        assert "Selected on nothing: the last state was kept." in card
+        assert SELECTION["none"] in card
         assert "Nothing has been measured." in card
         assert "| pairs.tsv | 60 | not stated |" in card
         assert ORDERLESS in card
     elif name == "tagging":
         best = f"{at['best_score']:.2f}"
-        assert (
-            f"Selected on the validation split: accuracy. The state of step {at['best_step']}"
-            in card
-        )
-        assert f"scored best there, {best}, and was kept" in card
+        assert "The state with the best accuracy on the validation split was kept" in card
+        assert f"Its step is {at['best_step']}, its score {best}." in card
         accuracy, unknown = run["test"]["accuracy"], run["test"]["unknown_accuracy"]
         assert f"| test | {accuracy:.4g} | {unknown:.4g} |" in card
         assert "| treebank | 32 | 4 | 4 |" in card
@@ -173,9 +176,10 @@ def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Pat
     recipe = RECIPES["sentencepiece"][0].replace("development: none", "development: stsb-dev")
     model = trained(recipe + "finish: {significant_bits: 5}", tmp_path, tmp_path / "data")
     card = card_of(model)
-    assert "Selected on the development set stsb-dev. The state of step 3 scored best there" in card
+    assert "The state that scored best on STS-B dev was kept." in card
+    assert "Its step is 3, its score" in card
     assert "before `finish` in the recipe changed the table" in card
-    assert "Nothing but the development score above has been measured." in card
+    assert "Nothing but the development score has been measured." in card
 
 
 def test_order_counts_for_what_reads_in_order_alone(root: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.hub import sections
+from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
@@ -57,7 +58,7 @@ def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> 
     trained = TrainedModel.read(directory, run=run)
     training = [f"    {sections.command(trained)}", ""]
     training += [*sections.wrapped(sections.circumstances(trained)), ""]
-    training += [*sections.wrapped(sections.selection(trained)), ""]
+    training += [*sections.wrapped(selection(trained)), ""]
     training += sections.sources(trained)
     licence = "Not stated: what its sources allow decides. " + CITATION
     return _page(
@@ -116,7 +117,7 @@ def model_card(
             )
     table, is_shared = _released_sources(trained, Path(data_root))
     training = [f"    {command}", "", *sections.wrapped(sections.circumstances(trained)), ""]
-    training += [*sections.wrapped(sections.selection(trained)), "", *table]
+    training += [*sections.wrapped(selection(trained)), "", *table]
     packaged = _is_packaged(trained.name, weights)
     reason = ": some sources are share-alike" if is_shared else ""
     return _page(

@@ -138,28 +138,6 @@ def circumstances(trained: TrainedModel) -> str:
     )
 
 
-def selection(trained: TrainedModel) -> str:
-    """By what the state that was kept was chosen, and its score there."""
-    at = trained.run["progress"]
-    if at["best_step"] is None:
-        return "Selected on nothing: the last state was kept."
-    if trained.task:
-        measured = f"the validation split: {trained.run['measure']}"
-    elif "held_out" in trained.run:
-        measured = "the held-out sentences: minus cross-entropy, in nats a token"
-    else:
-        measured = f"the development set {trained.run.get('development', '')}".rstrip()
-    changed = (
-        " That is the score before `finish` in the recipe changed the table or its number format."
-        if _is_finished_otherwise(trained.recipe)
-        else ""
-    )
-    return (
-        f"Selected on {measured}. The state of step {at['best_step']:,} scored best there, "
-        f"{at['best_score']:.2f}, and was kept.{changed}"
-    )
-
-
 def sources(trained: TrainedModel) -> list[str]:
     """A table of what it was trained on; licences are those that this package has on record."""
     run, recipe = trained.run, trained.recipe
@@ -177,8 +155,9 @@ def sources(trained: TrainedModel) -> list[str]:
         return markdown_table(["source", "pairs", "licence"], rows, "lrl")
     rows = [[literal(_source_name(name)), _licence(dataset)] for name, dataset in given.items()]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
-    if "sentences" in run:
-        lines += ["", f"{run['sentences']:,} distinct sentences were trained on."]
+    for what in ("sentences", "pairs"):
+        if what in run:
+            lines += ["", f"{run[what]:,} distinct {what} were trained on."]
     return lines
 
 
@@ -205,12 +184,19 @@ def scores(trained: TrainedModel) -> list[str]:
             f"nats) on {held_out['sentences']:,} sentences of the same sources that were not "
             "trained on; they also chose the state that was kept."
         )
-    has_score = run["progress"]["best_step"] is not None
-    measured = f"Nothing {'but the development score above ' * has_score}has been measured"
+    held_out = [
+        [literal(name), f"{value:.4g}"]
+        for name, value in run.get("held_out", {}).items()
+        if isinstance(value, (int, float))
+    ]
+    table = [*markdown_table(["of held-out examples", "figure"], held_out), ""] if held_out else []
+    known = ["the figures above"] * bool(held_out)
+    known += ["the development score"] * (run["progress"]["best_step"] is not None)
+    measured = f"Nothing but {' and '.join(known)}" if known else "Nothing"
     name = shlex.quote(trained.name)
-    return wrapped(
-        f"{measured}. `paraphrastic evaluate {name} --suite all` measures more, and `paraphrastic "
-        "card` writes a card with its figures."
+    return table + wrapped(
+        f"{measured} has been measured. `paraphrastic evaluate {name} --suite all` measures more, "
+        "and `paraphrastic card` writes a card with its figures."
     )
 
 
@@ -283,10 +269,3 @@ def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} minutes"
-
-
-def _is_finished_otherwise(recipe: Mapping[str, Any]) -> bool:
-    """Whether the saved table differs from the one whose score decided."""
-    asked = recipe.get("finish") or {}
-    steps = ("whiten", "dimension", "spread", "drop_apart", "significant_bits")
-    return any(asked.get(step) for step in steps) or asked.get("precision", "float32") != "float32"

@@ -73,8 +73,8 @@ class TrainedModel:
 
     @property
     def generates(self) -> bool:
-        """Whether it generates text."""
-        return (self.directory / GENERATION_CONFIG).exists()
+        """Whether it generates text and does nothing else."""
+        return (self.directory / GENERATION_CONFIG).exists() and not self.is_encoder
 
     @property
     def is_stock(self) -> bool:
