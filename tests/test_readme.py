@@ -39,6 +39,7 @@ NOT_RUN = {  # the beginning of a line, and why it does not run here
 SMALL = ["--vocab_size", "200", "--hidden_size", "8", "--epochs", "1"]
 SMALLER = {  # what is added to a command that begins so
     "paraphrastic train recipes/simple-and-effective-2019/own.yaml": SMALL,
+    "paraphrastic train own ": SMALL,
     "paraphrastic tune": ["--vocab_size", "200", "--hidden_size", "8", "--quiet"],
     "paraphrastic train recipes/towards-universal-2016": ["--epochs", "1"],
     "paraphrastic train recipes/charagram-2016": [*SMALL, "--batch_size", "8"],
