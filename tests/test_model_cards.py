@@ -80,6 +80,24 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert "share-alike" not in text
 
 
+@pytest.mark.parametrize(
+    ("development", "said"),
+    [
+        (
+            "clean",
+            "pairs of STS-B dev, SICK trial and Annotated-PPDB dev that no reported test set",
+        ),
+        ("stsb-dev", "1,131 are also in STS 2012-2016 and 125 in STS 2017 en-en, so scores on"),
+        ("sts17-en-en", "Of its 250 pairs 125 are also in STS-B test."),
+    ],
+)
+def test_the_card_says_what_picked_the_state(development: str, said: str, root: Path) -> None:
+    model = trained(root, "--development", development)
+    encoder = SentenceEncoder.from_pretrained(model)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    assert said in " ".join(card_of(model, root).split())
+
+
 def test_the_command_writes_it_beside_the_model(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,11 @@ from paraphrastic_hf.hub.trained import TrainedModel
 # Of a contrastive run, by the name of the development set in its recipe.
 SELECTION = {
     "none": "The last state was kept. No development set had a part in it.",
+    "clean": "The state that scored best on the clean development set was kept: pairs of STS-B "
+    "dev, SICK trial and Annotated-PPDB dev that no reported test set holds.",
+    "clean-and-bitext": "The state that scored best on the clean development set and on "
+    "translations held out of training was kept. The former are pairs of STS-B dev, SICK trial and "
+    "Annotated-PPDB dev that no reported test set holds.",
     "stsb-dev": "The state that scored best on STS-B dev was kept. Of its 1,500 pairs 1,131 are "
     "also in STS 2012-2016 and 125 in STS 2017 en-en, so scores on these are in part scores on "
     "what the model was chosen by.",
