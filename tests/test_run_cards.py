@@ -182,6 +182,16 @@ def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Pat
     assert "Nothing but the development score has been measured." in card
 
 
+def test_pairs_held_out_and_sets_that_are_to_come_are_named(root: Path, tmp_path: Path) -> None:
+    model = trained(RECIPES["word"][0], tmp_path, root)
+    run = json.loads((model / "run.json").read_text(encoding="utf-8"))
+    progress = {**run["progress"], "best_step": 2, "best_score": 61.25}
+    told = {"progress": progress, "development": "newer", "pairs_held_out": {"en-fr": 1200}}
+    card = run_card(model, run={**run, **told})
+    assert "Pairs held out of training: 1,200 of en-fr." in card
+    assert "The state that scored best on newer was kept. Its step is 2, its score 61.25." in card
+
+
 def test_order_counts_for_what_reads_in_order_alone(root: Path, tmp_path: Path) -> None:
     limits = {}
     for name in ("recurrent", "charagram", "mixture"):

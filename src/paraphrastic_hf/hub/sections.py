@@ -152,7 +152,9 @@ def sources(trained: TrainedModel) -> list[str]:
             [literal(_source_name(name)), f"{pairs:,}", _licence(given.get(name))]
             for name, pairs in run["pairs_by_source"].items()
         ]
-        return markdown_table(["source", "pairs", "licence"], rows, "lrl")
+        held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
+        left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
+        return [*markdown_table(["source", "pairs", "licence"], rows, "lrl"), *left]
     rows = [[literal(_source_name(name)), _licence(dataset)] for name, dataset in given.items()]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
