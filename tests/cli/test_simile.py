@@ -165,6 +165,26 @@ def test_errors_are_one_line_and_status_2(folder: Path, capsys: pytest.CaptureFi
         assert err.count("\n") == 1
 
 
+def test_few_resamples_show_no_small_p_and_one_segment_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            ["simile", "-m", "model", "-h", "hyp.txt", "ref.txt", "-r", "ref.txt", "--samples", "5"]
+        )
+        == 0
+    )
+    assert capsys.readouterr().out.splitlines()[2].count("<1/6") == 2
+    for name in ("hyp.txt", "other.txt", "ref.txt"):
+        (folder / f"one-{name}").write_text((folder / name).read_text().splitlines()[0] + "\n")
+    arguments = ["simile", "-m", "model", "-h", "one-hyp.txt", "one-other.txt"]
+    assert main([*arguments, "-r", "one-ref.txt"]) == 0
+    printed = capsys.readouterr().out
+    assert "No interval and no p-value: a test needs 5 segments or more" in printed
+    assert "0.000" not in printed
+    assert "[" not in printed
+
+
 def test_no_resamples_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["simile", "-m", "model", "-h", "hyp.txt", "-r", "ref.txt", "--samples", "0"]
     assert main(arguments) == 2
@@ -212,6 +232,7 @@ def test_compare_prints_or_writes_the_report(
     printed = capsys.readouterr()
     assert "# hyp.txt and other.txt" in printed.out
     assert "| BLEU | 9 |" in printed.out
+    assert "| mean sentence BLEU | corpus BLEU | p |" in printed.out
     assert ".png" not in printed.out
     assert printed.err == ""
     assert main([*arguments, "--output", "report"]) == 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 EPILOG = """\
-The report shows the corpus scores with significance, how the scores of SimiLE, SIM and sentence
-BLEU spread and tie (thesis, 7.5.1), and the segments on which SIM and BLEU disagree most
+The report shows the corpus scores with significance (of BLEU too, whose n-gram counts are
+resampled), how the scores of SimiLE, SIM and sentence BLEU spread and tie (thesis, 7.5.1), and the
+segments on which SIM and BLEU disagree most
 (|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes compare.md,
 compare.json, segments.tsv and two plots. N-best lists are lines of `number ||| text ||| ...` as
 Moses writes them, counted from 0. BLEU is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.compare import compare, read_nbest
     from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+    from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
     from paraphrastic_hf.metrics.matching import load_matching
     from paraphrastic_hf.metrics.systems import compare_systems
 
@@ -71,20 +73,21 @@ def run(arguments: argparse.Namespace) -> None:
     scorer, references = scorer_and_references(arguments)
     first, second = arguments.hypotheses
     outputs = (read_segments(first), read_segments(second))
-    systems = compare_systems(
-        scorer,
-        [(first, outputs[0]), (second, outputs[1])],
-        references,
-        samples=arguments.samples,
-        seed=arguments.seed,
-    )
+    named = [(first, outputs[0]), (second, outputs[1])]
+    resampling = {"samples": arguments.samples, "seed": arguments.seed}
+    systems = compare_systems(scorer, named, references, **resampling)
+    corpus = compare_bleu(named, references, **resampling)
     nbest = None
     if arguments.nbest:
         nbest = read_nbest(read_segments(arguments.nbest), len(references), arguments.nbest)
     comparison = compare(scorer, bleu, (first, second), outputs, references, nbest)
     if arguments.output:
         folder = Path(arguments.output)
-        for path in write_comparison(comparison, systems, folder, count=arguments.count):
+        options = {"count": arguments.count, "bleu": corpus}
+        for path in write_comparison(comparison, systems, folder, **options):
             print(path)
     else:
-        print(comparison_markdown(comparison, systems, count=arguments.count, plots=False), end="")
+        text = comparison_markdown(
+            comparison, systems, count=arguments.count, plots=False, bleu=corpus
+        )
+        print(text, end="")

@@ -129,7 +129,16 @@ def _info(arguments: argparse.Namespace) -> None:
     known = checksums().get(source.name, {})
     if known:
         total = sum(size for _, size in known.values())
-        print(f"{'checked:':<10}{len(known)} files by SHA-256, {total:,} bytes in all")
+        members = sum("!" in place for place in known)
+        what = f"{len(known) - members} files" if len(known) > members else ""
+        what += " and " if what and members else ""
+        what += f"the members of {members} archives" if members else ""
+        print(f"{'checked:':<10}{what} by SHA-256, {total:,} bytes in all")
+    remotes = {r.path: r for config in source.configs for r in source.remotes(config)}
+    unverified = sum(not remote.is_known for remote in remotes.values())
+    if unverified or (source.files and not source.configs):
+        number = f"{unverified:,} of {len(remotes):,} files" if remotes else "its files"
+        print(f"{'':<10}unverified: {number}, whose SHA-256 is written down at the first download")
     for field in dataclasses.fields(builder_class(source).BUILDER_CONFIG_CLASS):
         if field.name not in STOCK_FIELDS:
             print(f"{'option:':<10}{field.name} ({field.type}; default {field.default})")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 EPILOG = """\
-Both p-values are one-sided, in favour of the model with the higher score on a dataset: the share of
-resamples of its pairs in which that model is not better, and Steiger's test for dependent
-correlations (thesis, 3.5.3), an approximation where the score is Spearman's rho. With many
+Both p-values are one-sided, in favour of the model with the higher score on a dataset:
+(k + 1) / (n + 1), where in k of n resamples of its pairs that model is not better (<1/1001 says
+that this was so in none of 1000), and Steiger's test for dependent correlations (thesis, 3.5.3), an
+approximation where the score is Spearman's rho. Fewer than five pairs have no p. With many
 datasets, one in twenty falls below 0.05 by chance. A task without data is named and skipped; then
 the exit status is 3.
 

@@ -12,9 +12,10 @@ examples:
   paraphrastic simile -h system.txt -r first.txt second.txt         # two references a segment
   paraphrastic simile -h system.txt -r reference.txt --segments > segments.tsv
 
-Scores are times 100. The brackets hold 95 % of the means of resampled segments; p is the share of
-resamples in which the system that is better on all segments is not (paired bootstrap, Koehn 2004).
-Scores compare where the signatures are equal."""
+Scores are times 100. The brackets hold 95 % of the means of resampled segments. p is
+(k + 1) / (n + 1), where in k of n resamples the system that is better on all segments is not
+(paired bootstrap, Koehn 2004); <1/1001 says that this was so in none of 1000. Fewer than five
+segments cannot be told from chance and have no p. Scores compare where the signatures are equal."""
 
 
 def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
