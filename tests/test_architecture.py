@@ -31,9 +31,10 @@ ORDER = [
     {"corpus", "mining"},
     {"metrics"},
     {"evaluation"},
+    {"hub"},
     {"training"},
     {"analysis"},
-    {"conversion", "sbert", "hub"},
+    {"conversion", "sbert"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}

@@ -17,7 +17,7 @@ from paraphrastic_hf import Tagger
 from paraphrastic_hf.data.tagging import tagged_sentences
 from paraphrastic_hf.evaluation.pairs import corpus_rows
 from paraphrastic_hf.evaluation.tagging import TagCounts, count_right
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.tagging import read_splits
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tagger", type=Path, help="a tagger to score on EWT")
     arguments = parser.parse_args()
-    recipe = read_recipe(Path(__file__).parent / "tagging-charagram.yaml")
+    recipe = load_recipe(Path(__file__).parent / "tagging-charagram.yaml")
     assert isinstance(recipe, SupervisedRecipe)
     splits = read_splits(recipe, arguments.data)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)

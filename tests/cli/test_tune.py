@@ -26,6 +26,8 @@ def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
     assert shown.splitlines()[-1].startswith(str(tmp_path / "out" / "best.yaml"))
     for name in ("trials.md", "trials.tsv", "trials.png", "trials.json"):
         assert (tmp_path / "out" / name).is_file()
+    card = (tmp_path / "out" / "best" / "README.md").read_text(encoding="utf-8")
+    assert "\n# best\n" in card  # not the name of the trial
     best = str(tmp_path / "out" / "best.yaml")
     again = ["train", best, "--data", data, "--quiet", "--output", str(tmp_path / "again")]
     assert main(again) == 0

@@ -1,4 +1,4 @@
-"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, equal logs.
+"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, logs and picture.
 
 Training is a sequence of file operations with arithmetic between. The run is killed just before
 one of them, at twenty places from the first to the last, and started again.
@@ -37,6 +37,7 @@ run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
+import matplotlib.figure
 import torch
 from paraphrastic_hf.training import contrastive_run, language_model
 from paraphrastic_hf.training.kinds import load_recipe
@@ -115,3 +116,5 @@ def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
         assert all(found[name].equal(expected[name]) for name in expected), number
         assert log_of(output) == log, number
         assert {path.name for path in output.iterdir()} == {path.name for path in whole.iterdir()}
+        picture = (output / "training.png").read_bytes()
+        assert picture == (whole / "training.png").read_bytes(), number

@@ -47,7 +47,8 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    logging.getLogger("accelerate").setLevel(logging.WARNING)
+    for name in ("accelerate", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     from paraphrastic_hf.training.kinds import KINDS, load_recipe
     from paraphrastic_hf.training.sources import check_text
 

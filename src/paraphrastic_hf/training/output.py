@@ -35,7 +35,14 @@ logger = logging.getLogger(__name__)
 CHANGES_SHOWN = 6
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
-    *("run.json", "*.safetensors", "config.json", "config_sentence_transformers.json"),
+    *(
+        "run.json",
+        "README.md",
+        "training.png",
+        "*.safetensors",
+        "config.json",
+        "config_sentence_transformers.json",
+    ),
     *("generation_config.json", "modules.json", "tokenizer*.json"),
     *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
     "recipe.yaml",  # last: it marks the folder as ours

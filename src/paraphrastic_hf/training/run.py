@@ -1,9 +1,10 @@
 """A recipe of any kind from beginning to end: data to a finished model directory.
 
 Beside the model (`encoding/directory.py`) the directory holds `recipe.yaml`, every setting of the
-run; `run.json`, what happened; and `logs/`, `train.jsonl` and TensorBoard files. While the run
-lasts there are `work/`, the tokenizer and the tokenized text, and `checkpoints/`; both go at the
-end. What a kind of recipe adds is a `Kind` (`kinds.py`).
+run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the training curve;
+and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
+tokenizer and the tokenized text, and `checkpoints/`; both go at the end. What a kind of recipe adds
+is a `Kind` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from accelerate import Accelerator
 from safetensors import SafetensorError
 
 from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
 from paraphrastic_hf.training.output import (
@@ -134,23 +137,34 @@ def _train(
     accelerator.wait_for_everyone()  # all have read the best weights before they are removed
     if accelerator.is_main_process:
         try:
-            record = kind.save(model, output)
+            _finish(recipe, kind.save(model, output), result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
                 "intact; free some space and run the same command again"
             ) from error
-        rate = round(result.examples / result.seconds) if result.seconds else None
-        write_json(
-            output / "run.json",
-            {
-                "progress": result.__dict__,
-                f"{KINDS[recipe.kind].examples}_per_second": rate,
-                **record,
-                "processes": accelerator.num_processes,
-                **circumstances(),
-            },
-        )
         clear_work(output)
     accelerator.wait_for_everyone()
     return result
+
+
+def _finish(
+    recipe: Recipe,
+    outcome: dict[str, Any],
+    result: Progress,
+    output: Path,
+    accelerator: Accelerator,
+) -> None:
+    """Write the curve, the card and `run.json`, which comes last: with it the run is finished."""
+    rate = round(result.examples / result.seconds) if result.seconds else None
+    record = {
+        "progress": result.__dict__,
+        f"{KINDS[recipe.kind].examples}_per_second": rate,
+        **outcome,
+        "processes": accelerator.num_processes,
+        "device": accelerator.device.type,
+        **circumstances(),
+    }
+    write_curve(output)
+    write_card(output, run_card(output, run=record))
+    write_json(output / "run.json", record)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
+from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import write_bytes, write_json
 from paraphrastic_hf.training.build import check_encoders
@@ -265,6 +266,7 @@ def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) 
         return
     shutil.rmtree(output / "best", ignore_errors=True)
     folder.rename(output / "best")
+    write_card(output / "best", run_card(output / "best"))  # which names its folder
     head = f"# {recipe.run.development} {trial.score:.2f} with {describe(trial.settings)}\n"
     text = head + to_yaml(with_settings(recipe, trial.settings))
     write_bytes(output / "best.yaml", text.encode("utf-8"))
