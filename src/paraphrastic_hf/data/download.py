@@ -1,14 +1,11 @@
-"""Fetch a file, verify it and unpack it safely; no other module opens a URL.
+"""Fetch a file and verify it; no other module opens a URL. Archives are unpacked in `archives.py`.
 
 A download grows under the name `.part` beside its place and is renamed when it is whole. One that
 broke off goes on where it stopped if the server still has the same file (`Range` with `If-Range`).
-Archives are read member by member, and no member can land outside the folder made for it.
 
 This is our own code because pooch 1.9.0 does not do what large corpora need. It starts a broken
-download anew and has no lock between processes. On Python 3.11 it unpacks a tar without a filter,
-so that a member `../../outside.txt` was written outside. In the place of `_download` it failed 7 of
-the 36 tests of downloads, five of them on going on. In the place of `_extract` it failed 55 of the
-97 tests of archives, 33 of them because a hostile or damaged archive was taken without an error.
+download anew and has no lock between processes. In the place of `_download` it failed 7 of the 36
+tests of downloads, five of them on going on.
 `http_get` of huggingface_hub, which goes on but without `If-Range`, failed 14 of the 36. It appends
 to the beginning of another file, and 134 of the 470 files that the corpora list, the largest among
 them, have no checksum that would tell. Either would have saved about 100 lines.
@@ -16,48 +13,27 @@ them, have no checksum that would tell. Either would have saved about 100 lines.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import http.client
 import json
 import os
-import shutil
 import ssl
-import stat
-import tarfile
 import time
 import urllib.error
 import urllib.request
-import zipfile
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from lzma import LZMAError
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from pathlib import Path
 
 from filelock import FileLock
 from tqdm.auto import tqdm
 
+from paraphrastic_hf.data.archives import is_archive, unpack
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import replacing
 
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 BLOCK = 1 << 20
 TRIES = 4
 TIMEOUT_SECONDS = 60
-DAMAGED = (
-    OSError,
-    EOFError,
-    zlib.error,
-    LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    RuntimeError,  # encrypted, or packed in an unknown way
-)
-# A file where a folder should be, or the other way round; and what a broken tar seeks to.
-NOT_THE_DISK = (None, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
 
 
 @dataclass(frozen=True)
@@ -96,11 +72,6 @@ def cache_folder() -> Path:
         return Path(chosen)
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     return Path(home) / "paraphrastic_hf"
-
-
-def is_archive(path: str | Path) -> bool:
-    """Whether a file has the name of an archive that this module can unpack."""
-    return str(path).endswith(ARCHIVES)
 
 
 def fetch(remote: Remote, folder: Path) -> Path:
@@ -234,65 +205,3 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack an archive into a folder of its own; if the folder is there, nothing is done.
-
-    Raises:
-        DataError: The archive is damaged, or it holds a link, a device or a member whose name
-            leads out of the folder.
-    """
-    if folder.is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(str(folder) + ".lock"):
-        if not folder.is_dir():
-            with replacing(folder) as part:
-                part.mkdir()
-                _extract(archive, part)
-    return folder
-
-
-def _extract(archive: Path, folder: Path) -> None:
-    try:
-        for name, content in _members(archive):
-            with content:
-                place = folder / _safe(name, archive)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with place.open("wb") as output:
-                    shutil.copyfileobj(content, output, BLOCK)
-    except DAMAGED as error:
-        if isinstance(error, OSError) and error.errno not in NOT_THE_DISK:
-            raise  # a full disk is not a damaged archive
-        raise DataError(f"{archive} is a damaged archive: {error}") from error
-
-
-def _members(archive: Path) -> Iterator[tuple[str, IO[Any]]]:
-    """The names and contents of an archive's plain files, in its order."""
-    if archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as packed:
-            for info in packed.infolist():
-                mode = info.external_attr >> 16
-                if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                    raise DataError(f"{archive} holds {info.filename!r}, which is no plain file")
-                if not info.is_dir():
-                    yield info.filename, packed.open(info)
-    else:
-        with tarfile.open(archive, "r:*") as packed_tar:
-            for member in packed_tar:
-                if not (member.isfile() or member.isdir()):
-                    raise DataError(f"{archive} holds {member.name!r}, which is no plain file")
-                content = packed_tar.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    yield member.name, content
-            while packed_tar.fileobj.read(BLOCK):  # to the checksum at the end
-                pass
-
-
-def _safe(name: str, archive: Path) -> PurePosixPath:
-    path = PurePosixPath(name.replace("\\", "/"))
-    drive = path.parts and ":" in path.parts[0]
-    if path.is_absolute() or drive or ".." in path.parts or not path.parts or "\0" in name:
-        raise DataError(f"{archive} holds {name!r}, which would lie outside its folder; refused")
-    return path
