@@ -23,6 +23,11 @@ from paraphrastic_hf.errors import RecipeError
 
 T = TypeVar("T")
 
+MOST_BYTES = 10_000_000  # of a recipe file
+MOST_VALUES = 100_000  # in a recipe; each use of a YAML alias counts
+DEEPEST = 50  # lists and mappings within each other
+MOST_BITS = 1023  # of a whole number; the largest float has one more
+
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
@@ -172,18 +177,61 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
         RecipeError: The file is missing or malformed.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
-    try:
-        mapping = yaml.load(text, _UniqueKeys)
-    except yaml.YAMLError as error:
-        raise RecipeError(f"{path} is not valid YAML: {error}") from error
+    if len(content) > MOST_BYTES:
+        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, which no recipe has")
+    mapping = parse_yaml(text, f"the recipe {path}")
     if not isinstance(mapping, dict):
         raise RecipeError(
             f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
         )
     return mapping
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """The value of a YAML text, of a size that can be shown and walked through.
+
+    Args:
+        text: YAML.
+        name: What it is, for messages.
+
+    Raises:
+        RecipeError: It is no YAML, names a key twice, is nested more than 50 deep, has more than
+            100,000 values, or a whole number of more than 1,023 binary digits.
+    """
+    try:
+        value = yaml.load(text, _UniqueKeys)
+        _check_extent(value)
+    except RecursionError as error:
+        raise RecipeError(f"cannot read {name}: it is nested more than {DEEPEST} deep") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # of a number or a date, too
+        raise RecipeError(f"cannot read {name}: {str(error)[:500]}") from error
+    return value
+
+
+def _check_extent(value: Any) -> None:
+    """Refuse, as a `ValueError`, what is too deep, too much or too large to be shown."""
+    left, values = [(value, 0)], 1
+    while left:
+        item, depth = left.pop()
+        if isinstance(item, int) and item.bit_length() > MOST_BITS:
+            raise ValueError(f"it has a number of more than {MOST_BITS:,} binary digits")
+        if isinstance(item, dict):
+            parts = [part for pair in item.items() for part in pair]
+        elif isinstance(item, (list, tuple, set)):
+            parts = list(item)
+        else:
+            continue
+        values += len(parts)
+        if values > MOST_VALUES:
+            raise ValueError(f"it has more than {MOST_VALUES:,} values")
+        if depth == DEEPEST:
+            raise ValueError(f"it is nested more than {DEEPEST} deep")
+        left += [(part, depth + 1) for part in parts]
 
 
 def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
@@ -202,16 +250,9 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
     for key, values in groups:
         if not values:
             raise RecipeError(f"--{key} needs a value")
-        loaded = [_scalar(key, value) for value in values]
+        loaded = [parse_yaml(value, f"the value of --{key}") for value in values]
         parsed.append((key, loaded if len(loaded) > 1 else loaded[0]))
     return parsed
-
-
-def _scalar(key: str, text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise RecipeError(f"cannot read the value of --{key}: {error}") from error
 
 
 def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:

@@ -12,10 +12,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import convert_key, full_key
+from paraphrastic_hf.recipe import convert_key, full_key, parse_yaml
 
 SAMPLERS = ("grid", "random", "tpe")
 TRIES = 20  # how often TPE may propose what has been tried before the first untried is taken
@@ -42,10 +40,7 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
     for text in texts:
         name, _, listed = text.partition("=")
         key = full_key(cls, name.strip().removeprefix("--"))
-        try:
-            values = yaml.safe_load(f"[{listed}]")
-        except yaml.YAMLError as error:
-            raise RecipeError(f"cannot read the values of {key} in {text!r}: {error}") from error
+        values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
         values = [convert_key(cls, key, value) for value in values or []]
         if not values:
             raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")
