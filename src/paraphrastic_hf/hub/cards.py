@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.lines import table_rows
@@ -17,7 +14,8 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.markdown import markdown_table
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.recipe import read_mapping
+from paraphrastic_hf.text.files import read_json, write_bytes
 
 RELEASABLE = ("open", "share-alike")
 SOURCE_COLUMNS = ("source", "pairs", "licence", "SHA-256 of the file")
@@ -110,9 +108,9 @@ def model_card(
 
     directory, root = Path(directory), Path(data_root)
     try:
-        run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
+        run = read_json(directory / "run.json")
+        config = read_json(directory / "config.json")
+        recipe = read_mapping(directory / "recipe.yaml")
     except (OSError, ValueError) as error:
         raise ModelError(f"{directory} holds no finished run of `paraphrastic train`") from error
     if "task" in run:
