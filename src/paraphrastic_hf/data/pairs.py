@@ -255,6 +255,8 @@ def _dataset_rows(
             f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
         )
     try:
+        # a length or offset that is damaged would have the reader leave the file, and crash
+        dataset.data.table.validate(full=True)
         yield from rows_of_dataset(dataset, name=path.name, columns=columns, beside=beside)
     except DataError:
         raise
