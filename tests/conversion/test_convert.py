@@ -150,6 +150,16 @@ def test_errors_are_one_message_and_leave_nothing(
         convert(tmp_path / "bad.txt", tmp_path / "other", Choices(kind="lstm"))
 
 
+@pytest.mark.parametrize("name", ["vectors.zip", "model.pt"])
+def test_a_zip_whose_names_are_no_text_is_refused(name: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("vectoren-é.txt", "the 1 2\n")
+    damaged = (tmp_path / name).read_bytes().replace("é".encode(), b"\xff\xff")
+    (tmp_path / name).write_bytes(damaged)
+    with pytest.raises(DataError, match=f"{name} is a damaged archive"):
+        convert(tmp_path / name, tmp_path / "out")
+
+
 def fill_disk(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """Let writes of one kind fail as on a full disk: the weights' if `after` is 0, else that of the
     file so many after them."""

@@ -175,6 +175,11 @@ DAMAGE = {
         "tokenizers/0",
     ),
     "no parts": ("paraphrastic_tokenizer.json", b'{"kind": "mixed", "parts": 0}', "no tokenizer"),
+    "a list for a flag": (
+        "paraphrastic_tokenizer.json",
+        b'{"kind": "sentencepiece", "lowercase": [], "keep_unknown": false}',
+        "must be true or false",
+    ),
     "config of brackets": ("config.json", b"[" * 100_000, "RecursionError"),
     "config of digits": ("config.json", b'{"vocab_size": ' + b"9" * 5000 + b"}", "digits"),
     "a huge size": (

@@ -157,7 +157,7 @@ def _form(path: Path) -> str:
         try:
             with zipfile.ZipFile(path) as archive:
                 names = archive.namelist()
-        except (OSError, NotImplementedError, zipfile.BadZipFile) as error:
+        except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
             raise DataError(f"{path} is a damaged archive: {error}") from error
         return "torch" if any(name.endswith("/data.pkl") for name in names) else "text"
     is_pickle = start.startswith(b"\x80") or path.suffix in PICKLE_SUFFIXES

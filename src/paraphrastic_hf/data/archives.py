@@ -40,6 +40,7 @@ DAMAGED = (
     LZMAError,
     tarfile.TarError,
     zipfile.BadZipFile,
+    UnicodeDecodeError,  # in a name
     RuntimeError,  # encrypted, or packed in an unknown way
 )
 # A file where a folder should be, or the other way round; and what a broken tar seeks to.

@@ -222,7 +222,7 @@ def _open(path: Path) -> BinaryIO:
         return open_lines(path)
     try:
         files = zipfile.ZipFile(archive)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
         raise DataError(f"cannot open {archive}: {error}") from error
     names = [info.filename for info in files.infolist() if not info.is_dir()]
     chosen = path.relative_to(archive).as_posix() if path != archive else None
@@ -235,5 +235,10 @@ def _open(path: Path) -> BinaryIO:
         )
     try:
         return cast(BinaryIO, files.open(chosen))
-    except (OSError, RuntimeError, zipfile.BadZipFile) as error:  # packed by another method
+    except (
+        OSError,
+        RuntimeError,
+        UnicodeDecodeError,
+        zipfile.BadZipFile,
+    ) as error:  # packed by another method
         raise DataError(f"cannot open {chosen} in {archive}: {error}") from error

@@ -35,6 +35,9 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         settings = read_json(path)
         kind, marks = settings.pop("kind"), settings.pop("marks", None)
         opens_prompts = bool(settings.pop("opens_prompts", False))
+        flags = {name: value for name, value in settings.items() if name != "parts"}
+        if any(not isinstance(value, bool) for value in flags.values()):
+            raise ValueError(f"its settings must be true or false, got {str(flags)[:200]}")
         if kind == "mixed":
             folders = (directory / PARTS_FOLDER / str(k) for k in range(settings["parts"]))
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
