@@ -17,6 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.data.sts_files import read_stsb
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.similarity import score_suite
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
@@ -73,6 +74,17 @@ def test_its_card_names_every_source_of_its_recipe() -> None:
     assert (cards / "english.md").read_text(encoding="utf-8") == card
 
 
+@pytest.mark.parametrize("name", ["english", "multilingual"])
+def test_the_cards_say_that_reported_pairs_chose_the_models(name: str) -> None:
+    folder = packaged_model(name)
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert run["development"] == "stsb-dev"
+    card = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    assert "1,131 are also in STS 2012-2016 and 125 in STS 2017 en-en" in card
+    assert f"--output runs/{name} --development stsb-dev" in card
+    assert "No test set had a part" not in card
+
+
 def test_a_model_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelError, match="no model 'klingon' comes with the package; there is en"):
         packaged_model("klingon")
@@ -85,6 +97,16 @@ def test_its_development_score_is_that_of_its_card() -> None:
     assert f"| STS-B dev | {score.pearson:.1f} | {score.spearman:.1f} |" in (
         packaged_model() / "README.md"
     ).read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
+@pytest.mark.parametrize("name", ["english", "multilingual"])
+def test_their_clean_development_scores_are_those_of_their_cards(name: str) -> None:
+    encoder = SentenceEncoder.from_pretrained(name)
+    headline = evaluate(encoder, "development", Path(str(DATA)) / "eval", name=name)["headline"]
+    scores = " | ".join(f"{score:.1f}" for score in headline.values())
+    card = (packaged_model(name) / "README.md").read_text(encoding="utf-8")
+    assert f"| **{name}** | {scores} |" in card
 
 
 @pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")

@@ -15,9 +15,9 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.hub.cards import model_card
+from paraphrastic_hf.hub.cards import SELECTION, model_card
 from paraphrastic_hf.recipe import load_recipe
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS, ContrastiveRecipe
 from paraphrastic_hf.training.run import train
 from tests.evaluation.sts_files import write_sts
 
@@ -77,6 +77,28 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
     assert 'model = "small"  # this directory' in text
     assert "The last state was kept." in text
     assert "share-alike" not in text
+
+
+@pytest.mark.parametrize(
+    ("development", "said"),
+    [
+        (
+            "clean",
+            "pairs of STS-B dev, SICK trial and Annotated-PPDB dev that no reported test set",
+        ),
+        ("stsb-dev", "1,131 are also in STS 2012-2016 and 125 in STS 2017 en-en, so scores on"),
+        ("sts17-en-en", "Of its 250 pairs 125 are also in STS-B test."),
+    ],
+)
+def test_the_card_says_what_picked_the_state(development: str, said: str, root: Path) -> None:
+    model = trained(root, "--development", development)
+    encoder = SentenceEncoder.from_pretrained(model)
+    write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
+    assert said in card_of(model, root)
+
+
+def test_every_development_set_has_its_words() -> None:
+    assert SELECTION.keys() == set(DEVELOPMENT_SETS)
 
 
 def test_the_command_writes_it_beside_the_model(

@@ -36,6 +36,37 @@ def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: P
     assert read_recipe(again) == recipe
 
 
+# Recipes that keep the last state, and those of words, which the thesis tunes by words (3.5.3).
+LAST_STATE = {
+    "charagram-2016/charagram",
+    "demo/demo",
+    "simple-and-effective-2019/own",
+    *(f"simple-and-effective-2019/random-{name}" for name in ("sp-20k", "sp-40k", "trigram")),
+}
+OF_TWO_LANGUAGES = {"default/multilingual", "simple-and-effective-2019/bilingual-en-es"}
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_recipe_selects_by_what_no_reported_test_set_holds(path: Path) -> None:
+    recipe, name = read_recipe(path), f"{path.parent.name}/{path.stem}"
+    if not isinstance(recipe, ContrastiveRecipe):
+        return  # supervised recipes select by the validation split of what they are tested on
+    expected = (
+        "none"
+        if name in LAST_STATE or path.stem == "smoke"
+        else "ws353-tuning"
+        if path.parent.name == "paragram-2015"
+        else "clean-and-bitext"
+        if name in OF_TWO_LANGUAGES
+        else "clean"
+    )
+    assert recipe.run.development == expected
+
+
+def test_the_default_is_the_clean_set() -> None:
+    assert ContrastiveRecipe().run.development == "clean"
+
+
 @pytest.mark.parametrize("folder", PAPERS, ids=lambda folder: folder.name)
 def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--only", default="*", help="pattern of names")
     parser.add_argument("--share", default="0/1", help="K/N: every Nth row, from the Kth")
+    parser.add_argument("--development", help="the set that picks checkpoints (default: clean)")
     parser.add_argument("--speed", action="store_true", help="measure the finished ones instead")
     arguments = parser.parse_args()
     number, of = map(int, arguments.share.split("/"))
@@ -48,7 +49,7 @@ def main() -> None:
         folder = arguments.output / row["name"].replace(", ", "-").replace(" ", "-")
         try:
             if not arguments.speed:
-                run(row, folder, arguments.data_root)
+                run(row, folder, arguments.data_root, arguments.development)
             elif (folder / "run.json").exists():
                 measure(row, folder, arguments.data_root)
         except ParaphrasticError as error:
@@ -68,12 +69,12 @@ def recipe_of(row: dict[str, Any], *overrides: str) -> ContrastiveRecipe:
     return load_recipe(ContrastiveRecipe, path, [*row["options"].split(), *overrides])
 
 
-def run(row: dict[str, Any], folder: Path, data_root: Path) -> None:
+def run(row: dict[str, Any], folder: Path, data_root: Path, development: str | None) -> None:
     """Train and score one encoder, unless both are done."""
     if (folder / "row.json").exists():
         return
     print(f"{time.strftime('%H:%M:%S')} {row['name']}", flush=True)
-    recipe = recipe_of(row)
+    recipe = recipe_of(row, *(["--development", development] if development else []))
     progress = train(recipe, folder, data_root=data_root, progress=False)
     encoder = SentenceEncoder.from_pretrained(folder)
     results = evaluate(encoder, "sts", data_root / "eval", name=row["name"], keep=folder / "tasks")

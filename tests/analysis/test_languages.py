@@ -178,7 +178,7 @@ def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) ->
     write_sts(tmp_path / "eval")
     (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
     settings = ["--tokenizer.kind", "word", "--vocab_size", "300", "--hidden_size", "4"]
-    settings += ["--epochs", "1", "--mega_batch", "1", "--development", "stsb-dev"]
+    settings += ["--epochs", "1", "--mega_batch", "1", "--development", "clean"]
     recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
     distances = {name: {"features": 0.1} for name in ("de", "nl", "es")}
     found = of_runs(
@@ -198,7 +198,7 @@ def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) ->
 def test_sts_that_is_not_there_is_missed_before_training(tmp_path: Path) -> None:
     put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
     (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
-    recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", ["--development", "stsb-dev"])
+    recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", ["--development", "clean"])
     with pytest.raises(DataError, match="STS"):
         of_runs(recipe, tmp_path / "out", tmp_path / "train", {"de": {}}, data_root=tmp_path)
     assert not (tmp_path / "out").exists()

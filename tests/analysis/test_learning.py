@@ -22,7 +22,7 @@ from tests.data.made_files import put
 from tests.evaluation.sts_files import write_sts
 
 SMALL = ["--hidden_size", "8", "--batch_size", "8", "--mega_batch", "1", "--anneal_steps", "0"]
-SMALL += ["--epochs", "2", "--learning_rate", "1e-2", "--development", "stsb-dev"]
+SMALL += ["--epochs", "2", "--learning_rate", "1e-2", "--development", "clean"]
 
 
 @pytest.fixture
@@ -40,9 +40,7 @@ def recipe(tmp_path: Path, *overrides: str) -> ContrastiveRecipe:
 # Curves
 
 
-def run(
-    folder: Path, scores: list[float], *, batch: int = 10, development: str = "stsb-dev"
-) -> Path:
+def run(folder: Path, scores: list[float], *, batch: int = 10, development: str = "clean") -> Path:
     text = f"training: {{batch_size: {batch}}}\nrun: {{development: {development}}}\n"
     lines = [{"step": 5, "loss": 1.0}]
     lines += [{"step": 10 * (i + 1), "development": score} for i, score in enumerate(scores)]
@@ -75,12 +73,12 @@ def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
         DataError, match=r"absent holds no recipe.yaml and logs/train.jsonl.*--output"
     ):
         convergence([tmp_path / "absent"])
-    with pytest.raises(DataError, match=r"none has no development score.*--development stsb-dev"):
+    with pytest.raises(DataError, match=r"none has no development score.*--development clean"):
         convergence([run(tmp_path / "none", [])])
     other = run(tmp_path / "other", [1.0], development="sts17-en-en")
     with pytest.raises(DataError, match="two runs have one name"):
         convergence([other, run(tmp_path / "more" / "other", [1.0])])
-    with pytest.raises(DataError, match="do not compare: a on stsb-dev, other on sts17-en-en"):
+    with pytest.raises(DataError, match="do not compare: a on clean, other on sts17-en-en"):
         convergence([run(tmp_path / "a", [1.0]), other])
 
 
@@ -134,7 +132,8 @@ def test_sizes_are_of_the_pairs_there_are(
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        (["--development", "none"], "give it one, such as --development stsb-dev"),
+        (["--development", "none"], "give it one, such as --development clean"),
+        (["--development", "clean-and-bitext"], "would not compare: take --development clean"),
         (["--epochs", "0"], "trains for no epoch"),
     ],
 )

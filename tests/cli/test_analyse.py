@@ -65,7 +65,7 @@ def test_a_kind_prints_its_page_and_writes_its_files(
 
 def test_a_recipe_takes_overrides(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = str(DEMO.parent / "demo.yaml")
-    settings = ["--sources", str(DEMO), "--epochs", "1", "--development", "stsb-dev"]
+    settings = ["--sources", str(DEMO), "--epochs", "1", "--development", "clean"]
     assert analyse(root, "data-amount", recipe, "--sizes", "20", *settings) == 0
     assert "| pairs | random | ordered |" in capsys.readouterr().out
     runs = [str(root / "out" / "runs" / f"{order}-20") for order in ("random", "ordered")]
@@ -90,7 +90,7 @@ def test_a_recipe_takes_overrides(root: Path, capsys: pytest.CaptureFixture[str]
         (["languages", "MODEL", "--pairs", "0"], "--pairs must be 1 or more, got 0"),
         (["languages", "MODEL", "--distances", "absent.tsv"], "cannot open absent.tsv"),
         (["ngram-vocabulary", "RECIPE"], "use one with tokenizer.kind char_ngram"),
-        (["data-amount", "RECIPE", "--sizes", "5"], "--development stsb-dev"),
+        (["data-amount", "RECIPE", "--sizes", "5"], "--development clean"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -11,7 +11,8 @@ PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 
 
 def write_sts(folder: Path) -> Path:
-    """Every file of the `sts` suite, 12 pairs each: paraphrases score 5, strangers 0."""
+    """Every file of the suites `sts` and `development`, 12 pairs each: paraphrases score 5,
+    strangers 0."""
     rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     lines = [f"{a}\t{b}" for a, b in rows[:6]] + [
         f"{rows[i][0]}\t{rows[i + 9][1]}" for i in range(6)
@@ -31,6 +32,13 @@ def write_sts(folder: Path) -> Path:
             for line, score in zip(lines, gold, strict=True)
         ]
         write_lines(folder / "stsbenchmark" / f"sts-{split}.csv", table)
+    within = [max(1.0, score) for score in gold]  # where the scale begins with 1
+    sick = [f"1\t{line}\t{score}\tNEUTRAL" for line, score in zip(lines, within, strict=True)]
+    write_lines(folder / "sick2014" / "SICK_trial.txt", ["pair_ID\tA\tB\tscore\tlabel", *sick])
+    phrases = [
+        f"{line}\t{score}".replace("\t", "|||") for line, score in zip(lines, within, strict=True)
+    ]
+    write_lines(folder / "ppdb_annotated" / "ppdb_dev.txt", phrases)
     return folder
 
 

@@ -235,7 +235,7 @@ def test_objectives_without_a_meaning_are_refused(
 
 
 def test_the_best_checkpoint_is_the_finished_model(tmp_path: Path, sts_folder: Path) -> None:
-    recipe = small_recipe(tmp_path, "--development", "stsb-dev", "--evaluate_every", "2")
+    recipe = small_recipe(tmp_path, "--development", "clean", "--evaluate_every", "2")
     result = train(recipe, tmp_path / "out", data_root=sts_folder.parent, progress=False)
     log = [
         json.loads(line) for line in (tmp_path / "out/logs/train.jsonl").read_text().splitlines()

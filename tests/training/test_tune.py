@@ -116,7 +116,7 @@ def test_what_fails_is_recorded_and_tried_again(
     assert [trial.score is None for trial in trials] == [False, False, False, True]
     assert "training.margin must be from 0 to 2, got 3.0" in str(trials[-1].error)
     assert trials[-1].settings == {"training.similarity": "cosine", "training.margin": 3.0}
-    assert "margin must be" in "\n".join(table(trials, "stsb-dev"))
+    assert "margin must be" in "\n".join(table(trials, "clean"))
     runs = []
     monkeypatch.setattr(module, "train", lambda *args, **options: runs.append(args))
     assert search(recipe, output, root, grid)[-1].error == trials[-1].error
@@ -161,7 +161,7 @@ def test_several_processes_are_refused(
 
 def test_what_is_no_search_is_refused(tmp_path: Path, root: Path) -> None:
     without = small_recipe(tmp_path, "--development", "none")
-    with pytest.raises(RecipeError, match="needs a development set"):
+    with pytest.raises(RecipeError, match="needs a development set: --development clean"):
         search(without, tmp_path / "out", root)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
@@ -178,11 +178,11 @@ def test_the_report_names_every_trial(tmp_path: Path) -> None:
         Trial({"training.margin": 0.6, "training.negatives": "mix"}, 70.0, 900, 30.0),
         Trial({"training.margin": 0.6, "training.negatives": "max"}, error="ran | away"),
     ]
-    markdown, tsv, png = write_search(trials, "stsb-dev", tmp_path)
+    markdown, tsv, png = write_search(trials, "clean", tmp_path)
     assert "| 71.25 | 0.4 | max | 1,200 | 33 |" in markdown.read_text(encoding="utf-8")
     assert "failed: ran | away" in markdown.read_text(encoding="utf-8")
     assert tsv.read_text(encoding="utf-8").splitlines() == [
-        "stsb-dev\ttraining.margin\ttraining.negatives\tstep\tseconds\terror",
+        "clean\ttraining.margin\ttraining.negatives\tstep\tseconds\terror",
         "71.25\t0.4\tmax\t1200\t33.0\t",
         "70.0\t0.6\tmix\t900\t30.0\t",
         "\t0.6\tmax\t\t0.0\tran | away",

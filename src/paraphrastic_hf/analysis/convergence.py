@@ -77,7 +77,7 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
             scores.append(float(entry["development"]))
     if not scores:
         raise DataError(
-            f"{run} has no development score in {LOG}: train with --development stsb-dev, and "
+            f"{run} has no development score in {LOG}: train with --development clean, and "
             "--evaluate_every as often as the curve shall have points"
         )
     return Curve(name or run.name, development, pairs, scores)

@@ -64,7 +64,12 @@ def run_variants(
     if base.run.development == "none":
         raise RecipeError(
             "the recipe has no development set, so there is nothing to compare: give it one, such "
-            "as --development stsb-dev"
+            "as --development clean"
+        )
+    if base.run.development == "clean-and-bitext":
+        raise RecipeError(
+            "clean-and-bitext holds out pairs of each run's own text, and runs on other text would "
+            "not compare: take --development clean"
         )
     if base.training.epochs < 1:
         raise RecipeError("the recipe trains for no epoch; set --epochs to 1 or more")

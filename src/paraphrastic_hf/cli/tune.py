@@ -9,7 +9,7 @@ EXAMPLES = """examples:
   paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data-root DATA \\
       --grid margin=0.4,0.6,0.8 --grid lambda_w=1e-5,1e-6,1e-7 --output tuned
   paraphrastic tune own.yaml --grid batch_size=64,128,256 --grid negatives=max,mix \\
-      --sources mine.tsv --epochs 2 --development stsb-dev --output tuned
+      --sources mine.tsv --epochs 2 --development clean --output tuned
   paraphrastic tune own.yaml --grid margin=0.3,0.4,0.5 --grid learning_rate=1e-4,1e-3,1e-2 \\
       --grid embedding_dropout=0,0.1,0.3 --sampler tpe --trials 12 --output tuned
   paraphrastic train tuned/best.yaml --data-root DATA --epochs 10 --output runs/best

@@ -25,10 +25,19 @@ class AnnotatedPpdb(Corpus):
         return scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        path = folder.find(f"ppdb_{'dev' if split == 'validation' else split}.txt")
-        for number, row in table_rows(path, 3, separator=BARS):
-            score = number_in(row[2], f"{path}:{number}", low=1, high=5)
-            yield {"sentence1": row[0].strip(), "sentence2": row[1].strip(), "score": score}
+        return annotated_rows(folder, split)
+
+
+def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
+    """Rows of Annotated-PPDB's official files.
+
+    Raises:
+        DataError: The file is missing, or a row is short or out of bounds.
+    """
+    path = folder.find(f"ppdb_{'dev' if split == 'validation' else split}.txt")
+    for number, row in table_rows(path, 3, separator=BARS):
+        score = number_in(row[2], f"{path}:{number}", low=1, high=5)
+        yield {"sentence1": row[0].strip(), "sentence2": row[1].strip(), "score": score}
 
 
 class PavlickPpdb(Corpus):

@@ -142,16 +142,25 @@ class StsBenchmark(Corpus):
         return scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        path = folder.find(f"sts-{'dev' if split == 'validation' else split}.csv")
-        for number, row in table_rows(path, 7):
-            yield {
-                "sentence1": row[5],
-                "sentence2": row[6],
-                "score": number_in(row[4], f"{path}:{number}", low=0, high=5),
-                "genre": row[0],
-                "dataset": row[1],
-                "year": row[2],
-            }
+        return benchmark_rows(folder, split)
+
+
+def benchmark_rows(folder: Folder, split: str) -> Iterator[Row]:
+    """Rows of the STS Benchmark's official files.
+
+    Raises:
+        DataError: The file is missing or a row is short.
+    """
+    path = folder.find(f"sts-{'dev' if split == 'validation' else split}.csv")
+    for number, row in table_rows(path, 7):
+        yield {
+            "sentence1": row[5],
+            "sentence2": row[6],
+            "score": number_in(row[4], f"{path}:{number}", low=0, high=5),
+            "genre": row[0],
+            "dataset": row[1],
+            "year": row[2],
+        }
 
 
 class Sick(Corpus):
@@ -163,14 +172,23 @@ class Sick(Corpus):
         return scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        for number, path, row in sick_rows(folder, split):
-            yield {
-                "sentence1": row[1],
-                "sentence2": row[2],
-                "score": number_in(row[3], f"{path}:{number}", low=1, high=5),
-                "label": row[4].strip().lower(),
-                "pair_id": int(number_in(row[0], f"{path}:{number}", what="a pair number")),
-            }
+        return relatedness_rows(folder, split)
+
+
+def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
+    """Rows of SICK with both kinds of judgement.
+
+    Raises:
+        DataError: The file is missing, or a row is short or out of bounds.
+    """
+    for number, path, row in sick_rows(folder, split):
+        yield {
+            "sentence1": row[1],
+            "sentence2": row[2],
+            "score": number_in(row[3], f"{path}:{number}", low=1, high=5),
+            "label": row[4].strip().lower(),
+            "pair_id": int(number_in(row[0], f"{path}:{number}", what="a pair number")),
+        }
 
 
 class SickEntailment(Corpus):

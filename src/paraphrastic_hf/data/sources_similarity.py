@@ -51,6 +51,13 @@ _SICK_FILES = tuple(
     Remote(name, github(*_SICK, f"data/sts/sick2014/{name}"))
     for name in ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")
 )
+_STSB_FILES = (
+    Remote("Stsbenchmark.tar.gz", github(*_STS_EVAL, "data/sources/Stsbenchmark.tar.gz")),
+)
+_ANNOTATED_FILES = tuple(
+    Remote(name, github(*_PHRASES, f"code/data/english/{name}"))
+    for name in ("ppdb_dev.txt", "ppdb_test.txt")
+)
 _SICK_CITATION = (
     "Marelli et al. 2014. A SICK Cure for the Evaluation of Compositional Distributional Semantic "
     "Models. LREC."
@@ -126,9 +133,7 @@ SIMILARITY = (
         section="thesis 4.5.6",
         builder="similarity:StsBenchmark",
         folders=("stsbenchmark", "stsb"),
-        files=(
-            Remote("Stsbenchmark.tar.gz", github(*_STS_EVAL, "data/sources/Stsbenchmark.tar.gz")),
-        ),
+        files=_STSB_FILES,
     ),
     Source(
         name="sts17",
@@ -204,10 +209,33 @@ SIMILARITY = (
         section="thesis 3.2.1, Table 13",
         builder="phrases:AnnotatedPpdb",
         folders=("ppdb_annotated", "annotated_ppdb"),
-        files=tuple(
-            Remote(name, github(*_PHRASES, f"code/data/english/{name}"))
-            for name in ("ppdb_dev.txt", "ppdb_test.txt")
-        ),
+        files=_ANNOTATED_FILES,
+    ),
+    Source(
+        name="clean_development",
+        summary="Pairs to select models by that no reported test set holds: of STS-B dev, SICK "
+        "trial and Annotated-PPDB dev.",
+        configs={
+            "stsb": {"validation": 100},
+            "sick": {"validation": 482},
+            "annotated_ppdb": {"validation": 258},
+        },
+        row_type="scored pair",
+        homepage="http://ixa2.si.ehu.es/stswiki/index.php/STSbenchmark",
+        licence="that of `stsb`, `sick` and `annotated_ppdb`",
+        citation="Cer et al. 2017. SemEval-2017 Task 1. Marelli et al. 2014. A SICK Cure. Wieting "
+        "et al. 2015. From Paraphrase Database to Compositional Paraphrase Model and Back.",
+        section="thesis 3.2.2 (Annotated-PPDB); here, every choice",
+        builder="clean_development:CleanDevelopment",
+        folders=("stsbenchmark", "stsb", "sick2014", "sick", "ppdb_annotated", "annotated_ppdb"),
+        files=(*_STSB_FILES, _SICK_FILES[1], _ANNOTATED_FILES[0]),
+        only={"stsb": (0,), "sick": (1,), "annotated_ppdb": (2,)},
+        notes="Left out of 1,500, 500 and 260 pairs: those that an evaluation suite tests on, "
+        "those that the training sets of STS-B, SICK or MRPC hold, and repeated ones. Pairs are "
+        "compared lower-cased, without punctuation and spaces, in either order. STS 2017 en-en is "
+        "reported itself, so nothing of it is left. Of STS-B dev 1,131 pairs are in STS 2012-2016 "
+        "and 125 in STS 2017 en-en; 129 more, all other pairs of MSRpar, are in the test set of "
+        "MRPC; what is left describes videos.",
     ),
     Source(
         name="pavlick_ppdb",

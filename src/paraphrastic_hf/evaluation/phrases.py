@@ -101,5 +101,6 @@ PHRASES = Suite(
         "a line a rating; with a pair's mean rating (the column spearman) figures are higher.",
         "The thesis tunes on Pavlick's sample for all but the column of Table 3 shown here, and "
         "does not report the development set of Annotated-PPDB.",
+        "Annotated-PPDB dev is no test: recipes select models by its pairs (suite development).",
     ),
 )

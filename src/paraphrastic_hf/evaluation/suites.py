@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paraphrastic_hf.evaluation.bins import STS_BINS
+from paraphrastic_hf.evaluation.development import DEVELOPMENT
 from paraphrastic_hf.evaluation.hard import STS_HARD
 from paraphrastic_hf.evaluation.phrases import PHRASES
 from paraphrastic_hf.evaluation.probing import PROBING
@@ -31,5 +32,6 @@ SUITES: dict[str, Suite] = {
     "wmt-da": WMT_DA,
     "tatoeba": TATOEBA,
     "bucc": BUCC,
+    "development": DEVELOPMENT,
     "speed": SPEED,
 }

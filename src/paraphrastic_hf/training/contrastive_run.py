@@ -18,6 +18,12 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, load_corpus
 from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.finish import finish
+from paraphrastic_hf.training.held_out import (
+    HeldOut,
+    hold_out,
+    read_held_out,
+    write_held_out,
+)
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.sources import check_sources, read_sources
 from paraphrastic_hf.training.start import resolve_vectors
@@ -40,6 +46,7 @@ class Contrastive:
         check_encoders(recipe)
         self.recipe, self.context = recipe, context
         self.development_pairs = read_development(recipe.run.development, context.data_root)
+        self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
             if encoder.model.vectors is not None:
@@ -53,6 +60,9 @@ class Contrastive:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
+        if self.holds_out:
+            sources, held_out = hold_out(sources)
+            write_held_out(held_out, work)
         tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
         tokenizer.save(work / "tokenizer")
         exclude = recipe.training.exclude
@@ -64,6 +74,7 @@ class Contrastive:
         """The encoder at its random or given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
+        self.held_out: HeldOut = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch():
             raise DataError("an epoch is empty: every source has weight 0")
         model = build_model(self.recipe, self.tokenizer, self.context.data_root)
@@ -79,7 +90,9 @@ class Contrastive:
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the recipe's development set."""
-        return development_scorer(self.tokenizer, self.development_pairs)
+        return development_scorer(
+            self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out
+        )
 
     def save(self, model: SentenceEncoderModel, output: Path) -> dict[str, Any]:
         """The model directory, after what the recipe's `finish` asks."""
@@ -87,8 +100,10 @@ class Contrastive:
         model, tokenizer = finish(model, self.tokenizer, corpus, recipe)
         precision = recipe.finish.precision
         save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)
+        held_out = {name: len(pairs) for name, pairs in self.held_out.items()}
         return {
             "development": recipe.run.development,
+            **({"pairs_held_out": held_out} if held_out else {}),
             "pairs_by_source": {
                 name: int((corpus.source == number).sum())
                 for number, name in enumerate(corpus.names)

@@ -90,7 +90,7 @@ def tune(
     """
     output = Path(output)
     if recipe.run.development == "none":
-        raise RecipeError("a search needs a development set: --development stsb-dev")
+        raise RecipeError("a search needs a development set: --development clean")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise RecipeError("a search runs in one process: start it without torchrun")
     if trials is not None and trials < 1:
@@ -272,8 +272,10 @@ def _corpus_name(recipe: ContrastiveRecipe) -> str:
     """Equal for recipes whose tokenizers and tokenized pairs are the same."""
     values = to_mapping(recipe)
     tokenizers = [encoder.tokenizer for encoder in recipe.encoders]
+    held_out = ["held out"] * (recipe.run.development == "clean-and-bitext")
+    exclude = recipe.training.exclude
     return _digest(
-        [values["data"], [to_mapping(t) for t in tokenizers], recipe.training.exclude, recipe.seed]
+        [values["data"], [to_mapping(t) for t in tokenizers], exclude, recipe.seed, *held_out]
     )
 
 
