@@ -45,6 +45,7 @@ class Table:
         Raises:
             ModelError: There are no columns, or a number is NaN, infinite or too large for float32.
         """
+        rows = np.asarray(rows)
         if rows.ndim != 2 or not rows.shape[1]:
             raise ModelError(
                 f"the table of {name} must be of shape (vocab, dim) with a column, got {rows.shape}"
