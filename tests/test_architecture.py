@@ -13,7 +13,7 @@ import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
 ORDER = [
-    {"errors", "markdown", "recipe", "registration", "paraphrastic_hf"},
+    {"errors", "markdown", "parse_yaml", "recipe", "registration", "paraphrastic_hf"},
     {"text", "data"},
     {"layers"},
     {"losses"},

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import convert_key, full_key, parse_yaml
+from paraphrastic_hf.parse_yaml import parse_yaml
+from paraphrastic_hf.recipe import convert_key, full_key
 
 SAMPLERS = ("grid", "random", "tpe")
 TRIES = 20  # how often TPE may propose what has been tried before the first untried is taken
