@@ -107,7 +107,7 @@ def test_the_command_writes_it_beside_the_model(
     model = trained(root)
     encoder = SentenceEncoder.from_pretrained(model)
     write_report(evaluate(encoder, "sts", root / "eval", name="small"), root / "evaluation")
-    options = ["--evaluation", str(root / "evaluation"), "--data-root", str(root)]
+    options = ["--evaluation", str(root / "evaluation"), "--data", str(root)]
     options += ["--command-line", "paraphrastic train recipe.yaml", "--summary", "A small one."]
     main(["card", str(model), *options])
     assert capsys.readouterr().out.strip() == str(model / "README.md")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import math
 import types
 import typing
@@ -19,7 +18,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import RecipeError, nearest
 from paraphrastic_hf.parse_yaml import parse_yaml
 
 T = TypeVar("T")
@@ -360,9 +359,9 @@ def _join(where: str, name: object) -> str:
 
 def _nearest(key: str, names: typing.Iterable[str]) -> str:
     by_leaf = {name.rsplit(".", 1)[-1]: name for name in names}
-    close = difflib.get_close_matches(key.rsplit(".", 1)[-1], by_leaf, n=1, cutoff=0.5)
+    meant = nearest(key.rsplit(".", 1)[-1], by_leaf)
     return (
-        f"did you mean {by_leaf[close[0]]!r}?"
-        if close
+        f"did you mean {by_leaf[meant]!r}?"
+        if meant
         else f"the keys are {', '.join(sorted(by_leaf))}"
     )

@@ -216,7 +216,7 @@ def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
         ),
         (["encode", "absent/model/dir", "x.txt"], "absent/model/dir is no model directory"),
         (
-            ["evaluate", "absent/model/dir", "--data-dir", "x"],
+            ["evaluate", "absent/model/dir", "--data", "x"],
             "absent/model/dir is no model directory",
         ),
     ],

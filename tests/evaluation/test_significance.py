@@ -14,11 +14,11 @@ from paraphrastic_hf.evaluation.significance import (
     Difference,
     bootstrap_p_value,
     compare_encoders,
-    drawn_counts,
     resampled_correlations,
     significance_table,
     steiger_p_value,
 )
+from paraphrastic_hf.metrics.bootstrap import drawn_counts
 from tests.evaluation.made_pairs import Constant, Letters
 
 
@@ -49,6 +49,31 @@ def test_steiger_where_there_is_nothing_to_tell() -> None:
     assert steiger_p_value(0.5, 0.5, 1.0, 100) == 1
     assert np.isnan(steiger_p_value(0.5, 0.4, 0.3, 3))
     assert steiger_p_value(1.0, -1.0, -1.0, 10) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("r", "size"), [(0.3, 20), (1e-9, 20), (-0.9, 8)])
+def test_opposite_predictions_are_tested_as_one_correlation(r: float, size: int) -> None:
+    """If one prediction is the other turned round, one is better where r is not 0."""
+    one_sided = stats.t.sf(abs(r) * np.sqrt((size - 3) / (1 - r * r)), size - 3)
+    assert steiger_p_value(r, -r, -1.0, size) == pytest.approx(one_sided)
+    near = steiger_p_value(r, -r, -1.0 + 1e-7, size)  # the equation, near its limit
+    assert near == pytest.approx(one_sided, rel=1e-3)
+
+
+def test_correlations_that_differ_by_rounding_alone_are_equal() -> None:
+    assert steiger_p_value(0.5, np.nextafter(0.5, 1), 1.0, 100) == 1
+    random = np.random.default_rng(9)
+    gold, one = random.normal(size=(2, 50))
+    assert bootstrap_p_value(one, one * 3.1 + 0.7, gold) == 1
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1.1])
+def test_steiger_refuses_what_is_no_correlation(bad: float, place: int) -> None:
+    values = [0.5, 0.4, 0.3]
+    values[place] = bad
+    with pytest.raises(ValueError, match=rf"from -1 to 1, got {bad}"):
+        steiger_p_value(*values, 20)
 
 
 def test_steiger_is_right_five_times_in_a_hundred_where_neither_is_better() -> None:
@@ -95,8 +120,43 @@ def test_a_clearly_better_prediction_is_found_whichever_comes_first(measure: str
     random = np.random.default_rng(2)
     gold = random.normal(size=200)
     good, bad = gold + 0.3 * random.normal(size=200), gold + 3 * random.normal(size=200)
-    assert bootstrap_p_value(good, bad, gold, measure=measure) == 0
-    assert bootstrap_p_value(bad, good, gold, measure=measure) == 0
+    assert bootstrap_p_value(good, bad, gold, measure=measure) == 1 / 1001
+    assert bootstrap_p_value(bad, good, gold, measure=measure) == 1 / 1001
+    assert bootstrap_p_value(good, bad, gold, measure=measure, samples=5) == 1 / 6
+
+
+@pytest.mark.parametrize("measure", ["pearson", "spearman"])
+def test_the_bootstrap_is_that_of_a_slow_loop(measure: str) -> None:
+    """By oracle: scipy's correlations of each resample, one after another."""
+    random = np.random.default_rng(8)
+    gold = random.normal(size=12)
+    first, second = gold + random.normal(size=12), gold + 1.4 * random.normal(size=12)
+    oracle = stats.pearsonr if measure == "pearson" else stats.spearmanr
+    better = np.sign(oracle(first, gold).statistic - oracle(second, gold).statistic)
+    lost = 0
+    for numbers in np.random.default_rng(3).integers(12, size=(200, 12)):
+        one, other = (oracle(x[numbers], gold[numbers]).statistic for x in (first, second))
+        lost += (one - other) * better <= 0
+    assert 0 < lost < 200
+    found = bootstrap_p_value(first, second, gold, measure=measure, samples=200, seed=3)
+    assert found == (lost + 1) / 201
+
+
+@pytest.mark.parametrize("pairs", [1, 4])
+def test_fewer_than_five_pairs_cannot_be_tested(pairs: int) -> None:
+    gold = np.arange(float(pairs))
+    assert np.isnan(bootstrap_p_value(gold, -gold, gold))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("place", "name"), [(0, "the first prediction"), (1, "the second"), (2, "gold")]
+)
+def test_a_bootstrap_of_no_number_is_refused(bad: float, place: int, name: str) -> None:
+    values = np.random.default_rng(5).normal(size=(3, 9))
+    values[place, 4] = bad
+    with pytest.raises(ValueError, match=rf"{name} is {bad} at number 5 of 9"):
+        bootstrap_p_value(*values)
 
 
 def test_the_two_tests_agree_on_normal_data() -> None:
@@ -171,8 +231,8 @@ def test_missing_data_is_named_and_the_rest_compared(sts_folder: Path) -> None:
 
 
 def test_what_cannot_be_compared_is_an_error(sts_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="those of scored pairs are sts, sts-hard"):
-        compare_encoders(Letters(), Lengths(), "st", sts_folder)
+    with pytest.raises(RecipeError, match="of scored pairs; did you mean 'words'"):
+        compare_encoders(Letters(), Lengths(), "wrods", sts_folder)
     with pytest.raises(RecipeError, match="wmt-da has no scored pairs"):
         compare_encoders(Letters(), Lengths(), "wmt-da", sts_folder)
     with pytest.raises(DataError, match="no task of the suite words has its data"):
@@ -189,10 +249,20 @@ def test_vectors_that_are_none_are_refused(sts_folder: Path) -> None:
 
 
 def test_the_table_marks_what_is_significant() -> None:
+    few = float("nan")
     rows = [
-        Difference("g", "x", 1000, "pearson", 50.0, 61.25, 0.0, 0.04),
-        Difference("g", "y", 3, "pearson", 50.0, 49.99, 0.5, float("nan")),
+        Difference("g", "x", 1000, "pearson", 50.0, 61.25, 1 / 1001, 0.04, 1000),
+        Difference("g", "y", 90, "pearson", 50.0, 49.99, 0.5, 0.0001, 1000),
+        Difference("g", "z", 90, "pearson", 50.0, 60.0, 1 / 6, 0.5, 5),
     ]
     table = significance_table(rows, ("a", "b"))
-    assert table[2] == "| g | x | 1,000 | pearson | 50.0 | 61.2 | +11.2 | **<0.001** | **0.040** |"
-    assert table[3] == "| g | y | 3 | pearson | 50.0 | 50.0 | +0.0 | 0.500 |  |"
+    assert table[2] == (
+        "| g | x | 1,000 | pearson | 50.0 | 61.2 | +11.2 | **<1/1001** | **0.040** |"
+    )
+    assert table[3] == "| g | y | 90 | pearson | 50.0 | 50.0 | +0.0 | 0.500 | **<0.001** |"
+    assert table[4] == "| g | z | 90 | pearson | 50.0 | 60.0 | +10.0 | <1/6 | 0.500 |"
+    assert len(table) == 5
+    small = [Difference("g", "y", 3, "pearson", 50.0, 49.99, few, few, 1000)]
+    lines = significance_table(small, ("a", "b"))
+    assert lines[2] == "| g | y | 3 | pearson | 50.0 | 50.0 | +0.0 |  |  |"
+    assert lines[-1] == "Fewer than 5 pairs cannot be told from chance; they have no p."

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pytest
 
 from paraphrastic_hf.metrics import bootstrap
-from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals, paired_p_value
+from paraphrastic_hf.metrics.bootstrap import (
+    Interval,
+    confidence_intervals,
+    p_text,
+    p_value_of,
+    paired_p_value,
+)
 
 
 def scores(seed: int, segments: int = 40) -> np.ndarray:
@@ -76,26 +85,78 @@ def test_every_segment_is_drawn_and_each_as_often(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(means.mean(1), 1 / 8, atol=0.012)  # 4 deviations of 16,000 draws
 
 
-def test_a_system_that_is_better_everywhere_has_p_0() -> None:
+@pytest.mark.parametrize("samples", [1, 5, 1000])
+def test_no_number_of_resamples_shows_a_p_below_1_in_that_number_plus_1(samples: int) -> None:
     first = scores(8)
-    assert paired_p_value(first + 0.01, first) == 0
-    assert paired_p_value(first, first + 0.01) == 0  # the better of the two, on either side
+    expected = 1 / (samples + 1)
+    assert paired_p_value(first + 0.01, first, samples=samples) == expected
+    assert paired_p_value(first, first + 0.01, samples=samples) == expected  # on either side
+
+
+def test_p_is_the_resamples_lost_and_one_of_all_and_one() -> None:
+    assert [p_value_of(k, 4) for k in range(5)] == [0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+def test_a_p_is_written_with_what_is_known_of_it() -> None:
+    assert p_text(p_value_of(0, 5), 5) == "<1/6"
+    assert p_text(p_value_of(0, 1000), 1000) == "<1/1001"
+    assert p_text(p_value_of(1, 1000), 1000) == "0.002"
+    assert p_text(p_value_of(1, 100_000), 100_000) == "2e-05"  # never 0.000
+    assert p_text(1.0, 1) == "1.000"
+    assert p_text(None, 5) == p_text(float("nan"), 5) == ""
 
 
 def test_equal_systems_have_p_1() -> None:
     assert paired_p_value(scores(9), scores(9)) == 1
-    assert paired_p_value(np.array([0.0, 1.0]), np.array([1.0, 0.0])) == 1  # equal means
+    other = np.array([0.0, 1.0, 0.5, 0.5, 0.5])
+    assert paired_p_value(other, other[::-1]) == 1  # equal means
 
 
-def test_p_by_hand() -> None:
-    """Differences (3, -1): a resample of two has mean 3, 1, 1 or -1, so a quarter is lost; and with
-    (1, 0) the better is not better in the quarter that draws 0 twice."""
-    assert paired_p_value(np.array([3.0, 0.0]), np.array([0.0, 1.0]), samples=8000) == (
-        pytest.approx(0.25, abs=0.02)
+def test_means_that_differ_by_rounding_alone_are_equal() -> None:
+    first = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    second = first[[5, 4, 2, 3, 0, 1]] * (1 + 1e-15)
+    assert (first - second).mean() != 0
+    assert paired_p_value(first, second) == 1
+
+
+def test_p_of_five_segments_is_that_of_all_3125_resamples() -> None:
+    """By oracle: every way to draw five of five segments, each as likely as the next."""
+    first, second = np.array([3.0, 0.0, 1.0, 2.0, 1.0]), np.array([0.0, 2.0, 1.0, 1.0, 0.0])
+    differences = [Fraction(value) for value in first - second]
+    assert sum(differences) > 0
+    lost = sum(sum(drawn) <= 0 for drawn in product(differences, repeat=5))
+    assert 0 < lost < 3125
+    found = paired_p_value(first, second, samples=20_000)
+    deviation = (lost / 3125 / 20_000) ** 0.5
+    assert found == pytest.approx(lost / 3125, abs=4 * deviation)
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3, 4])
+def test_fewer_than_five_segments_cannot_be_tested(segments: int) -> None:
+    """Better on all of four by chance is 1 in 16, and nothing below 0.05 can be shown."""
+    assert np.isnan(paired_p_value(np.ones(segments), np.zeros(segments)))
+    assert paired_p_value(np.ones(5), np.zeros(5)) == 1 / 1001
+
+
+def test_p_is_right_five_times_in_a_hundred_where_neither_is_better() -> None:
+    """One-sided in favour of the better of two, so that 10 of 100 are below 0.05."""
+    random = np.random.default_rng(0)
+    found = sum(
+        paired_p_value(*random.normal(size=(2, 50)), samples=200) < 0.05 for _ in range(1000)
     )
-    assert paired_p_value(np.array([1.0, 0.0]), np.zeros(2), samples=8000) == (
-        pytest.approx(0.25, abs=0.02)
-    )
+    assert found / 1000 == pytest.approx(0.10, abs=0.03)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_score_that_is_no_number_is_refused_and_not_counted_as_won(bad: float, side: int) -> None:
+    systems = [scores(12), scores(13)]
+    systems[side][6] = bad
+    message = rf"score of system {side + 1} is {bad} at number 7 of 40"
+    with pytest.raises(ValueError, match=message):
+        paired_p_value(*systems)
+    with pytest.raises(ValueError, match=message):
+        confidence_intervals(systems)
 
 
 def test_p_is_symmetric() -> None:

@@ -13,9 +13,10 @@ import pytest
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.metrics import matching
-from paraphrastic_hf.metrics.bootstrap import confidence_intervals, paired_p_value
+from paraphrastic_hf.metrics.bootstrap import confidence_intervals, p_text, paired_p_value
 from paraphrastic_hf.metrics.compare import Comparison, Ties, compare, count_ties, read_nbest
 from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
+from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
 from paraphrastic_hf.metrics.matching import load_matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
@@ -106,7 +107,9 @@ def test_equal_systems_have_no_disagreement(scorer: SimileScorer, tmp_path: Path
     same = compare(scorer, word_share, ("a", "b"), (FIRST, FIRST), REFERENCES)
     assert len(same.order()) == 0
     systems = compare_systems(scorer, [("a", FIRST), ("b", FIRST)], REFERENCES, samples=10)
-    assert systems[1].p_value == 1
+    assert systems[1].p_value is None  # of four segments
+    twice = [("a", FIRST * 2), ("b", FIRST * 2)]
+    assert compare_systems(scorer, twice, REFERENCES * 2, samples=10)[1].p_value == 1
     assert all(path.stat().st_size for path in write_comparison(same, systems, tmp_path))
 
 
@@ -164,7 +167,7 @@ def test_markdown_rows_have_their_columns_whatever_the_text(
 ) -> None:
     text = report(comparison, scorer, count=9)
     rows = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
-    assert {row.count("|") for row in rows} == {6, 5, 7}
+    assert {row.count("|") for row in rows} == {7, 5}
     assert "the cat \\| sleeps" in text
     assert "| one\\|1 |" in text
     assert "the cat \\*sleeps\\*" in text
@@ -248,10 +251,70 @@ def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> 
     sims = [paired_p_value(s.sim, scores[0].sim, samples=200, seed=7) for s in scores[1:]]
     assert [each.sim_p_value for each in results] == [None, *sims]
     table = system_table(results).splitlines()
-    assert table[0].split() == ["system", "SimiLE", "p", "SIM", "p"]
+    assert table[0].split() == ["system", "SimiLE", "x", "100", "p", "SIM", "x", "100", "p"]
     assert table[1].split()[0] == "a"
     assert table[-1] == scores[0].signature
-    assert system_table(results[:1]).splitlines()[0].split() == ["system", "SimiLE", "SIM"]
+    alone = system_table(results[:1]).splitlines()[0]
+    assert alone.split() == ["system", "SimiLE", "x", "100", "SIM", "x", "100"]
+
+
+@pytest.mark.parametrize(
+    ("segments", "note"),
+    [
+        (1, "No interval and no p-value: a test needs 5 segments or more, and there is 1."),
+        (4, "No p-value: a test needs 5 segments or more, and there are 4."),
+        (5, ""),
+    ],
+)
+def test_what_so_few_segments_cannot_show_is_said_and_not_printed(
+    scorer: SimileScorer, segments: int, note: str
+) -> None:
+    systems = [("a", SENTENCES[:segments]), ("b", SENTENCES[5 : 5 + segments])]
+    results = compare_systems(scorer, systems, SENTENCES[:segments], samples=99)
+    table = system_table(results)
+    for lines in (table, comparison_of(scorer, systems, SENTENCES[:segments], results)):
+        assert note in lines
+        assert ("p-value: a test" in lines) == bool(note)
+    assert ("[" in table.splitlines()[1]) == (segments > 1)
+    values = results[1].to_dict()
+    assert (values["p_value"] is None) == (values["sim_p_value"] is None) == (segments < 5)
+    assert (values["simile_interval"] is None) == (segments == 1)
+    if segments == 5:
+        assert "<1/100" in table.splitlines()[2]
+        assert values["p_value"] == 1 / 100
+        assert values["samples"] == 99
+    json.dumps(values, allow_nan=False)
+
+
+def test_one_segment_of_one_system_has_no_interval(scorer: SimileScorer) -> None:
+    table = system_table(compare_systems(scorer, [("a", ["x"])], ["the cat"]))
+    assert "No interval: one segment does not show how scores vary." in table
+
+
+def comparison_of(
+    scorer: SimileScorer, systems: list[tuple[str, list[str]]], references: list[str], results: Any
+) -> str:
+    (first, one), (second, other) = systems
+    found = compare(scorer, word_share, (first, second), (one, other), references)
+    return comparison_markdown(found, results, count=0, plots=False)
+
+
+def test_corpus_bleu_stands_beside_sim_in_the_report(scorer: SimileScorer, tmp_path: Path) -> None:
+    systems = [("one|1", FIRST * 2), ("two", SECOND * 2)]
+    references = REFERENCES * 2
+    results = compare_systems(scorer, systems, references, samples=20)
+    bleu = compare_bleu(systems, references, samples=20)
+    found = compare(scorer, word_share, ("one|1", "two"), (FIRST * 2, SECOND * 2), references)
+    paths = write_comparison(found, results, tmp_path, bleu=bleu)
+    lines = paths[0].read_text(encoding="utf-8").splitlines()
+    head = next(number for number, line in enumerate(lines) if line.startswith("| system"))
+    assert lines[head].endswith("| corpus BLEU | p |")
+    p = p_text(bleu[1].p_value, 20)
+    assert lines[head + 2].endswith(f"| {bleu[0].bleu.mean:.2f} |  |")
+    assert lines[head + 3].endswith(f"| {bleu[1].bleu.mean:.2f} | {p} |")
+    values = json.loads(paths[1].read_text(encoding="utf-8"))["corpus_bleu"]
+    assert values["two"]["p_value"] == bleu[1].p_value
+    assert values["two"]["interval"] == [bleu[1].bleu.low, bleu[1].bleu.high]
 
 
 def test_segment_rows_are_numbered_from_1(scorer: SimileScorer) -> None:

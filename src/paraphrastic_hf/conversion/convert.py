@@ -27,7 +27,7 @@ from paraphrastic_hf.conversion.vocabulary import (
     look_like_trigrams,
     make_tokenizer,
 )
-from paraphrastic_hf.data.download import sha256_of
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.theano_file import read_theano
 from paraphrastic_hf.data.torch_file import MAGIC, read_torch
 from paraphrastic_hf.data.words import load_vectors

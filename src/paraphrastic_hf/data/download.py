@@ -1,39 +1,37 @@
-"""Fetch a file and verify it; no other module opens a URL. Archives are unpacked in `archives.py`.
+"""Fetch a file, verify it and remember it; `archives.py` unpacks it.
 
-A download grows under the name `.part` beside its place and is renamed when it is whole. One that
-broke off goes on where it stopped if the server still has the same file (`Range` with `If-Range`).
+What is on record is verified: the SHA-256 and size of a file, or, of an archive whose own are not
+known, those of its members. Any other file is written down beside its place when it first comes,
+and other bytes under the same address are refused from then on. How the bytes come is in
+`receive.py`.
 
-This is our own code because pooch 1.9.0 does not do what large corpora need. It starts a broken
-download anew and has no lock between processes. In the place of `_download` it failed 7 of the 36
-tests of downloads, five of them on going on.
-`http_get` of huggingface_hub, which goes on but without `If-Range`, failed 14 of the 36. It appends
-to the beginning of another file, and 134 of the 470 files that the corpora list, the largest among
-them, have no checksum that would tell. Either would have saved about 100 lines.
+This is our own code because pooch 1.9.0 does not do what large corpora need: it starts a broken
+download anew, and has no lock between processes. `http_get` of huggingface_hub goes on without
+`If-Range`, and so appends to the beginning of another file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import json
+import logging
 import os
-import ssl
-import time
-import urllib.error
-import urllib.request
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock
-from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.archives import is_archive, unpack
+from paraphrastic_hf.data.receive import receive
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import remove, write_json
+
+logger = logging.getLogger(__name__)
 
 CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 BLOCK = 1 << 20
-TRIES = 4
-TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,21 @@ class Remote:
         url: Its address, in which the same names in braces may stand.
         sha256: Its checksum in hexadecimal, or None if it is not known.
         size: How many bytes it has, or None if that is not known.
+        members: Of an archive whose own checksum is not known, what of its members is: for a
+            pattern of places in it, the checksum and number of all bytes of the members that match,
+            one after another in the order of their places.
     """
 
     path: str
     url: str
     sha256: str | None = None
     size: int | None = None
+    members: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether other bytes than the official ones would be noticed."""
+        return self.sha256 is not None or bool(self.members)
 
     def filled(self, config: str) -> Remote:
         """The file of one configuration, with its name in place of what stands in braces."""
@@ -85,123 +92,98 @@ def fetch(remote: Remote, folder: Path) -> Path:
         The file, or the folder beside it that holds the archive's members.
 
     Raises:
-        DataError: The server cannot be reached, has no such file, or sends one of another checksum;
-            the archive is damaged.
+        DataError: The server cannot be reached, has no such file, or sends another than the one on
+            record or than it did the first time; the archive is damaged.
     """
     target = folder / remote.path
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(str(target) + ".lock"):
-        if not target.exists():
-            _download(remote, target)
-        if is_archive(target):
-            return unpack(target, target.with_name(target.name + ".unpacked"))
-    return target
-
-
-def _download(remote: Remote, target: Path) -> None:
-    part = target.with_name(target.name + ".part")
-    for attempt in range(1, TRIES + 1):
+        if target.exists():
+            _check_size(remote, target)
+            try:
+                return _opened(remote, target)
+            except DataError as error:
+                raise DataError(f"{error}; delete {target} to download it again") from error
+        digest = receive(remote.url, target, sha256=remote.sha256, size=remote.size)
         try:
-            _receive(remote.url, part)
-            break
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code < 500 or attempt == TRIES:
-                raise DataError(
-                    f"{remote.url} cannot be downloaded: {error.code} {error.reason}"
-                ) from error
-        except (
-            urllib.error.URLError,
-            http.client.HTTPException,
-            ConnectionError,
-            TimeoutError,
-            ssl.SSLError,
-        ) as e:
-            if attempt == TRIES:
-                had = f"; {part} holds what came, run it again to go on" if part.exists() else ""
-                reason = getattr(e, "reason", None) or e
-                raise DataError(f"{remote.url} cannot be downloaded: {reason}{had}") from e
-        time.sleep(0.5 * 2**attempt)
-    digest = sha256_of(part)
-    if remote.sha256 is not None and digest != remote.sha256:
-        part.unlink()
-        _state(part).unlink(missing_ok=True)
-        raise DataError(
-            f"{remote.url} has the checksum {digest}, expected {remote.sha256}: the file on the "
-            "server is another or was changed on the way; it was not kept"
-        )
-    os.replace(part, target)
-    _state(part).unlink(missing_ok=True)
-
-
-def _receive(url: str, part: Path) -> None:
-    """Append to `part` what it lacks; begin again if the server's file is no longer the same."""
-    request = urllib.request.Request(url, headers={"User-Agent": "paraphrastic_hf"})
-    validator = _validator(part, url)
-    have = part.stat().st_size if part.exists() else 0
-    if have and validator:
-        request.add_header("Range", f"bytes={have}-")
-        request.add_header("If-Range", validator)
-    try:
-        response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
-    except urllib.error.HTTPError as error:
-        if error.code != 416:
+            is_new = not remote.is_known and not _is_as_before(remote, target, digest)
+            place = _opened(remote, target)
+        except DataError:
+            target.unlink()  # what is of no use is not met again
             raise
-        is_whole = error.headers.get("Content-Range") == f"bytes */{have}"
-        error.close()
-        if have and is_whole:  # only the renaming was missing
-            return
-        part.unlink(missing_ok=True)
-        raise urllib.error.URLError(error.reason) from error
-    with response:
-        goes_on = response.status == 206
-        mark = response.headers.get("ETag") or response.headers.get("Last-Modified")
-        if goes_on:
-            begins = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-            if not begins or mark not in (None, validator):
-                part.unlink(missing_ok=True)
-                raise ConnectionError("the server sent a part of another file")
-        else:
-            part.write_bytes(b"")
-            _state(part).unlink(missing_ok=True)
-            if mark and not mark.startswith("W/"):
-                state = {"url": url, "validator": mark}
-                _state(part).write_text(json.dumps(state), encoding="utf-8")
-        start = have if goes_on else 0
-        length = response.headers.get("Content-Length")
-        total = start + int(length) if length else None
-        with (
-            part.open("ab") as output,
-            tqdm(
-                desc=url.rsplit("/", 1)[-1],
-                initial=start,
-                total=total,
-                unit="B",
-                unit_scale=True,
-                leave=False,
-            ) as bar,
-        ):
-            while block := response.read(BLOCK):
-                output.write(block)
-                bar.update(len(block))
-        if total is not None and part.stat().st_size != total:
-            raise ConnectionError(f"{part.stat().st_size:,} of {total:,} bytes came")
+        if is_new:
+            _write_down(remote, target, digest)
+    return place
 
 
-def _state(part: Path) -> Path:
-    return part.with_name(part.name + ".json")
+def _check_size(remote: Remote, target: Path) -> None:
+    size = target.stat().st_size
+    if remote.size not in (None, size):
+        raise DataError(
+            f"{target} has {size:,} bytes, expected {remote.size:,}; delete it to download it again"
+        )
 
 
-def _validator(part: Path, url: str) -> str | None:
-    """The server's name for the version of the file that `part` begins, or None if unknown."""
+def _opened(remote: Remote, target: Path) -> Path:
+    """The file, or the folder of the archive's members, which are those on record."""
+    if not is_archive(target):
+        return target
+    folder = target.with_name(target.name + ".unpacked")
+    is_new = not folder.is_dir()
+    unpack(target, folder)
+    if is_new:
+        for pattern, (sha256, size) in remote.members.items():
+            found = _digest_of_members(folder, pattern)
+            if found != (sha256, size):
+                remove(folder)
+                raise DataError(
+                    f"{remote.url}: its members {pattern} have {found[1]:,} bytes and the checksum "
+                    f"{found[0]}, expected {size:,} and {sha256}; the archive was not kept"
+                )
+    return folder
+
+
+def _digest_of_members(folder: Path, pattern: str) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    paths = (path for path in folder.glob(pattern) if path.is_file())
+    for path in sorted(paths, key=lambda path: path.relative_to(folder).as_posix()):
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+                size += len(block)
+    return digest.hexdigest(), size
+
+
+def _first(target: Path) -> Path:
+    return target.with_name(target.name + ".first")
+
+
+def _is_as_before(remote: Remote, target: Path, digest: str) -> bool:
+    """Whether the address gave these bytes the first time too; others than then are refused."""
     try:
-        state = json.loads(_state(part).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return state.get("validator") if isinstance(state, dict) and state.get("url") == url else None
+        first = json.loads(_first(target).read_text(encoding="utf-8"))
+        url, before, date = first["url"], first["sha256"], first["date"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    if url != remote.url:
+        return False
+    if before != digest:
+        raise DataError(
+            f"{remote.url} gave a file of the checksum {before} on {date} and now gives one of "
+            f"{digest}; it was not kept. If the new one is right, delete {_first(target)}"
+        )
+    return True
 
 
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _write_down(remote: Remote, target: Path, digest: str) -> None:
+    size = target.stat().st_size
+    date = datetime.now(UTC).date().isoformat()
+    write_json(_first(target), {"url": remote.url, "sha256": digest, "size": size, "date": date})
+    logger.warning(
+        "%s is unverified: no checksum of it is on record. It has %s bytes and the SHA-256 %s, "
+        "which %s keeps to compare later downloads with",
+        remote.url,
+        f"{size:,}",
+        digest,
+        _first(target),
+    )

@@ -34,7 +34,7 @@ def open_lines(path: Path) -> BinaryIO:
         raise DataError(f"cannot open {path}: {error.strerror or error}") from error
 
 
-def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
     """Line numbers from 1 with the bytes of each line, its end included.
 
     Raises:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from paraphrastic_hf.data.download import Remote
 
@@ -66,16 +67,24 @@ class Source:
         return CREATIVE_COMMONS.fullmatch(self.licence) is not None
 
     def remotes(self, config: str) -> list[Remote]:
-        """The official files one configuration needs, with their checksums where known."""
+        """The official files one configuration needs, with their checksums where known.
+
+        Those of an archive's members stand under the archive's path, `!` and a pattern.
+        """
         chosen = self.only.get(config, range(len(self.files)))
         filled = [self.files[number].filled(config) for number in chosen]
         known = checksums().get(self.name, {})
-        unknown = (None, None)
-        return [
-            replace(remote, sha256=digest, size=size)
-            for remote in filled
-            for digest, size in [known.get(remote.path, unknown)]
-        ]
+        return [replace(remote, **_recorded(known, remote.path)) for remote in filled]
+
+
+def _recorded(known: Mapping[str, tuple[str, int]], path: str) -> dict[str, Any]:
+    digest, size = known.get(path, (None, None))
+    members = {
+        place.removeprefix(f"{path}!"): (found[0], found[1])
+        for place, found in known.items()
+        if place.startswith(f"{path}!")
+    }
+    return {"sha256": digest, "size": size, "members": members}
 
 
 def github(repository: str, commit: str, path: str) -> str:
@@ -90,6 +99,9 @@ def names(text: str) -> tuple[str, ...]:
 
 @cache
 def checksums() -> dict[str, dict[str, tuple[str, int]]]:
-    """SHA-256 and bytes of official files, by corpus and place; of those that never change."""
+    """SHA-256 and bytes of official files, by corpus and place; of those that never change.
+
+    `ARCHIVE!PATTERN` stands for the members of an archive, as in `Remote.members`.
+    """
     text = files("paraphrastic_hf.data").joinpath("checksums.json").read_text(encoding="utf-8")
     return json.loads(text)

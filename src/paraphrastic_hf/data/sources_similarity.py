@@ -5,7 +5,7 @@ from __future__ import annotations
 from paraphrastic_hf.data.download import Remote
 from paraphrastic_hf.data.source import Source, github
 
-STS_ADDRESS = "http://ixa2.si.ehu.es/stswiki/images"
+STS_ADDRESS = "https://ixa2.si.ehu.eus/stswiki/images"
 STS_TERMS = (
     "scores CC BY-SA 4.0; texts have their owners' terms (Microsoft Research, CC BY-SA 3.0, ...)"
 )
@@ -78,7 +78,7 @@ SIMILARITY = (
             "supervised": {"train": 4841, "validation": 1207, "test": 6060},
         },
         row_type="scored pair",
-        homepage="http://ixa2.si.ehu.es/stswiki",
+        homepage="https://ixa2.si.ehu.eus/stswiki",
         licence=STS_TERMS,
         citation=_STS_CITATION,
         section="thesis 2.1.1.1",
@@ -127,7 +127,7 @@ SIMILARITY = (
         summary="The STS Benchmark: a selection of STS 2012-2017 in three splits.",
         configs={"default": {"train": 5749, "validation": 1500, "test": 1379}},
         row_type="scored pair",
-        homepage="http://ixa2.si.ehu.es/stswiki/index.php/STSbenchmark",
+        homepage="https://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark",
         licence=STS_TERMS,
         citation="Cer et al. 2017. SemEval-2017 Task 1: Semantic Textual Similarity. SemEval.",
         section="thesis 4.5.6",
@@ -221,7 +221,7 @@ SIMILARITY = (
             "annotated_ppdb": {"validation": 258},
         },
         row_type="scored pair",
-        homepage="http://ixa2.si.ehu.es/stswiki/index.php/STSbenchmark",
+        homepage="https://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark",
         licence="that of `stsb`, `sick` and `annotated_ppdb`",
         citation="Cer et al. 2017. SemEval-2017 Task 1. Marelli et al. 2014. A SICK Cure. Wieting "
         "et al. 2015. From Paraphrase Database to Compositional Paraphrase Model and Back.",

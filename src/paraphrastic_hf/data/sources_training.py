@@ -52,9 +52,10 @@ TRAINING = (
         builder="paraphrase:ParaNmt",
         folders=("paranmt", "para-nmt-50m", "paranmt-50m"),
         files=(
-            Remote("para-nmt-50m.zip", "http://phontron.com/data/para-nmt-50m.zip"),
+            Remote("para-nmt-50m.zip", "https://www.phontron.com/data/para-nmt-50m.zip"),
             Remote(
-                "para-nmt-5m-processed.zip", "http://phontron.com/data/para-nmt-5m-processed.zip"
+                "para-nmt-5m-processed.zip",
+                "https://www.phontron.com/data/para-nmt-5m-processed.zip",
             ),
         ),
         only={"50m": (0,), "5m": (1,)},
@@ -80,6 +81,7 @@ TRAINING = (
         builder="paraphrase:Ppdb",
         folders=("ppdb",),
         files=(
+            # The host is not known to serve https.
             Remote("ppdb-{config}.gz", "http://nlpgrid.seas.upenn.edu/PPDB/eng/ppdb-{config}.gz"),
         ),
         by_hand="paraphrase.org offers ppdb-2.0-xl-lexical.gz and the like.",

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.encoding.locate import holds_model, local_directory, packaged_model
+from paraphrastic_hf.encoding.locate import (
+    EVEN_MODELS,
+    holds_model,
+    local_directory,
+    packaged_model,
+)
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
@@ -24,9 +29,6 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
 from paraphrastic_hf.text.subword import SubwordTokenizer
-
-# packaged models that are another with the lengths of its rows raised to a power
-EVEN_MODELS = {"simile": ("english", 0.5)}
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel

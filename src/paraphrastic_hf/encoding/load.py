@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.encoding.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import ModelError
 
 OWN_TOKENIZER_FILES = ("paraphrastic_tokenizer.json", "ngrams.json")
@@ -22,9 +22,11 @@ def load_encoder(name: str | os.PathLike[str] | None = None, *, num_threads: int
         num_threads: As of `SentenceEncoder`; a `SentenceTransformer` uses the threads of torch.
 
     Raises:
-        ModelError: Neither can load it.
+        ModelError: Neither can load it, or nothing can be of that name.
         ValueError: `num_threads` is 0 or below -1.
     """
+    if name is not None:
+        check_model_name(name)
     try:
         return SentenceEncoder.from_pretrained(name, num_threads=num_threads)
     except ModelError as ours:

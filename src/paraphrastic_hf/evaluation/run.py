@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 import paraphrastic_hf
 from paraphrastic_hf.data.folder import fingerprint
 from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
-from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError
+from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.suite import Row
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import read_json, write_json
@@ -61,7 +61,7 @@ def evaluate(
         ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
-        raise RecipeError(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
+        raise RecipeError(f"there is no suite {suite!r}; {nearest_name(suite, SUITES)}")
     chosen, data_dir = SUITES[suite], Path(data_dir)
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
@@ -147,7 +147,7 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
     """
     for name in names:
         if name not in SUITES and name != "all":
-            raise RecipeError(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
+            raise RecipeError(f"there is no suite {name!r}; {nearest_name(name, [*SUITES, 'all'])}")
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
 
 

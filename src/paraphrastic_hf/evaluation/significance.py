@@ -7,7 +7,7 @@ Table 9), and the paired bootstrap over pairs. They need a suite of scored pairs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,23 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.metrics.bootstrap import (
+    FEWEST,
+    ROUNDING,
+    check_finite,
+    drawn_counts,
+    p_text,
+    p_value_of,
+)
 
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
-DRAWS_AT_A_TIME = 2**21
+OPPOSITE = 1e-12  # predictions whose correlation is this close to 1 or -1 rank alike
+SMALLEST = 1e-200  # in the place of a variance of 0
 
 
 @dataclass(frozen=True)
@@ -36,8 +45,9 @@ class Difference:
         measure: The correlation, `pearson` or `spearman`.
         first: Correlation of the first model, x 100.
         second: Correlation of the second model, x 100.
-        bootstrap: The p-value of `bootstrap_p_value`.
+        bootstrap: The p-value of `bootstrap_p_value`; NaN for fewer than five pairs.
         steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs.
+        samples: Number of resamples of the bootstrap.
     """
 
     group: str
@@ -48,6 +58,7 @@ class Difference:
     second: float
     bootstrap: float
     steiger: float
+    samples: int
 
 
 def compare_encoders(
@@ -78,7 +89,8 @@ def compare_encoders(
         ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
-        raise RecipeError(f"there is no suite {suite!r}; those of scored pairs are {_names()}")
+        known = nearest_name(suite, _names().split(", "))
+        raise RecipeError(f"there is no suite {suite!r} of scored pairs; {known}")
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, PairsTask)}
     if not tasks:
         raise RecipeError(f"the suite {suite} has no scored pairs; those that have are {_names()}")
@@ -106,6 +118,7 @@ def compare_encoders(
                     other,
                     bootstrap_p_value(a, b, gold, **options),
                     steiger_p_value(one / 100, other / 100, between / 100, len(pairs)),
+                    samples,
                 )
             )
     if not differences:
@@ -114,18 +127,25 @@ def compare_encoders(
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
-    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold."""
+    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold.
+
+    A dataset with too few pairs for a test has no p-value; a line below the table says so.
+    """
     columns = ["group", "dataset", "size", "score", *names]
     columns += ["difference", "p (bootstrap)", "p (Steiger)"]
     rows = [
         [
             *(each.group, each.name, f"{each.pairs:,}", each.measure),
             *(f"{each.first:.1f}", f"{each.second:.1f}", _signed(each.second - each.first)),
-            *(_p(each.bootstrap), _p(each.steiger)),
+            _bold(each.bootstrap, p_text(each.bootstrap, each.samples)),
+            _bold(each.steiger, _steiger_text(each.steiger)),
         ]
         for each in differences
     ]
-    return markdown_table(columns, rows, "llrlrrrrr")
+    lines = markdown_table(columns, rows, "llrlrrrrr")
+    if any(each.pairs < FEWEST for each in differences):
+        lines += ["", f"Fewer than {FEWEST} pairs cannot be told from chance; they have no p."]
+    return lines
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
@@ -148,21 +168,29 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         The one-sided p-value in favour of the higher correlation, 0 to 0.5; 1 for equal
         correlations, NaN for fewer than four examples.
 
+    Raises:
+        ValueError: A correlation is NaN, or not from -1 to 1.
+
     Example:
         >>> round(2 * steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
         0.187
     """
+    for value in (first, second, between):
+        if not abs(value) <= 1 + OPPOSITE:
+            raise DataError(f"a correlation must be from -1 to 1, got {value}")
     if size < 4:
         return float("nan")
-    if first == second:
+    if first == second or between > 1 - OPPOSITE:
         return 1.0
+    if between < OPPOSITE - 1:  # then r13 = -r12, and t becomes that of one correlation
+        t = abs(first) * np.sqrt((size - 3) / max(1 - first**2, SMALLEST))
+        return float(stats.t.sf(t, size - 3))
     determinant = max(
         0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     )  # rounding can make it negative
     variance = 2 * determinant * (size - 1) / (size - 3)
     variance += ((first + second) / 2) ** 2 * (1 - between) ** 3
-    if variance <= 0:
-        return 0.0
+    variance = max(variance, SMALLEST)
     t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / variance)
     return float(stats.t.sf(t, size - 3))
 
@@ -178,8 +206,8 @@ def bootstrap_p_value(
 ) -> float:
     """Estimate how likely the better prediction is not better on other examples of the kind.
 
-    This is the share of resamples of the examples, drawn with replacement, in which the prediction
-    with the higher correlation does not have it.
+    This is (k + 1) / (n + 1), where in k of n resamples of the examples, drawn with replacement,
+    the prediction with the higher correlation does not have it (`metrics/bootstrap.py`).
 
     Args:
         first: One prediction, (examples,).
@@ -190,10 +218,12 @@ def bootstrap_p_value(
         seed: Seed of the draws.
 
     Returns:
-        The one-sided p-value, 0 to 1, in steps of 1 / samples; 1 for equal correlations.
+        The one-sided p-value, 1 / (samples + 1) to 1; 1 for equal correlations, NaN for fewer than
+        five examples, which no test can tell from chance.
 
     Raises:
-        ValueError: The three differ in length or are empty, or `samples` is less than 1.
+        ValueError: The three differ in length or are empty, one holds a number that is not finite,
+            or `samples` is less than 1.
     """
     if not len(first) == len(second) == len(gold) or len(gold) == 0:
         raise ValueError(
@@ -202,33 +232,20 @@ def bootstrap_p_value(
         )
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")
-    correlation = CORRELATIONS[measure]
-    difference = correlation(first, gold) - correlation(second, gold)
-    if difference == 0:
-        return 1.0
     values = np.stack([np.asarray(each, np.float64) for each in (first, second, gold)])
+    for name, row in zip(("the first prediction", "the second", "gold"), values, strict=True):
+        check_finite(name, row)
+    if len(gold) < FEWEST:
+        return float("nan")
+    correlation = CORRELATIONS[measure]
+    difference = (correlation(values[0], values[2]) - correlation(values[1], values[2])) / 100
+    if abs(difference) <= ROUNDING:
+        return 1.0
     lost = 0
     for counts in drawn_counts(len(gold), samples, seed):
         drawn = resampled_correlations(values, counts, measure)
-        lost += int(((drawn[0] - drawn[1]) * np.sign(difference) <= 0).sum())
-    return lost / samples
-
-
-def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples, and count how often each example is in each, (some, size) at a time.
-
-    Args:
-        size: Number of examples.
-        samples: Number of resamples in all.
-        seed: Seed of the draws.
-    """
-    at_a_time = max(1, DRAWS_AT_A_TIME // size)
-    generator = np.random.default_rng(seed)
-    for start in range(0, samples, at_a_time):
-        number = min(at_a_time, samples - start)
-        drawn = generator.integers(size, size=(number, size))
-        drawn += size * np.arange(number)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=number * size).reshape(number, size)
+        lost += int(((drawn[0] - drawn[1]) * np.sign(difference) <= ROUNDING).sum())
+    return p_value_of(lost, samples)
 
 
 def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str) -> np.ndarray:
@@ -272,10 +289,13 @@ def _signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"  # no -0.0
 
 
-def _p(value: float) -> str:
+def _steiger_text(value: float) -> str:
     if np.isnan(value):
         return ""
-    text = "<0.001" if value < 0.001 else f"{value:.3f}"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _bold(value: float, text: str) -> str:
     return f"**{text}**" if value < 0.05 else text
 
 

@@ -4,22 +4,29 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.metrics.bootstrap import p_text
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
-from paraphrastic_hf.metrics.systems import SystemScores
+from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
+from paraphrastic_hf.metrics.systems import SystemScores, untested
 from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 
 COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
 
 
 def write_comparison(
-    comparison: Comparison, systems: list[SystemScores], folder: Path, *, count: int = 10
+    comparison: Comparison,
+    systems: list[SystemScores],
+    folder: Path,
+    *,
+    count: int = 10,
+    bleu: Sequence[CorpusBleu] = (),
 ) -> list[Path]:
     """Write the five files of a report and return their paths.
 
@@ -30,6 +37,7 @@ def write_comparison(
         systems: The corpus scores of the two systems, as `compare_systems` gives them.
         folder: The folder to write to, which is made if it does not exist.
         count: Number of segments to show from either end of `comparison.order()`.
+        bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it; left out if empty.
 
     Example:
         >>> write_comparison(found, systems, Path("report"), count=20)  # doctest: +SKIP
@@ -38,24 +46,36 @@ def write_comparison(
     folder.mkdir(parents=True, exist_ok=True)
     names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")
     paths = [folder / name for name in names]
-    text = comparison_markdown(comparison, systems, count=count, plots=True)
+    text = comparison_markdown(comparison, systems, count=count, plots=True, bleu=bleu)
     write_bytes(paths[0], text.encode("utf-8"))
-    write_json(paths[1], comparison_values(comparison, systems))
+    write_json(paths[1], comparison_values(comparison, systems, bleu))
     _write_segments(comparison, paths[2])
     _plot_scores(comparison, paths[3])
     _plot_changes(comparison, paths[4])
     return paths
 
 
-def comparison_values(comparison: Comparison, systems: list[SystemScores]) -> dict[str, Any]:
+def comparison_values(
+    comparison: Comparison, systems: list[SystemScores], bleu: Sequence[CorpusBleu] = ()
+) -> dict[str, Any]:
     """Return the numbers of the report as plain values, for JSON.
 
     Args:
         comparison: What `compare` found.
         systems: The corpus scores of the two systems, as `compare_systems` gives them.
+        bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it.
     """
     return {
         "systems": [system.to_dict() for system in systems],
+        "corpus_bleu": {
+            each.name: {
+                "bleu": each.bleu.mean,
+                "interval": [each.bleu.low, each.bleu.high],
+                "p_value": each.p_value,
+                "samples": each.samples,
+            }
+            for each in bleu
+        },
         "bleu": dict(
             zip(comparison.names, comparison.scores["BLEU"].mean(1).tolist(), strict=True)
         ),
@@ -66,7 +86,12 @@ def comparison_values(comparison: Comparison, systems: list[SystemScores]) -> di
 
 
 def comparison_markdown(
-    comparison: Comparison, systems: list[SystemScores], *, count: int, plots: bool
+    comparison: Comparison,
+    systems: list[SystemScores],
+    *,
+    count: int,
+    plots: bool,
+    bleu: Sequence[CorpusBleu] = (),
 ) -> str:
     """Return the text of the report as Markdown.
 
@@ -75,18 +100,27 @@ def comparison_markdown(
         systems: The corpus scores of the two systems, as `compare_systems` gives them.
         count: Number of segments to show from either end of `comparison.order()`.
         plots: Whether to refer to scores.png and changes.png.
+        bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it; left out if empty.
 
     Example:
         >>> print(comparison_markdown(found, systems, count=3, plots=False))  # doctest: +SKIP
     """
     first, second = comparison.names
     lines = [f"# {first} and {second}", "", "Scores x 100.", ""]
+    columns = ["system", "SimiLE", "p", "SIM", "p", "mean sentence BLEU"]
     rows = []
-    for system, bleu in zip(systems, comparison.scores["BLEU"].mean(1), strict=True):
-        p = "" if system.p_value is None else f"{system.p_value:.3f}"
-        simile, sim = 100 * system.simile.mean, 100 * system.sim.mean
-        rows.append([system.name, f"{simile:.2f}", f"{sim:.2f}", p, f"{bleu:.2f}"])
-    lines += markdown_table(["system", "SimiLE", "SIM", "p (SimiLE)", "mean sentence BLEU"], rows)
+    for system, mean in zip(systems, comparison.scores["BLEU"].mean(1), strict=True):
+        row = [system.name]
+        for interval, p in ((system.simile, system.p_value), (system.sim, system.sim_p_value)):
+            row += [f"{100 * interval.mean:.2f}", p_text(p, system.samples)]
+        rows.append([*row, f"{mean:.2f}"])
+    if bleu:
+        columns += ["corpus BLEU", "p"]
+        for row, each in zip(rows, bleu, strict=True):
+            row += [f"{each.bleu.mean:.2f}", p_text(each.p_value, each.samples)]
+    lines += markdown_table(columns, rows)
+    for note in untested(len(comparison.references), is_compared=True):
+        lines += ["", note]
     if plots:
         lines += ["", "![How the scores spread](scores.png)"]
     what = "n-best list" if comparison.is_nbest else "segment's two outputs"

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals, paired_p_value
+from paraphrastic_hf.metrics.bootstrap import (
+    FEWEST,
+    Interval,
+    confidence_intervals,
+    p_text,
+    paired_p_value,
+)
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
 
@@ -21,9 +27,11 @@ class SystemScores:
         scores: Its scores of each segment and of the corpus, -1 to 1.
         simile: Its mean SimiLE with the 95 % interval.
         sim: Its mean SIM with the 95 % interval.
-        p_value: How likely its difference in SimiLE from the first system is chance, 0 to 1; None
-            for the first system.
-        sim_p_value: How likely its difference in SIM from the first system is chance, 0 to 1.
+        p_value: How likely its difference in SimiLE from the first system is chance, above 0 to 1;
+            None for the first system, and where there are fewer than 5 segments.
+        sim_p_value: How likely its difference in SIM from the first system is chance, above 0 to
+            1; None likewise.
+        samples: Number of resamples that intervals and p-values come from.
     """
 
     name: str
@@ -32,6 +40,7 @@ class SystemScores:
     sim: Interval
     p_value: float | None
     sim_p_value: float | None
+    samples: int
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
         """Return the scores as plain numbers, for JSON.
@@ -42,11 +51,15 @@ class SystemScores:
         return {
             "system": self.name,
             **self.scores.to_dict(segments=segments),
-            "simile_interval": [self.simile.low, self.simile.high],
-            "sim_interval": [self.sim.low, self.sim.high],
+            "simile_interval": self._ends(self.simile),
+            "sim_interval": self._ends(self.sim),
             "p_value": self.p_value,
             "sim_p_value": self.sim_p_value,
+            "samples": self.samples,
         }
+
+    def _ends(self, interval: Interval) -> list[float] | None:
+        return None if len(self.scores.sim) == 1 else [interval.low, interval.high]
 
 
 def compare_systems(
@@ -71,10 +84,10 @@ def compare_systems(
             references; or `samples` or `seed` is out of range.
 
     Example:
-        >>> systems = [("old", ["A dog barks."]), ("new", ["The cat sleeps."])]
-        >>> found = compare_systems(SimileScorer(), systems, ["The cat is asleep."], samples=10)
+        >>> systems = [("old", ["A dog barks."] * 5), ("new", ["The cat sleeps."] * 5)]
+        >>> found = compare_systems(SimileScorer(), systems, ["The cat is asleep."] * 5, samples=9)
         >>> found[1].p_value
-        0.0
+        0.1
     """
     if samples < 1 or seed < 0:
         raise DataError(f"samples must be 1 or more and seed 0 or more, got {samples} and {seed}")
@@ -88,14 +101,16 @@ def compare_systems(
     options = {"samples": samples, "seed": seed}
     similes = confidence_intervals([each.simile for each in scores], **options)
     sims = confidence_intervals([each.sim for each in scores], **options)
+    is_tested = len(references) >= FEWEST
     return [
         SystemScores(
             name,
             own,
             similes[i],
             sims[i],
-            paired_p_value(own.simile, scores[0].simile, **options) if i else None,
-            paired_p_value(own.sim, scores[0].sim, **options) if i else None,
+            paired_p_value(own.simile, scores[0].simile, **options) if i and is_tested else None,
+            paired_p_value(own.sim, scores[0].sim, **options) if i and is_tested else None,
+            samples,
         )
         for i, ((name, _), own) in enumerate(zip(systems, scores, strict=True))
     ]
@@ -104,23 +119,49 @@ def compare_systems(
 def system_table(results: Sequence[SystemScores]) -> str:
     """Return a plain-text table, a line for each system with scores x 100, and the signature.
 
+    What so few segments cannot show is left out, and a line says so: with one segment the
+    intervals, with fewer than 5 the p-values.
+
     Args:
         results: What `compare_systems` gave.
     """
-    table = [["system", "SimiLE", "SIM"]]
+    table = [["system", "SimiLE x 100", "SIM x 100"]]
     if len(results) > 1:
         table[0][2:2], table[0][4:] = ["p"], ["p"]
+    segments = len(results[0].scores.sim)
     for system in results:
-        row = [system.name, _interval(system.simile), _interval(system.sim)]
+        row = [system.name, _interval(system.simile, segments), _interval(system.sim, segments)]
         if len(results) > 1:
-            row[2:2], row[4:] = [_p(system.p_value)], [_p(system.sim_p_value)]
+            row[2:2] = [p_text(system.p_value, system.samples)]
+            row[4:] = [p_text(system.sim_p_value, system.samples)]
         table.append(row)
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
-    return "\n".join([*lines, "", results[0].scores.signature, ""])
+    notes = untested(segments, is_compared=len(results) > 1)
+    return "\n".join([*lines, "", *notes, results[0].scores.signature, ""])
+
+
+def untested(segments: int, *, is_compared: bool) -> list[str]:
+    """Say what the number of segments is too small for: no line, or one.
+
+    Args:
+        segments: Number of segments, 1 or more.
+        is_compared: Whether there are several systems, which p-values would tell apart.
+
+    Example:
+        >>> untested(4, is_compared=True)
+        ['No p-value: a test needs 5 segments or more, and there are 4.']
+    """
+    lacking = ["interval"] * (segments == 1) + ["p-value"] * (is_compared and segments < FEWEST)
+    if not lacking:
+        return []
+    if lacking == ["interval"]:
+        return ["No interval: one segment does not show how scores vary."]
+    there = "there is 1" if segments == 1 else f"there are {segments}"
+    return [f"No {' and no '.join(lacking)}: a test needs {FEWEST} segments or more, and {there}."]
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
@@ -136,9 +177,6 @@ def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
         yield "\t".join([str(number), *(f"{value:.6f}" for value in values)]) + "\n"
 
 
-def _interval(value: Interval) -> str:
-    return f"{100 * value.mean:.2f} [{100 * value.low:.2f}, {100 * value.high:.2f}]"
-
-
-def _p(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+def _interval(value: Interval, segments: int) -> str:
+    ends = f" [{100 * value.low:.2f}, {100 * value.high:.2f}]" if segments > 1 else ""
+    return f"{100 * value.mean:.2f}{ends}"

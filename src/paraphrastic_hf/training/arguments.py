@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.data.folder import corpus_folder
 from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
@@ -293,7 +294,7 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
         return Path(path)
     searched = f"{root} or the working folder" if root is not None else "the working folder"
     raise RecipeError(
-        f"{path} is not in {searched}; name its folder with --data-root or {DATA_ROOT_VARIABLE}"
+        f"{path} is not in {searched}; name its folder with --data or {DATA_ROOT_VARIABLE}"
     )
 
 
@@ -303,10 +304,4 @@ def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> P
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
-    if root is None:
-        return None
-    folders = find_source(dataset.name).folders
-    for place in (Path(root), Path(root) / "eval"):
-        if any((place / name).exists() for name in folders):
-            return place
-    return None
+    return None if root is None else corpus_folder(find_source(dataset.name), root)

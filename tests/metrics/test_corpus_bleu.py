@@ -1,0 +1,129 @@
+"""Corpus BLEU resampled over its counts: by hand, and by sacrebleu as the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts, compare_bleu
+
+BLEU = pytest.importorskip("sacrebleu.metrics").BLEU
+WORDS = ["the", "a", "cat", "dog", "sees", "hears", "small", "old", "near", "house", "sleeps"]
+
+
+def made(seed: int, segments: int, share: float, references: list[str]) -> list[str]:
+    """The references with a share of their words changed."""
+    random = np.random.default_rng(seed)
+    return [
+        " ".join(
+            str(random.choice(WORDS)) if random.random() < share else word for word in line.split()
+        )
+        for line in references[:segments]
+    ]
+
+
+def made_references(segments: int, seed: int = 0) -> list[str]:
+    random = np.random.default_rng(seed)
+    return [" ".join(random.choice(WORDS, random.integers(1, 15))) for _ in range(segments)]
+
+
+def test_counts_by_hand() -> None:
+    """Of `a b c d e` against `a b x d e`: a, b, d, e match, then `a b` and `d e`."""
+    assert bleu_counts(["a b c d e"], [["a b x d e"]]).tolist() == [[5, 5, 4, 2, 0, 0, 5, 4, 3, 2]]
+
+
+def test_an_empty_hypothesis_counts_nothing() -> None:
+    assert bleu_counts([""], [["a b"]]).tolist() == [[0, 2, 0, 0, 0, 0, 0, 0, 0, 0]]
+    assert bleu_of_counts(np.zeros(10)) == 0
+
+
+@pytest.mark.parametrize("segments", [1, 2, 30])
+def test_bleu_of_summed_counts_is_sacrebleus(segments: int) -> None:
+    references = made_references(segments)
+    others = made(5, segments, 0.3, references)
+    hypotheses = made(1, segments, 0.4, references)
+    lists = [list(pair) for pair in zip(references, others, strict=True)]
+    expected = BLEU().corpus_score(hypotheses, [references, others]).score
+    assert bleu_of_counts(bleu_counts(hypotheses, lists).sum(0)) == pytest.approx(expected)
+
+
+def test_corpus_bleu_is_no_mean_of_segments() -> None:
+    """One long segment that matches and one short that does not: 8 of 9 words are right."""
+    hypotheses, references = ["a b c d e f g h", "x"], ["a b c d e f g h", "y"]
+    counts = bleu_counts(hypotheses, [[text] for text in references])
+    means = np.mean([bleu_of_counts(row) for row in counts])
+    assert bleu_of_counts(counts.sum(0)) > means + 40
+
+
+def test_intervals_and_p_are_those_of_resampled_texts() -> None:
+    """By oracle: each resample's lines are scored by sacrebleu, one corpus after another."""
+    segments, samples = 12, 60
+    references = made_references(segments, seed=2)
+    systems = [made(seed, segments, 0.4, references) for seed in (3, 4)]
+    found = compare_bleu(list(zip("ab", systems, strict=True)), references, samples=samples, seed=7)
+    drawn = np.random.default_rng(7).integers(segments, size=(samples, segments))
+    scores = np.array(
+        [
+            [
+                BLEU().corpus_score([x[i] for i in row], [[references[i] for i in row]]).score
+                for row in drawn
+            ]
+            for x in systems
+        ]
+    )
+    whole = [BLEU().corpus_score(x, [references]).score for x in systems]
+    for side, each in enumerate(found):
+        assert each.bleu.mean == pytest.approx(whole[side])
+        low, high = np.quantile(scores[side], [0.025, 0.975])
+        assert (each.bleu.low, each.bleu.high) == (pytest.approx(low), pytest.approx(high))
+    lost = int(((scores[1] - scores[0]) * np.sign(whole[1] - whole[0]) <= 0).sum())
+    assert 0 < lost < samples
+    assert found[0].p_value is None
+    assert found[1].p_value == (lost + 1) / (samples + 1)
+
+
+def test_a_long_segment_weighs_more_than_a_short_one() -> None:
+    """New is better on nine short segments and much worse on a long one, so a mean of segments
+    would call it better; BLEU of the corpus does not."""
+    long = " ".join(f"w{i}" for i in range(200))
+    references = ["a b c d"] * 9 + [long]
+    old = ["a b c x"] * 9 + [long]
+    new = ["a b c d"] * 9 + [" ".join(f"v{i}" for i in range(200))]
+    found = compare_bleu([("old", old), ("new", new)], references, samples=200)
+    assert found[1].bleu.mean < found[0].bleu.mean
+    lists = [[text] for text in references]
+    rows = [bleu_counts(x, lists) for x in (old, new)]
+    means = [np.mean([bleu_of_counts(row) for row in each]) for each in rows]
+    assert means[1] > means[0]
+
+
+def test_equal_systems_have_p_1_and_better_ones_at_least_one_in_all_resamples_and_one() -> None:
+    references = made_references(20)
+    worse = made(1, 20, 0.5, references)
+    found = compare_bleu([("a", worse), ("b", worse), ("c", references)], references, samples=9)
+    assert [each.p_value for each in found] == [None, 1, 1 / 10]
+
+
+def test_a_resample_in_which_both_are_equal_is_lost() -> None:
+    """The systems differ in one of ten segments, which (9/10)^10 = 35 % of resamples leave out."""
+    references = made_references(10)
+    worse = ["nothing", *references[1:]]
+    found = compare_bleu([("a", worse), ("b", references)], references, samples=2000)
+    assert found[1].p_value == pytest.approx(0.9**10, abs=0.04)
+
+
+def test_fewer_than_five_segments_have_no_p() -> None:
+    references = made_references(4)
+    found = compare_bleu([("a", made(1, 4, 0.5, references)), ("b", references)], references)
+    assert found[1].p_value is None
+
+
+def test_wrong_numbers_are_refused() -> None:
+    with pytest.raises(DataError, match="new has 1 segments but there are references for 2"):
+        compare_bleu([("old", ["a", "b"]), ("new", ["a"])], ["a", "b"])
+    with pytest.raises(DataError, match="one at least"):
+        compare_bleu([("old", [])], [])
+    for wrong in ({"samples": 0}, {"seed": -1}):
+        with pytest.raises(DataError, match="samples must be 1 or more and seed 0 or more"):
+            compare_bleu([("old", ["a"])], ["a"], **wrong)
