@@ -4,6 +4,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
+# What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
 .PHONY: help install demo test check format test-datasets3 test-sanitized test-damaged
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'

@@ -13,7 +13,16 @@ import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
 ORDER = [
-    {"errors", "markdown", "parse_yaml", "recipe", "registration", "paraphrastic_hf"},
+    {
+        "errors",
+        "extras",
+        "markdown",
+        "packaged_recipes",
+        "parse_yaml",
+        "recipe",
+        "registration",
+        "paraphrastic_hf",
+    },
     {"text", "data"},
     {"layers"},
     {"losses"},

@@ -242,7 +242,7 @@ def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot read the recipe"),
+        (None, "there is no recipe"),
         (b"\xff", "cannot read the recipe"),
         (b"dough: [1", "cannot read the recipe"),
         (b"a: 1\na\tb: 2", "cannot read the recipe"),
@@ -316,7 +316,7 @@ def test_the_longest_number_allowed_is_read_and_can_be_a_float(tmp_path: Path) -
 
 
 def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="cannot read the recipe"):
+    with pytest.raises(RecipeError, match="there is no recipe"):
         load_recipe(Bread, tmp_path)
 
 

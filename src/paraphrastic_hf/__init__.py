@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from paraphrastic_hf.extras import missing_extra
 from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
@@ -51,7 +52,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PUBLIC[name]), name)
+    try:
+        module = importlib.import_module(_PUBLIC[name])
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) or error from None
+    return getattr(module, name)
 
 
 register_on_first_use()

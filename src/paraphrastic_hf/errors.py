@@ -71,6 +71,10 @@ def _is_initials(name: str, letters: str) -> bool:
     return "".join(word[:1] for word in name.split("_")) == letters
 
 
+class MissingExtraError(ParaphrasticError, ModuleNotFoundError):
+    """A package is not installed that an extra of this one brings; the message says which."""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """The end of a message that refuses a name: the one probably meant, else all of those known.
 

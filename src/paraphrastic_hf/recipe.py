@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import yaml
 
 from paraphrastic_hf.errors import RecipeError, nearest
+from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.parse_yaml import parse_yaml
 
 T = TypeVar("T")
@@ -130,7 +131,7 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
     Args:
         cls: The dataclass to fill.
-        path: YAML file.
+        path: YAML file, or the name of a recipe that comes with the package.
         overrides: Alternating `--key value...` strings, as left over by argparse. A key is dotted
             (`training.margin`) or the last name alone where it is unambiguous (`margin`); several
             values make a list.
@@ -147,7 +148,7 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
         ...     load_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
-    mapping = read_mapping(path)
+    mapping = read_mapping(find_recipe(path))
     for key, value in parse_overrides(overrides):
         set_key(cls, mapping, key, value)
     return build(cls, mapping)

@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.cli.simile import read_segments, scorer_and_references
     from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.compare import compare, read_nbest
     from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
     from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.count < 0:
         raise DataError(f"--count must be 0 or more, got {arguments.count}")
+    if arguments.output:
+        require("compare", "matplotlib", what="a report with plots")
     bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
     scorer, references = scorer_and_references(arguments)
     first, second = arguments.systems

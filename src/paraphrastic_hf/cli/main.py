@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import paraphrastic_hf
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.extras import missing_extra
 
 COMMANDS = {
     "train": "train a sentence encoder, a model of a task or a language model, from a recipe",
@@ -41,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors of this package are one line on stderr and exit status 2."""
     arguments = [_modern(item) for item in (sys.argv[1:] if arguments is None else arguments)]
     chosen = next((item for item in arguments if not item.startswith("-")), None)
-    parser = build_parser([chosen])
+    try:
+        parser = build_parser([chosen])
+    except ModuleNotFoundError as error:
+        return _name_extra(str(chosen), error)
     if chosen in ("simile", "compare"):
         _refuse_files_after_h(parser, arguments)
     known, rest = parser.parse_known_args(arguments)
@@ -53,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ParaphrasticError as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        return _name_extra(known.command, error)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -100,6 +106,15 @@ def _refuse_files_after_h(parser: Parser, arguments: Sequence[str]) -> None:
     after = arguments[arguments.index("-h") + 1 :] if "-h" in arguments else []
     if after and not after[0].startswith("-"):
         parser.error(f"-h is help; name the files of the systems with -s: -s {after[0]}")
+
+
+def _name_extra(command: str, error: ModuleNotFoundError) -> int:
+    """Say which extra brings the module that a command lacks."""
+    named = missing_extra(error)
+    if named is None:
+        raise error
+    print(f"paraphrastic {command}: {named}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

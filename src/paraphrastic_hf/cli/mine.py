@@ -135,12 +135,15 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.extras import require
     from paraphrastic_hf.mining.files import mine_lines
     from paraphrastic_hf.text.files import output_file
 
     if arguments.source == arguments.target == "-":
         raise DataError("both sides cannot come from standard input")
     is_table = not arguments.output.endswith(".parquet")
+    if not is_table:
+        require("data", "pyarrow", what=f"--output {arguments.output}")
     if not (is_table and is_stream(arguments.output)):
         output_file(arguments.output)  # found before hours of work
     with _work_folder(arguments) as folder:

@@ -13,11 +13,10 @@ from paraphrastic_hf.cli.parser import Parser
 
 SPLITS = ("validation", "test")
 EXAMPLES = """examples:
-  paraphrastic train recipes/simple-and-effective-2019/sp.yaml --data DATA --output runs/sp
-  paraphrastic train own.yaml --output runs/mine --sources mine.tsv more.tsv.gz
-  paraphrastic train recipes/towards-universal-2016/sick-averaging.yaml --data DATA \\
-      --output runs/sick
-  paraphrastic train own.yaml --output runs/mine \\
+  paraphrastic train own --output runs/mine --sources mine.tsv more.tsv.gz
+  paraphrastic train simple-and-effective-2019/sp --data DATA --output runs/sp
+  paraphrastic train sick-averaging --data DATA --output runs/sick
+  paraphrastic train own --output runs/mine \\
       --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
 
 Any key of a recipe can be set with --key value, by its full name (--training.margin 0.5) or, where
@@ -27,7 +26,10 @@ that is unambiguous, its last name (--margin 0.5). The keys:
 
 def configure(parser: Parser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("recipe", help="the recipe to train, a YAML file")
+    parser.add_argument(
+        "recipe",
+        help="the recipe to train: a YAML file, or the name of one that comes with the package",
+    )
     parser.add_argument(
         "--output",
         required=True,

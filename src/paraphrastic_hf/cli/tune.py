@@ -39,7 +39,9 @@ lucky: compare it on other data than it was chosen by.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "recipe", help="the recipe whose settings are searched, a YAML file with a development set"
+        "recipe",
+        help="the recipe whose settings are searched, with a development set: a YAML file, or the "
+        "name of one that comes with the package",
     )
     parser.add_argument(
         "--grid",

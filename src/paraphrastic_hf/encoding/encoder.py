@@ -1,7 +1,8 @@
 """`SentenceEncoder`: a model directory as one object with `encode` and `similarity`.
 
-What it computes with is in `weights.py`, how tables are changed in `table.py`, and the two ways
-from texts to vectors in `static.py` (averaging models, fast) and `batches.py` (any model).
+What it computes with is in `weights.py`, how tables are changed in `table.py`, and the ways
+from texts to vectors in `static.py` (averaging models, fast), `means.py` (these without the
+compiled module) and `batches.py` (any model).
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from paraphrastic_hf.encoding.locate import (
     local_directory,
     packaged_model,
 )
+from paraphrastic_hf.encoding.means import mean_rows
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
 from paraphrastic_hf.encoding.weights import Weights
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
@@ -106,7 +109,7 @@ class SentenceEncoder:
         name = packaged_model() if name is None else name
         directory = local_directory(name)
         tokenizer = load_tokenizer(directory)
-        weights = Weights.read(directory, as_table=serves(tokenizer))
+        weights = Weights.read(directory, as_table=tokenizer.keeps_to_words)
         encoder = cls(weights, tokenizer, num_threads=num_threads)
         encoder.name = Path(name).name
         return encoder
@@ -176,8 +179,7 @@ class SentenceEncoder:
                 byte, 127 steps up and 127 down to the largest absolute value in a row).
 
         Raises:
-            ModelError: The encoder is no averaging model, its tokens cross white space, or it is
-                rounded already.
+            ModelError: The encoder is no averaging model, or it is rounded already.
             ValueError: `precision` is none of these.
 
         Example:
@@ -185,13 +187,7 @@ class SentenceEncoder:
             >>> small.rounding_error < 0.05
             True
         """
-        table = self._exact_table().with_precision(precision)
-        if not serves(self.tokenizer):
-            raise ModelError(
-                f"only the fast path reads packed tables, and it does not serve "
-                f"{type(self.tokenizer).__name__}"
-            )
-        return self._with_table(table, precision)
+        return self._with_table(self._exact_table().with_precision(precision), precision)
 
     def with_dimension(self, dimension: int) -> SentenceEncoder:
         """This averaging encoder with its leading dimensions alone, so much smaller and faster.
@@ -251,6 +247,7 @@ class SentenceEncoder:
         Raises:
             OSError: The disk is full or the directory cannot be written.
         """
+        require("train", "torch", "transformers", what="saving a model")
         from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
         model = self._weights.model_to_save()
@@ -298,9 +295,13 @@ class SentenceEncoder:
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
         if apart:
             texts = [keep_apart(normalize_text(text, self.tokenizer.lowercase)) for text in texts]
+        ids = self.tokenizer.encode_batch(texts)
+        needs_no_torch = self._weights.is_table or self.tokenizer.keeps_to_words
+        if needs_no_torch and (table := self._weights.table()) is not None:
+            vectors = mean_rows(table.numbers, ids, progress=progress)
+            return unit_length(vectors) if normalize else vectors
         from paraphrastic_hf.encoding.batches import embed_texts
 
-        ids = self.tokenizer.encode_batch(texts)
         order = np.arange(len(ids))
         embeddings = embed_texts(self.model, ids, order, batch_size=batch_size, progress=progress)
         vectors = embeddings.cpu().numpy()

@@ -9,6 +9,7 @@ from typing import Any
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 
 OWN_TOKENIZER_FILES = ("paraphrastic_tokenizer.json", "ngrams.json")
 
@@ -23,6 +24,7 @@ def load_encoder(name: str | os.PathLike[str] | None = None, *, num_threads: int
 
     Raises:
         ModelError: Neither can load it, or nothing can be of that name.
+        MissingExtraError: What it needs is not installed.
         ValueError: `num_threads` is 0 or below -1.
     """
     if name is not None:
@@ -32,6 +34,7 @@ def load_encoder(name: str | os.PathLike[str] | None = None, *, num_threads: int
     except ModelError as ours:
         if name is None or not _is_theirs(name):
             raise
+        require("all", "sentence_transformers", what=f"{name}, no model of this package,")
         try:
             from sentence_transformers import SentenceTransformer
 

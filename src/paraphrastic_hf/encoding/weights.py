@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.files import read_json
 
 if TYPE_CHECKING:
@@ -41,14 +42,18 @@ class Weights:
 
         Args:
             directory: One that `directory.save_model` wrote.
-            as_table: Whether a table will do, if there is one that can be read without torch.
+            as_table: Whether a table will do, if there is one that can be read without torch. For
+                character n-grams, whose tokenizer needs transformers, torch is the faster.
 
         Raises:
             ModelError: A file is missing or damaged, or it is no encoder of this package.
+            MissingExtraError: It does not average, and torch or transformers is not installed.
         """
         rows = read_table(directory) if as_table else None
         if rows is not None:
             return cls(Table.of(rows, directory), directory)
+        what = f"{directory}, which is damaged or does more than average,"
+        require("train", "torch", "transformers", what=what)
         from paraphrastic_hf.encoding.directory import load_model
 
         return cls(load_model(directory))
@@ -64,9 +69,15 @@ class Weights:
         held = self._held
         if not isinstance(held, Table):
             return held
+        require("train", "torch", "transformers", what="the model as a torch module")
         from paraphrastic_hf.encoding.directory import averaging_model, load_model
 
         return load_model(self._directory) if self._directory else averaging_model(held.rows())
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the model has not been asked for, so that torch is not needed."""
+        return isinstance(self._held, Table)
 
     @property
     def is_averaging(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
@@ -55,6 +56,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
 
 
 def _char_ngrams(directory: Path) -> TextTokenizer:
+    require("train", "transformers", what=f"{directory}, a model of character n-grams,")
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
 
     path = directory / "tokenizer_config.json"

@@ -17,6 +17,7 @@ from paraphrastic_hf.data.folder import corpus_folder
 from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.packaged_recipes import RECIPES
 from paraphrastic_hf.recipe import argument
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
@@ -286,12 +287,14 @@ def check_source(source: SourceArguments) -> None:
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
     """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
-    folder."""
+    folder, or a text that comes with the package's recipes."""
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
     if root is not None and (Path(root) / path).exists():
         return Path(root) / path
     if Path(path).exists():
         return Path(path)
+    if path.startswith("recipes/") and (RECIPES.parent / path).exists():
+        return RECIPES.parent / path
     searched = f"{root} or the working folder" if root is not None else "the working folder"
     raise RecipeError(
         f"{path} is not in {searched}; name its folder with --data or {DATA_ROOT_VARIABLE}"

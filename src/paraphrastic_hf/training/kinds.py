@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import build, key_paths, parse_overrides, read_mapping, set_key
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -122,8 +123,9 @@ def read_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     """Read a recipe file of any kind, with command-line overrides applied on top.
 
     Args:
-        path: YAML file. Without a `kind`, a recipe with a `task` is supervised, any other
-            contrastive.
+        path: YAML file, or the name of a recipe that comes with the package, such as `own` or
+            `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised,
+            any other contrastive.
         overrides: Alternating `--key value...` strings, as of `recipe.load_recipe`.
 
     Returns:
@@ -139,7 +141,7 @@ def read_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         ...     read_recipe(file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
-    mapping, settings = read_mapping(path), parse_overrides(overrides)
+    mapping, settings = read_mapping(find_recipe(path)), parse_overrides(overrides)
     mapping |= {key: value for key, value in settings if key == "kind"}
     recipe_class = class_of(mapping)
     for key, value in settings:
