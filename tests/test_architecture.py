@@ -18,6 +18,7 @@ ORDER = [
         "extras",
         "markdown",
         "packaged_recipes",
+        "parse_yaml",
         "recipe",
         "registration",
         "paraphrastic_hf",

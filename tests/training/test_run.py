@@ -7,14 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from paraphrastic_hf.errors import BusyError, DataError, RecipeError
+from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
+from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.run import train
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
@@ -190,3 +194,84 @@ def test_a_damaged_record_of_a_run_is_named(content: bytes, recipe: Path, tmp_pa
 def test_a_great_many_epochs_end_with_the_steps(recipe: Path, tmp_path: Path) -> None:
     settings = ["--epochs", "1000000", "--training.steps", "2"]
     assert train(load_recipe(recipe, settings), tmp_path / "out", progress=False).step == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["--hidden_size", "1000000000000"], "model.hidden_size must be from 1 to 1000000"),
+        (["--hidden_size", "9" * 300], "model.hidden_size must be from 1 to 1000000"),
+        (["--vocab_size", "9" * 40], "tokenizer.vocab_size must be from 3 to 2147483647"),
+        (["--seed", "9" * 5000], "cannot read the value of --seed"),
+        (
+            ["--model.kind", "recurrent", "--hidden_size", "1000000"],
+            r"numbers takes .* GB, and this machine has",
+        ),
+        (
+            ["--kind", "language_model", "--hidden_size", "1000000", "--layers", "1000"],
+            r"numbers takes .* GB, and this machine has",
+        ),
+    ],
+)
+def test_a_model_that_no_machine_holds_is_refused_before_a_folder_is_made(
+    settings: list[str], message: str, recipe: Path, tmp_path: Path
+) -> None:
+    if "language_model" in settings:
+        recipe.write_text(f"data: {{sources: [{PAIRS}]}}", encoding="utf-8")
+    with pytest.raises(RecipeError, match=message):
+        train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_too_large_for_the_vocabulary_found_leaves_nothing(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three rows of 8 float32 fit into a thousand bytes, and the 200 that the text has do not."""
+    monkeypatch.setattr(memory, "machine_memory", lambda: 1000)
+    with pytest.raises(RecipeError, match="a model of 1,600 numbers takes"):
+        train(load_recipe(recipe), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+OUT_OF_MEMORY = [
+    MemoryError("Unable to allocate 732. GiB"),
+    torch.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 4800000000 bytes\nat"),
+]
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("place", ["make_optimizer", "TrainingLoop.train"])
+def test_memory_that_runs_out_is_a_clear_error_and_leaves_nothing(
+    place: str, error: Exception, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"paraphrastic_hf.training.loop.{place}", fail)
+    with pytest.raises(
+        RecipeError, match=r"memory ran out \(.*\): lower model.hidden_size"
+    ) as said:
+        train(load_recipe(recipe), tmp_path / "out", progress=False)
+    assert "\n" not in str(said.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_memory_that_runs_out_late_takes_no_checkpoint(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on from it, such as on a machine with more memory."""
+    settings, folder = ["--checkpoint_every", "1", "--batch_size", "20"], tmp_path / "out"
+    step, steps = TrainingLoop._step, iter(range(9))
+
+    def fail_at_the_third(*arguments: Any) -> Any:
+        if next(steps) == 2:
+            raise MemoryError
+        return step(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingLoop, "_step", fail_at_the_third)
+        with pytest.raises(RecipeError, match="memory ran out"):
+            train(load_recipe(recipe, settings), folder, progress=False)
+    assert list_checkpoints(folder / "checkpoints")
+    assert train(load_recipe(recipe, settings), folder, progress=False).examples == 60

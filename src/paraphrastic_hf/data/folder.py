@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from paraphrastic_hf.data.download import ARCHIVES, cache_folder, fetch, is_archive, unpack
+from paraphrastic_hf.data.archives import ARCHIVES, is_archive, unpack
+from paraphrastic_hf.data.download import cache_folder, fetch
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError

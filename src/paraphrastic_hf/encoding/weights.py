@@ -6,7 +6,6 @@ asked for; other kinds of model are loaded at once.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.text.files import read_json
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -148,7 +148,7 @@ def read_table(directory: Path) -> np.ndarray | None:
         says what is wrong.
     """
     try:
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        config = read_json(directory / "config.json")
         if config.get("model_type") != "paraphrastic-averaging":
             return None
         with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
@@ -157,7 +157,8 @@ def read_table(directory: Path) -> np.ndarray | None:
         return None
     if rows.shape != (config.get("vocab_size"), config.get("hidden_size")):
         return None
-    return np.ascontiguousarray(rows, np.float32)
+    with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
+        return np.ascontiguousarray(rows, np.float32)
 
 
 def is_static_embedding(directory: Path) -> bool:
@@ -175,7 +176,7 @@ def read_static_embedding(directory: Path) -> np.ndarray:
         ModelError: A file is damaged, or other modules change what the table gives.
     """
     try:
-        modules = json.loads((directory / MODULES).read_text(encoding="utf-8"))
+        modules = read_json(directory / MODULES)
         kinds = [module["type"].rpartition(".")[2] for module in modules]
         if kinds != ["StaticEmbedding"]:
             raise ModelError(
@@ -188,4 +189,5 @@ def read_static_embedding(directory: Path) -> np.ndarray:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"cannot load the model in {directory}: {error}") from error
-    return np.ascontiguousarray(rows, np.float32)
+    with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
+        return np.ascontiguousarray(rows, np.float32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import platform
 import re
@@ -21,7 +20,7 @@ from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, we
 from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.suite import Row
 from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import read_json, write_json
 
 Results = dict[str, Any]
 
@@ -166,7 +165,7 @@ def _read_kept(path: Path | None, identity: dict[str, str]) -> Results | None:
     try:
         if path is None:
             return None
-        kept: Results = json.loads(path.read_text(encoding="utf-8"))
+        kept: Results = read_json(path)
         is_same = all(kept[name] == value for name, value in identity.items())
         is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0
         is_whole &= isinstance(kept.get("peak_memory"), int | None)

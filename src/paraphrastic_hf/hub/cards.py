@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.lines import table_rows
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_model

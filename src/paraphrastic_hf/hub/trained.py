@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from transformers import AutoConfig
 
 from paraphrastic_hf.encoding.directory import GENERATION_CONFIG, STATIC_EMBEDDING
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.files import read_json
 
 PICTURE = "training.png"  # the training curve, beside the model
 
@@ -47,7 +47,7 @@ class TrainedModel:
         directory = Path(directory)
         try:
             if run is None:
-                run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+                run = read_json(directory / "run.json")
             recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
             config = AutoConfig.from_pretrained(directory, trust_remote_code=False).to_dict()
         except (OSError, ValueError, yaml.YAMLError) as error:

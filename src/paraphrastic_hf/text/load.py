@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER
+from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -41,11 +40,14 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
 
         return rebuild_tokenizer(directory / STOCK)
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = read_json(path)
         kind, marks = settings.pop("kind"), settings.pop("marks", None)
         opens_prompts = bool(settings.pop("opens_prompts", False))
+        flags = {name: value for name, value in settings.items() if name != "parts"}
+        if any(not isinstance(value, bool) for value in flags.values()):
+            raise ValueError(f"its settings must be true or false, got {str(flags)[:200]}")
         if kind == "mixed":
-            folders = [directory / PARTS_FOLDER / str(k) for k in range(settings["parts"])]
+            folders = (directory / PARTS_FOLDER / str(k) for k in range(settings["parts"]))
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
         loaded = TOKENIZERS[kind].load(directory, **settings)
         if marks is None:
@@ -66,7 +68,7 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
 
     path = directory / "tokenizer_config.json"
     try:
-        if "orders" not in json.loads(path.read_text(encoding="utf-8")):
+        if "orders" not in read_json(path):
             raise ValueError("no orders")  # text would be cut by default orders, and differently
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -34,6 +34,7 @@ from paraphrastic_hf.text.ragged import Ragged
 PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
 FEW_TEXTS = 256  # so few texts are not worth the threads that sentencepiece starts at every call
+DAMAGED = "it is damaged: get the model again"
 NORMAL_PIECE = 1  # sentencepiece's type of the pieces that text can have
 
 
@@ -136,11 +137,23 @@ class SubwordTokenizer:
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
-        except (OSError, RuntimeError) as error:
+            tokenizer._check()
+        except (OSError, RuntimeError, ValueError) as error:
             raise ModelError(f"cannot read the sentencepiece model {path}: {error}") from error
-        if not tokenizer.vocab_size:
-            raise ModelError(f"the sentencepiece model {path} is empty; it was cut short")
         return tokenizer
+
+    def _check(self) -> None:
+        """Refuse, as a `ValueError`, what sentencepiece reads and no model that we saved has."""
+        if not self.vocab_size:
+            raise ValueError("it is empty; it was cut short")
+        if (self._processor.pad_id(), self._processor.unk_id()) != (PAD_ID, UNKNOWN_ID):
+            raise ValueError(f"its first two pieces are not <pad> and <unk>; {DAMAGED}")
+        try:
+            _, scores, _ = self.unigram()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"a piece is not UTF-8 ({error}); {DAMAGED}") from error
+        if not np.isfinite(scores).all():
+            raise ValueError(f"the score of a piece is not finite; {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Return the ids of each text; one that is empty or has no known character has none."""

@@ -116,7 +116,9 @@ class DataArguments:
     )
     min_words: int = argument(1, help="skip pairs with a side of fewer words", at_least=0)
     max_words: int | None = argument(100, help="skip pairs with a side of more words", at_least=1)
-    max_length: int = argument(100, help="cut a side at this many tokens", at_least=1)
+    max_length: int = argument(
+        100, help="cut a side at this many tokens", at_least=1, at_most=2**31 - 1
+    )
     bad_rows: str = argument("skip", help="what to do with a malformed row", choices=BAD_ROWS)
 
 

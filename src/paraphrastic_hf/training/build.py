@@ -18,6 +18,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelArguments
+from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
 
 READS_ORDER = ("recurrent", "gated", "char_cnn")
@@ -104,10 +105,13 @@ def check_encoder(encoder: EncoderArguments) -> TableConfig:
     """The configuration of one encoder, before its vocabulary is known.
 
     Raises:
-        RecipeError: A setting that its family does not have, or settings that do not go together.
+        RecipeError: A setting that its family does not have, settings that do not go together, or
+            more numbers than the machine's memory holds.
     """
     _check_tokenizer(encoder)
-    return build_config(encoder.model, encoder.tokenizer.vocab_size)
+    config = build_config(encoder.model, encoder.tokenizer.vocab_size)
+    check_memory(FAMILIES[encoder.model.kind], build_config(encoder.model, SMALLEST_TABLE))
+    return config
 
 
 def build_model(
@@ -185,7 +189,9 @@ def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
 ) -> TableModel:
     """One encoder at its random or given start."""
-    model = FAMILIES[arguments.kind](build_config(arguments, tokenizer.vocab_size))
+    config = build_config(arguments, tokenizer.vocab_size)
+    check_memory(FAMILIES[arguments.kind], config)
+    model = FAMILIES[arguments.kind](config)
     if arguments.vectors is not None:
         path = resolve_vectors(arguments.vectors, data_root)
         start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)

@@ -197,6 +197,7 @@ class FinishArguments:
         None,
         help="binary digits kept of every number, so that files compress; 8 loses nearly nothing",
         at_least=2,
+        at_most=24,  # those of float32
     )
     precision: str = argument(
         "float32", help="number format of the saved weights", choices=("float32", "float16")

@@ -19,12 +19,14 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
-from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
+from paraphrastic_hf.training.memory import WAY_OUT, is_out_of_memory
 from paraphrastic_hf.training.output import (
     circumstances,
     claim,
@@ -70,7 +72,8 @@ def train(
         Steps, examples, seconds and the best development score.
 
     Raises:
-        RecipeError: A setting is wrong, or `output` holds another run.
+        RecipeError: A setting is wrong, the model does not fit into memory, or `output` holds
+            another run.
         BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
@@ -95,6 +98,7 @@ def train(
                 clear_work(output)  # where a kill came between the end of a run and this
             return read_finished(output)
         work = output / "work" if work is None else Path(work)
+        is_begun = False
         try:
             if is_main:
                 with nullcontext() if work.parent == output else locked(work):
@@ -103,11 +107,19 @@ def train(
             torch.manual_seed(recipe.seed)
             model = kind.build(work).to(accelerator.device)
             objective = kind.objective(model, accelerator)
-        except Exception:
-            if is_new:
+            is_begun = True
+            return _train(recipe, kind, model, objective, output, accelerator, progress)
+        except Exception as error:
+            no_memory = is_out_of_memory(error)
+            has_come_to_nothing = not is_begun or (
+                no_memory and not list_checkpoints(output / "checkpoints")
+            )
+            if is_new and has_come_to_nothing:
                 give_up(output)
+            if no_memory:
+                reason = str(error).partition("\n")[0]
+                raise RecipeError(f"memory ran out ({reason}): {WAY_OUT}") from error
             raise
-        return _train(recipe, kind, model, objective, output, accelerator, progress)
 
 
 def _train(

@@ -23,7 +23,7 @@ from typing import Any
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
-from paraphrastic_hf.text.files import write_bytes, write_json
+from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.output import locked
@@ -230,7 +230,7 @@ def _read(output: Path) -> list[Trial]:
     if not path.exists():
         return []
     try:
-        return [Trial(**values) for values in json.loads(path.read_text(encoding="utf-8"))]
+        return [Trial(**values) for values in read_json(path)]
     except (ValueError, TypeError) as error:
         raise CheckpointError(
             f"{path} is damaged: {error}; mend it, or start over in another --output"
