@@ -4,7 +4,8 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
-.PHONY: help install demo test check format test-datasets3
+# What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
+.PHONY: help install demo test check format test-datasets3 test-sanitized test-damaged
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -32,6 +33,12 @@ test-datasets3:  ## the loading scripts, in an environment of their own with dat
 	$(PYTHON) -m venv .venv-datasets3
 	.venv-datasets3/bin/python -m pip install --quiet "datasets>=3.6,<4" numpy pyyaml tqdm filelock sacremoses rapidfuzz
 	PYTHONPATH=src:. .venv-datasets3/bin/python -m tests.check_datasets3
+
+test-sanitized: install  ## the C under address and undefined-behaviour sanitizers: texts, threads, forks
+	$(BIN)/python -m tests.robustness.sanitized
+
+test-damaged: install  ## model directories and data files that are cut short or changed
+	$(BIN)/python -m tests.robustness.damaged
 
 check: install  ## what CI runs: format, lint, types, tests, and the built wheel on its own
 	$(BIN)/ruff format --check .

@@ -1,9 +1,12 @@
-"""The compiled parts, which are optional: without a compiler all works, but more slowly."""
+"""The compiled parts, which are optional: without a compiler all works, but more slowly. And the
+recipes, which lie at the top of a checkout and within the package in a wheel."""
 
 import os
 from glob import glob
+from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 
 def extension(folder: str, name: str) -> Extension:
@@ -19,7 +22,23 @@ def extension(folder: str, name: str) -> Extension:
     )
 
 
+class BuildWithRecipes(build_py):
+    """Copies recipes, and the small texts they name, to where `packaged_recipes.py` looks. An
+    editable install reads those of the checkout."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        for pattern in ("*.yaml", "*.tsv"):
+            for path in sorted(Path("recipes").glob(f"*/{pattern}")):
+                target = Path(self.build_lib, "paraphrastic_hf", path)
+                self.mkpath(str(target.parent))
+                self.copy_file(str(path), str(target))
+
+
 setup(
     ext_modules=[extension("encoding", "_words"), extension("training", "_rows")],
+    cmdclass={"build_py": BuildWithRecipes},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

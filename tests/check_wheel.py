@@ -1,5 +1,5 @@
-"""Build the wheel, unpack it into an empty folder, and use it from there, away from the source
-tree."""
+"""Build the wheel and use it away from the source tree: unpacked into an empty folder, with the
+packages of this environment; and installed alone, into an environment of its own."""
 
 from __future__ import annotations
 
@@ -18,39 +18,56 @@ import paraphrastic_hf
 here = Path(sys.argv[1]).resolve()
 assert Path(paraphrastic_hf.__file__).is_relative_to(here), paraphrastic_hf.__file__
 from paraphrastic_hf.cli.main import main
-arguments = ["train", sys.argv[2], "--output", "model", "--quiet", "--sources", sys.argv[3]]
-assert main(arguments) == 0
+assert main(["train", "demo", "--output", "model", "--quiet"]) == 0  # on the text in the wheel
+Path("mine.tsv").write_text("the cat sleeps\\ta cat is asleep\\n" * 60)
+own = ["train", "own", "--sources", "mine.tsv", "--epochs", "1", "--output", "own", "--quiet"]
+assert main(own) == 0
 from transformers import AutoModel, AutoTokenizer
-model, tokenizer = AutoModel.from_pretrained("model").eval(), AutoTokenizer.from_pretrained("model")
-vector = model(**tokenizer("the cat sleeps", return_tensors="pt")).sentence_embedding
-assert vector.shape == (1, 64)
-print("wheel: imported, trained and loaded from an empty folder")
+for name, dimension in (("model", 64), ("own", 300)):
+    model, tokenizer = AutoModel.from_pretrained(name).eval(), AutoTokenizer.from_pretrained(name)
+    vector = model(**tokenizer("the cat sleeps", return_tensors="pt")).sentence_embedding
+    assert vector.shape == (1, dimension)
+print("wheel: imported, trained by the recipes in it, and loaded from an empty folder")
 """
 
 
+def build(folder: Path) -> Path:
+    """The wheel of this source tree."""
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def check_unpacked(wheel: Path, folder: Path) -> None:
+    """Train and load from the files of the wheel, with what is installed here."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            archive.extract(name, folder / "site")
+    empty = folder / "empty"
+    empty.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
+    command = [sys.executable, "-c", PROGRAM, str(folder / "site")]
+    subprocess.run(command, check=True, cwd=empty, env=environment)
+
+
+def check_core(wheel: Path, folder: Path) -> None:
+    """Install the wheel with its core dependencies alone, and see that they suffice."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    install = [str(python), "-m", "pip", "install", "--quiet", str(wheel)]
+    subprocess.run(install, check=True, env=environment)
+    check = [str(python), str(ROOT / "tests" / "check_core.py")]
+    subprocess.run(check, check=True, cwd=folder, env=environment)
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder).resolve()
-        build = [
-            sys.executable,
-            "-m",
-            "build",
-            "--wheel",
-            "--outdir",
-            str(here / "dist"),
-            str(ROOT),
-        ]
-        subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-        (wheel,) = (here / "dist").glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            for name in archive.namelist():
-                archive.extract(name, here / "site")
-        empty = here / "empty"
-        empty.mkdir()
-        demo = ROOT / "recipes" / "demo"
-        command = [sys.executable, "-c", PROGRAM, str(here / "site"), str(demo / "demo.yaml")]
-        environment = {**os.environ, "PYTHONPATH": str(here / "site")}
-        subprocess.run([*command, str(demo / "pairs.tsv")], check=True, cwd=empty, env=environment)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        wheel = build(folder / "dist")
+        check_unpacked(wheel, folder)
+        check_core(wheel, folder)
 
 
 if __name__ == "__main__":

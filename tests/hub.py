@@ -34,13 +34,36 @@ def environment(endpoint: str, home: Path) -> dict[str, str]:
     }
 
 
+def commit_of(revision: str | None) -> str:
+    """The commit that a branch stands for; a commit stands for itself."""
+    if revision is None or revision == "main":
+        return COMMIT
+    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision)
+    return revision if is_commit else hashlib.sha1(revision.encode()).hexdigest()
+
+
 @contextmanager
-def serve(repositories: dict[str, dict[str, bytes]]) -> Iterator[str]:
-    """Serve repositories (`datasets/me/sts` -> path -> content); pushes change them in place."""
+def serve(
+    repositories: dict[str, dict[str, bytes]], tokens: dict[str, str] | None = None
+) -> Iterator[str]:
+    """Serve repositories (`datasets/me/sts` -> path -> content); pushes change them in place.
+
+    `datasets/me/sts@old` is the branch `old` of one. A repository in `tokens` is there only for
+    those who send its token.
+    """
     objects: dict[str, bytes] = {}
 
     class Hub(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def files(self, kind: str, name: str, revision: str | None) -> dict[str, bytes] | None:
+            key = f"{kind}/{name}"
+            wanted = (tokens or {}).get(key)
+            if wanted and self.headers.get("Authorization") != f"Bearer {wanted}":
+                return None
+            branches = [it.partition("@")[2] for it in repositories if it.startswith(f"{key}@")]
+            found = [it for it in branches if revision in (it, commit_of(it))]
+            return repositories.get(f"{key}@{found[0]}" if found else key)
 
         def do_HEAD(self) -> None:
             self.get(with_body=False)
@@ -57,25 +80,24 @@ def serve(repositories: dict[str, dict[str, bytes]]) -> Iterator[str]:
             )
             if api is not None:
                 return self.get_api(*api.groups(), with_body=with_body)
-            file = re.fullmatch(rf"/(?:({KINDS})/)?([^/]+/[^/]+)/resolve/[^/]+/(.+)", path)
+            file = re.fullmatch(rf"/(?:({KINDS})/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
             if file is not None:
-                kind, name, inner = file.groups()
-                content = repositories.get(f"{kind or 'models'}/{name}", {}).get(inner)
-                if content is not None:
-                    return self.send_file(content, with_body)
-                missing = f"{kind or 'models'}/{name}" not in repositories
-                return self.send_error_code("RepoNotFound" if missing else "EntryNotFound")
+                kind, name, revision, inner = file.groups()
+                files = self.files(kind or "models", name, revision)
+                if files is not None and inner in files:
+                    return self.send_file(files[inner], with_body, revision)
+                return self.send_error_code("RepoNotFound" if files is None else "EntryNotFound")
             return self.send_error_code("RepoNotFound")
 
         def get_api(
-            self, kind: str, name: str, what: str, _: str, inner: str, *, with_body: bool
+            self, kind: str, name: str, what: str, revision: str, inner: str, *, with_body: bool
         ) -> None:
-            files = repositories.get(f"{kind}/{name}")
+            files = self.files(kind, name, revision)
             if files is None:
                 return self.send_error_code("RepoNotFound")
             if what != "tree":
                 siblings = [{"rfilename": path} for path in sorted(files)]
-                info = {"_id": "1", "id": name, "sha": COMMIT, "siblings": siblings}
+                info = {"_id": "1", "id": name, "sha": commit_of(revision), "siblings": siblings}
                 return self.send_json({**info, "private": True, "tags": []}, with_body)
             prefix = f"{inner}/" if inner else ""
             inside = {path for path in files if path.startswith(prefix)}
@@ -154,9 +176,9 @@ def serve(repositories: dict[str, dict[str, bytes]]) -> Iterator[str]:
                 json.dumps(value).encode(), with_body, {"Content-Type": "application/json"}
             )
 
-        def send_file(self, content: bytes, with_body: bool) -> None:
-            mark = hashlib.sha256(content).hexdigest()
-            headers = {"ETag": f'"{mark}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
+        def send_file(self, content: bytes, with_body: bool, revision: str) -> None:
+            mark, commit = hashlib.sha256(content).hexdigest(), commit_of(revision)
+            headers = {"ETag": f'"{mark}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
             asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
             if asked is None:
                 return self.send_body(content, with_body, headers)

@@ -34,6 +34,20 @@ def margin_loss(
     return total / len(first)
 
 
+def one_sided_margin_loss(
+    first: Sequence[Vector],
+    second: Sequence[Vector],
+    negative_of_first: Sequence[Vector],
+    margin: float,
+    compare: Callable[[Vector, Vector], float] = cosine,
+) -> float:
+    """Thesis, 4.4, 5.1.1 and 7.2.1: the first sides alone."""
+    total = 0.0
+    for s, t, t_ in zip(first, second, negative_of_first, strict=True):
+        total += max(0.0, margin - compare(s, t) + compare(s, t_))
+    return total / len(first)
+
+
 def allowed_negatives(
     anchor: int,
     language: Sequence[int],

@@ -13,7 +13,16 @@ import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
 ORDER = [
-    {"errors", "markdown", "recipe", "registration", "paraphrastic_hf"},
+    {
+        "errors",
+        "extras",
+        "markdown",
+        "packaged_recipes",
+        "parse_yaml",
+        "recipe",
+        "registration",
+        "paraphrastic_hf",
+    },
     {"text", "data"},
     {"layers"},
     {"losses"},
@@ -23,9 +32,10 @@ ORDER = [
     {"corpus", "mining"},
     {"metrics"},
     {"evaluation"},
+    {"hub"},
     {"training"},
     {"analysis"},
-    {"conversion", "sbert", "hub"},
+    {"conversion", "sbert"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}

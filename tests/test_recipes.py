@@ -14,7 +14,7 @@ from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.recipe import to_mapping
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.supervised_run import check_supervised
@@ -26,14 +26,14 @@ PAPERS = sorted({path.parent for path in RECIPES} - {ROOT / "recipes" / "demo"})
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
-    recipe = read_recipe(path)
+    recipe = load_recipe(path)
     if isinstance(recipe, SupervisedRecipe):
         check_supervised(recipe)
     elif isinstance(recipe, ContrastiveRecipe):
         check_encoders(recipe)
     again = tmp_path / "again.yaml"
     again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
-    assert read_recipe(again) == recipe
+    assert load_recipe(again) == recipe
 
 
 # Recipes that keep the last state, and those of words, which the thesis tunes by words (3.5.3).
@@ -41,6 +41,7 @@ LAST_STATE = {
     "charagram-2016/charagram",
     "demo/demo",
     "simple-and-effective-2019/own",
+    "simple-and-effective-2019/fine-tune",
     *(f"simple-and-effective-2019/random-{name}" for name in ("sp-20k", "sp-40k", "trigram")),
 }
 OF_TWO_LANGUAGES = {"default/multilingual", "simple-and-effective-2019/bilingual-en-es"}
@@ -48,7 +49,7 @@ OF_TWO_LANGUAGES = {"default/multilingual", "simple-and-effective-2019/bilingual
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_recipe_selects_by_what_no_reported_test_set_holds(path: Path) -> None:
-    recipe, name = read_recipe(path), f"{path.parent.name}/{path.stem}"
+    recipe, name = load_recipe(path), f"{path.parent.name}/{path.stem}"
     if not isinstance(recipe, ContrastiveRecipe):
         return  # supervised recipes select by the validation split of what they are tested on
     expected = (
@@ -72,7 +73,7 @@ def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    recipe = read_recipe(folder / "smoke.yaml")
+    recipe = load_recipe(folder / "smoke.yaml")
     train(recipe, tmp_path / "out", progress=False)
     log = (tmp_path / "out" / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
     losses = [loss for line in log if (loss := json.loads(line).get("loss")) is not None]

@@ -1,7 +1,7 @@
 """Trains and scores every encoder of `rows.tsv` on the same pairs, and writes the table.
 
-    python recipes/encoders/run.py --data-root DATA --output runs/encoders
-    python recipes/encoders/run.py --data-root DATA --output runs/encoders --speed  # idle machine
+    python recipes/encoders/run.py --data DATA --output runs/encoders
+    python recipes/encoders/run.py --data DATA --output runs/encoders --speed  # idle machine
 
 Run again, it goes on where it was interrupted. `--share 0/2` and `--share 1/2` are two processes
 that divide the rows between them; `--only 'gran*'` takes some.
@@ -36,7 +36,7 @@ SPEED_SHARE = 0.02  # of every source's pairs
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--only", default="*", help="pattern of names")
     parser.add_argument("--share", default="0/1", help="K/N: every Nth row, from the Kth")
@@ -49,9 +49,9 @@ def main() -> None:
         folder = arguments.output / row["name"].replace(", ", "-").replace(" ", "-")
         try:
             if not arguments.speed:
-                run(row, folder, arguments.data_root, arguments.development)
+                run(row, folder, arguments.data, arguments.development)
             elif (folder / "run.json").exists():
-                measure(row, folder, arguments.data_root)
+                measure(row, folder, arguments.data)
         except ParaphrasticError as error:
             print(f"{row['name']}: {error}")
         write_table(arguments.output)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from paraphrastic_hf.extras import missing_extra
 from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
@@ -17,9 +18,27 @@ if TYPE_CHECKING:
     from paraphrastic_hf.encoding.locate import packaged_model
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
+    from paraphrastic_hf.evaluation.run import evaluate
+    from paraphrastic_hf.generation.latent import LatentGenerator, Writing
+    from paraphrastic_hf.generation.likelihood import LanguageScorer
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+    from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+    from paraphrastic_hf.models.char_cnn import CharCnnConfig, CharCnnModel
+    from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
+    from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
+    from paraphrastic_hf.models.gated import GatedConfig, GatedModel
+    from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+    from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+    from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
+    from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+    from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+    from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
+    from paraphrastic_hf.models.weighted import WeightedConfig, WeightedModel
+    from paraphrastic_hf.training.kinds import Recipe, load_recipe
+    from paraphrastic_hf.training.run import train
+    from paraphrastic_hf.training.tune import tune
 
 __version__ = "0.1.0"
 
@@ -28,30 +47,102 @@ _PUBLIC = {
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.locate",
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
-    "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "Tagger": "paraphrastic_hf.encoding.tagger",
+    "evaluate": "paraphrastic_hf.evaluation.run",
+    "LatentGenerator": "paraphrastic_hf.generation.latent",
+    "Writing": "paraphrastic_hf.generation.latent",
+    "LanguageScorer": "paraphrastic_hf.generation.likelihood",
+    "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
     "AveragingModel": "paraphrastic_hf.models.averaging",
+    "BGTConfig": "paraphrastic_hf.models.bgt",
+    "BGTModel": "paraphrastic_hf.models.bgt",
+    "CharCnnConfig": "paraphrastic_hf.models.char_cnn",
+    "CharCnnModel": "paraphrastic_hf.models.char_cnn",
+    "CharagramConfig": "paraphrastic_hf.models.charagram",
+    "CharagramModel": "paraphrastic_hf.models.charagram",
+    "ClassifierConfig": "paraphrastic_hf.models.classifier",
+    "ClassifierModel": "paraphrastic_hf.models.classifier",
+    "GatedConfig": "paraphrastic_hf.models.gated",
+    "GatedModel": "paraphrastic_hf.models.gated",
+    "LanguageModel": "paraphrastic_hf.models.language_model",
+    "LanguageModelConfig": "paraphrastic_hf.models.language_model",
+    "MixedConfig": "paraphrastic_hf.models.mixed",
+    "MixedModel": "paraphrastic_hf.models.mixed",
+    "ProjectionConfig": "paraphrastic_hf.models.projection",
+    "ProjectionModel": "paraphrastic_hf.models.projection",
+    "RecurrentConfig": "paraphrastic_hf.models.recurrent",
+    "RecurrentModel": "paraphrastic_hf.models.recurrent",
+    "RelatednessConfig": "paraphrastic_hf.models.relatedness",
+    "RelatednessModel": "paraphrastic_hf.models.relatedness",
+    "TaggerConfig": "paraphrastic_hf.models.tagger",
+    "TaggerModel": "paraphrastic_hf.models.tagger",
+    "WeightedConfig": "paraphrastic_hf.models.weighted",
+    "WeightedModel": "paraphrastic_hf.models.weighted",
+    "Recipe": "paraphrastic_hf.training.kinds",
+    "load_recipe": "paraphrastic_hf.training.kinds",
+    "train": "paraphrastic_hf.training.run",
+    "tune": "paraphrastic_hf.training.tune",
 }
 __all__ = [
     "AveragingConfig",
     "AveragingModel",
+    "BGTConfig",
+    "BGTModel",
+    "CharCnnConfig",
+    "CharCnnModel",
+    "CharagramConfig",
+    "CharagramModel",
+    "ClassifierConfig",
+    "ClassifierModel",
+    "GatedConfig",
+    "GatedModel",
+    "LanguageModel",
+    "LanguageModelConfig",
+    "LanguageScorer",
+    "LatentGenerator",
+    "MixedConfig",
+    "MixedModel",
+    "ProjectionConfig",
+    "ProjectionModel",
+    "Recipe",
+    "RecurrentConfig",
+    "RecurrentModel",
+    "RelatednessConfig",
+    "RelatednessModel",
     "SentenceEncoder",
     "SentencePredictor",
     "SimileScorer",
     "Tagger",
-    "__version__",
+    "TaggerConfig",
+    "TaggerModel",
+    "WeightedConfig",
+    "WeightedModel",
+    "Writing",
+    "evaluate",
     "load_dataset",
+    "load_recipe",
     "mine",
     "packaged_model",
+    "train",
+    "tune",
+    "__version__",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PUBLIC[name]), name)
+    try:
+        module = importlib.import_module(_PUBLIC[name])
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) or error from None
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 register_on_first_use()

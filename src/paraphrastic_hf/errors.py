@@ -4,7 +4,9 @@ out."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class ParaphrasticError(Exception):
@@ -40,13 +42,66 @@ class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
 
 
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
+    """The one of the known names that was probably meant, or None.
+
+    Capitals, hyphens and underscores do not matter. A name may be short for one known name, by the
+    first letters of its words or by its beginning; else the most similar in spelling is taken.
+
+    Args:
+        name: What was given.
+        known: The names there are.
+        cutoff: How similar a name must be, from 0 to 1, as `difflib` measures it.
+
+    Example:
+        >>> nearest("lr", ["layers", "learning_rate"]), nearest("trian", ["train", "tune"])
+        ('learning_rate', 'train')
+    """
+    plain = {each.lower().replace("-", "_").strip("_"): each for each in known}
+    wanted = name.lower().replace("-", "_").strip("_")
+    if wanted in plain:
+        return plain[wanted]
+    for is_short in (_is_initials, str.startswith):
+        full = [each for each in plain if len(wanted) > 1 and is_short(each, wanted)]
+        if len(full) == 1:
+            return plain[full[0]]
+    close = difflib.get_close_matches(wanted, plain, n=1, cutoff=cutoff)
+    return plain[close[0]] if close else None
+
+
+def _is_initials(name: str, letters: str) -> bool:
+    return "".join(word[:1] for word in name.split("_")) == letters
+
+
+class MissingExtraError(ParaphrasticError, ModuleNotFoundError):
+    """A package is not installed that an extra of this one brings; the message says which."""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """The end of a message that refuses a name: the most similar of those known, else all of them.
+    """The end of a message that refuses a name: the one probably meant, else all of those known.
 
     Example:
         >>> nearest_name("treshold", ["k", "threshold"])
         "did you mean 'threshold'?"
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+    meant = nearest(name, names)
+    return f"did you mean {meant!r}?" if meant else f"there are {', '.join(names)}"
+
+
+def refuse_keywords(unknown: Iterable[str], function: Callable[..., Any]) -> None:
+    """Refuse the keywords that a function was given and does not have.
+
+    Raises:
+        TypeError: There is one; the message has the most similar name that the function takes.
+
+    Example:
+        >>> refuse_keywords(["headr"], lambda path, header: None)
+        Traceback (most recent call last):
+        TypeError: <lambda>() has no keyword 'headr'; did you mean 'header'?
+    """
+    for name in unknown:
+        parameters = inspect.signature(function).parameters
+        known = [key for key, it in parameters.items() if it.kind != it.VAR_KEYWORD]
+        near = nearest_name(name, [key for key in known if key != "self"])
+        raise TypeError(f"{function.__name__}() has no keyword {name!r}; {near}")

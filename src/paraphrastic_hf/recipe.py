@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import difflib
 import math
 import types
 import typing
@@ -19,9 +18,13 @@ from typing import Any, TypeVar
 
 import yaml
 
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import RecipeError, nearest
+from paraphrastic_hf.packaged_recipes import find_recipe
+from paraphrastic_hf.parse_yaml import parse_yaml
 
 T = TypeVar("T")
+
+MOST_BYTES = 10_000_000  # of a recipe file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +131,7 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
     Args:
         cls: The dataclass to fill.
-        path: YAML file.
+        path: YAML file, or the name of a recipe that comes with the package.
         overrides: Alternating `--key value...` strings, as left over by argparse. A key is dotted
             (`training.margin`) or the last name alone where it is unambiguous (`margin`); several
             values make a list.
@@ -145,24 +148,10 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
         ...     load_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
-    mapping = read_mapping(path)
+    mapping = read_mapping(find_recipe(path))
     for key, value in parse_overrides(overrides):
         set_key(cls, mapping, key, value)
     return build(cls, mapping)
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """YAML whose mappings name no key twice; plain YAML would drop the first."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
-        keys = [self.construct_object(key, deep=True) for key in own]
-        twice = next((key for number, key in enumerate(keys) if key in keys[:number]), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(
-                "while reading a mapping", node.start_mark, f"the key {twice!r} is there twice"
-            )
-        return super().construct_mapping(node, deep)
 
 
 def read_mapping(path: str | Path) -> dict[str, Any]:
@@ -172,13 +161,14 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
         RecipeError: The file is missing or malformed.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
-    try:
-        mapping = yaml.load(text, _UniqueKeys)
-    except yaml.YAMLError as error:
-        raise RecipeError(f"{path} is not valid YAML: {error}") from error
+    if len(content) > MOST_BYTES:
+        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, which no recipe has")
+    mapping = parse_yaml(text, f"the recipe {path}")
     if not isinstance(mapping, dict):
         raise RecipeError(
             f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
@@ -202,16 +192,9 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
     for key, values in groups:
         if not values:
             raise RecipeError(f"--{key} needs a value")
-        loaded = [_scalar(key, value) for value in values]
+        loaded = [parse_yaml(value, f"the value of --{key}") for value in values]
         parsed.append((key, loaded if len(loaded) > 1 else loaded[0]))
     return parsed
-
-
-def _scalar(key: str, text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise RecipeError(f"cannot read the value of --{key}: {error}") from error
 
 
 def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
@@ -377,9 +360,9 @@ def _join(where: str, name: object) -> str:
 
 def _nearest(key: str, names: typing.Iterable[str]) -> str:
     by_leaf = {name.rsplit(".", 1)[-1]: name for name in names}
-    close = difflib.get_close_matches(key.rsplit(".", 1)[-1], by_leaf, n=1, cutoff=0.5)
+    meant = nearest(key.rsplit(".", 1)[-1], by_leaf)
     return (
-        f"did you mean {by_leaf[close[0]]!r}?"
-        if close
+        f"did you mean {by_leaf[meant]!r}?"
+        if meant
         else f"the keys are {', '.join(sorted(by_leaf))}"
     )

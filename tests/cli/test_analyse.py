@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 def analyse(root: Path, kind: str, *arguments: str) -> int:
     output = str(root / "out")
-    common = [] if kind == "convergence" else ["--data-root", str(root)]
+    common = [] if kind == "convergence" else ["--data", str(root)]
     return main(["analyse", kind, *arguments, *common, "--output", output])
 
 
@@ -121,7 +121,7 @@ def test_without_a_data_root_the_way_out_is_said(
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     given = ["analyse", "norms", str(root / "model"), "--output", str(root / "out")]
     assert main(given) == 2
-    assert "with --data-root (or PARAPHRASTIC_DATA)" in capsys.readouterr().err
+    assert "with --data (or PARAPHRASTIC_DATA)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -205,7 +205,7 @@ def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "absent.yaml", "--output", "x"], "cannot read the recipe absent.yaml"),
+        (["train", "absent.yaml", "--output", "x"], "there is no recipe 'absent.yaml'"),
         (
             ["train", str(DEMO / "demo.yaml"), "--output", "x", "--margim", "1"],
             "did you mean 'training.margin'?",
@@ -216,7 +216,7 @@ def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
         ),
         (["encode", "absent/model/dir", "x.txt"], "absent/model/dir is no model directory"),
         (
-            ["evaluate", "absent/model/dir", "--data-dir", "x"],
+            ["evaluate", "absent/model/dir", "--data", "x"],
             "absent/model/dir is no model directory",
         ),
     ],

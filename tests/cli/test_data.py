@@ -74,12 +74,12 @@ def test_info_shows_the_published_rows(capsys: pytest.CaptureFixture[str]) -> No
 def test_build_counts_rows_beside_the_published_ones(
     corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys, "build", "trec", "--data-dir", corpora).splitlines() == [
+    assert said(capsys, "build", "trec", "--data", corpora).splitlines() == [
         "trec coarse train: 2 rows (published: 5,452)",
         "trec coarse test: 1 rows (published: 500)",
     ]
     assert "trec fine train: 2" in said(
-        capsys, "build", "trec", "--config", "fine", "--data-dir", corpora
+        capsys, "build", "trec", "--config", "fine", "--data", corpora
     )
 
 
@@ -93,7 +93,7 @@ def test_build_saves_what_load_from_disk_reads(
         "trec",
         "--config",
         "fine",
-        "--data-dir",
+        "--data",
         corpora / "trec",
         "--output",
         place,
@@ -115,14 +115,14 @@ def test_build_saves_what_load_from_disk_reads(
 def test_options_of_a_corpus_are_set(
     options: list[str], count: int, corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = said(capsys, "build", "paranmt", "--data-dir", corpora, "--set", *options)
+    shown = said(capsys, "build", "paranmt", "--data", corpora, "--set", *options)
     assert shown.startswith(f"paranmt 50m train: {count} rows")
 
 
 def test_stats_are_json_after_the_name_of_the_split(
     corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = said(capsys, "stats", "paranmt", "--data-dir", corpora, "--set", "max_score=0.95")
+    shown = said(capsys, "stats", "paranmt", "--data", corpora, "--set", "max_score=0.95")
     title, _, text = shown.partition("\n")
     assert title == "paranmt 50m train"
     found = json.loads(text)
@@ -132,14 +132,53 @@ def test_stats_are_json_after_the_name_of_the_split(
 
 
 def test_stats_of_classes_are_by_name(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = said(capsys, "stats", "trec", "--data-dir", corpora)
+    shown = said(capsys, "stats", "trec", "--data", corpora)
     train, _, test = shown.partition("trec coarse test\n")
     assert json.loads(train.partition("\n")[2])["labels"] == {"HUM": 1, "NUM": 1}
     assert json.loads(test)["labels"] == {"NUM": 1}
 
 
+def test_stats_for_programs_are_one_json_value(
+    corpora: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(said(capsys, "stats", "trec", "--data", corpora, "--json"))
+    assert (found["corpus"], found["config"]) == ("trec", "coarse")
+    assert {split: shown["rows"] for split, shown in found["splits"].items()} == {
+        "train": 2,
+        "test": 1,
+    }
+
+
+def test_the_list_for_programs_has_every_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {each["name"]: each for each in json.loads(said(capsys, "list", "--json"))}
+    assert list(found) == list(SOURCES)
+    assert found["sick"]["downloads"]
+    assert not found["twitter"]["downloads"]
+    assert found["sick"]["configs"]["default"]["train"] == 4500
+
+
+def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(
+    corpora: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = said(capsys, "build", "trec", "--data", corpora)
+    (corpora.parent / "all").mkdir()
+    corpora.rename(corpora.parent / "all" / "eval")
+    assert said(capsys, "build", "trec", "--data", corpora.parent / "all") == expected
+    monkeypatch.setenv("PARAPHRASTIC_DATA", str(corpora.parent / "all"))
+    assert said(capsys, "build", "trec") == expected
+    assert "| trec |" in said(capsys, "counts")
+
+
+@pytest.mark.parametrize("spelling", ["--data-dir", "--data-root"])
+def test_earlier_spellings_of_the_data_folder_still_serve(
+    spelling: str, corpora: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "train: 2 rows" in said(capsys, "build", "trec", f"{spelling}={corpora}")
+    assert "train: 2 rows" in said(capsys, "build", "trec", spelling, corpora)
+
+
 def test_counts_make_a_table(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "counts", "--data-dir", corpora).splitlines()
+    lines = said(capsys, "counts", "--data", corpora).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| paranmt", "| trec"]
 
 
@@ -176,7 +215,7 @@ def test_a_wrong_argument_is_one_line(
     corpora: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    line = refused(capsys, action, *arguments, "--data-dir", corpora)
+    line = refused(capsys, action, *arguments, "--data", corpora)
     assert message in line
 
 
@@ -184,7 +223,7 @@ def test_a_wrong_argument_is_one_line(
 def test_an_option_of_the_wrong_kind_is_one_line(
     action: str, corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = refused(capsys, action, "paranmt", "--data-dir", corpora, "--set", "min_score=high")
+    line = refused(capsys, action, "paranmt", "--data", corpora, "--set", "min_score=high")
     assert "min_score" in line
 
 
@@ -193,7 +232,7 @@ def test_a_malformed_file_is_one_line_with_its_place(
     action: str, corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (corpora / "trec" / "TREC_10.label").write_text("NUM:x 1 ?\nOOPS 2 ?\n")
-    line = refused(capsys, action, "trec", "--data-dir", corpora)
+    line = refused(capsys, action, "trec", "--data", corpora)
     assert "TREC_10.label:2 is no `LABEL:kind question`" in line
 
 
@@ -201,12 +240,12 @@ def test_a_malformed_file_is_one_line_with_its_place(
 def test_a_missing_folder_is_one_line(
     action: str, corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = refused(capsys, action, "trec", "--data-dir", corpora / "none")
+    line = refused(capsys, action, "trec", "--data", corpora / "none")
     assert line.startswith("paraphrastic data: trec: there is no folder ")
 
 
 def test_counts_of_nothing_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = refused(capsys, "counts", "--data-dir", tmp_path)
+    line = refused(capsys, "counts", "--data", tmp_path)
     assert "holds no folder of a corpus" in line
 
 

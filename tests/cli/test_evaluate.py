@@ -20,9 +20,26 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
     stock.save(str(tmp_path / "stock"))
     data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
-    arguments = ["evaluate", str(tmp_path / "stock"), "--data-dir", str(data)]
+    arguments = ["evaluate", str(tmp_path / "stock"), "--data", str(data)]
     assert main([*arguments, "--output", str(output)]) == 0
     results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
     assert "SentenceTransformer" in results["settings"]["encoder"]
     assert len(results["rows"]) == 39
     assert "| **stock** |" in capsys.readouterr().out
+    assert main(["report", str(output), "--output", str(tmp_path / "page")]) == 0
+    page, table = capsys.readouterr().out.splitlines()
+    assert page == f"{tmp_path / 'page' / 'report.html'}: the page, for a browser"
+    assert table == f"{tmp_path / 'page' / 'report.md'}: its tables as Markdown"
+
+
+def test_the_folder_of_all_data_is_where_eval_is_found(
+    subword: SubwordTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
+    stock.save(str(tmp_path / "stock"))
+    printed = []
+    for data in (write_sts(tmp_path / "eval"), tmp_path):
+        assert main(["evaluate", str(tmp_path / "stock"), "--data", str(data)]) == 0
+        tables = capsys.readouterr().out.splitlines()
+        printed.append([line for line in tables if line.startswith("|")])
+    assert printed[0] == printed[1] != []

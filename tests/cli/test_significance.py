@@ -27,13 +27,16 @@ def test_two_models_are_compared_dataset_by_dataset(
     models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, output = write_sts(tmp_path / "eval"), tmp_path / "new" / "table.md"
-    arguments = ["significance", *models, "--suite", "sts17", "--data-dir", str(data)]
+    arguments = ["significance", *models, "--suite", "sts17", "--data", str(data)]
     assert main([*arguments, "--samples", "20", "--output", str(output)]) == 0
     printed = capsys.readouterr().out
     assert printed == output.read_text(encoding="utf-8")
     assert printed.startswith("# one and two: sts17\n")
     assert printed.count("| STS17 |") == 7
-    assert "20 resamples, seed 1." in printed
+    assert "Correlations x 100; 20 resamples, seed 1." in printed
+    of_all = ["significance", *models, "--suite", "sts17", "--data", str(tmp_path)]
+    assert main([*of_all, "--samples", "20"]) == 0  # finds eval itself
+    assert capsys.readouterr().out == printed
 
 
 def test_missing_data_gives_exit_status_3(
@@ -41,7 +44,7 @@ def test_missing_data_gives_exit_status_3(
 ) -> None:
     data = write_sts(tmp_path / "eval")
     (data / "sts13" / "STS.input.FNWN.txt").unlink()
-    arguments = ["significance", *models, "--samples", "5", "--data-dir", str(data)]
+    arguments = ["significance", *models, "--samples", "5", "--data", str(data)]
     assert main(arguments) == 3
     assert "Skipped, 2013: STS.input.FNWN.txt" in capsys.readouterr().out
 
@@ -62,7 +65,7 @@ def test_wrong_options_are_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     data = str(write_sts(tmp_path / "eval"))
-    assert main(["significance", *models, "--data-dir", data, *option]) == 2
+    assert main(["significance", *models, "--data", data, *option]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

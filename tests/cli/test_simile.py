@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.cli.main import COMMANDS, main
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.texts import SENTENCES
@@ -37,11 +37,11 @@ def simile(*arguments: str, references: tuple[str, ...] = ("ref.txt",)) -> int:
 def test_one_system_is_a_line_and_the_signature(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("-h", "hyp.txt") == 0
+    assert simile("-s", "hyp.txt") == 0
     out, err = capsys.readouterr()
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     lines = out.splitlines()
-    assert lines[0].split() == ["system", "SimiLE", "SIM"]
+    assert lines[0].split() == ["system", "SimiLE", "x", "100", "SIM", "x", "100"]
     assert lines[1].startswith(f"hyp.txt  {100 * scores.score:.2f} [")
     assert f"  {100 * scores.sim_score:.2f} [" in lines[1]
     assert lines[2:] == ["", scores.signature]
@@ -51,9 +51,9 @@ def test_one_system_is_a_line_and_the_signature(
 def test_several_systems_stand_in_one_table(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("--hypotheses", "hyp.txt", "other.txt", "hyp.txt") == 0
+    assert simile("--systems", "hyp.txt", "other.txt", "hyp.txt") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["system", "SimiLE", "p", "SIM", "p"]
+    assert lines[0].split() == ["system", "SimiLE", "x", "100", "p", "SIM", "x", "100", "p"]
     assert [line.split()[0] for line in lines[1:4]] == ["hyp.txt", "other.txt", "hyp.txt"]
     assert lines[3].split()[4] == "1.000"  # of the first against itself
 
@@ -61,8 +61,8 @@ def test_several_systems_stand_in_one_table(
 def test_segments_are_tab_separated_and_repeat(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("-h", "hyp.txt", "--segments", "--output", "segments.tsv") == 0
-    assert simile("-h", "hyp.txt", "--segments") == 0
+    assert simile("-s", "hyp.txt", "--segments", "--output", "segments.tsv") == 0
+    assert simile("-s", "hyp.txt", "--segments") == 0
     text = (folder / "segments.tsv").read_text(encoding="utf-8")
     assert capsys.readouterr().out == text
     rows = [line.split("\t") for line in text.splitlines()]
@@ -73,7 +73,7 @@ def test_segments_are_tab_separated_and_repeat(
 
 @pytest.mark.parametrize("segments", [[], ["--segments"]])
 def test_json_holds_every_number(folder: Path, segments: list[str]) -> None:
-    assert simile("-h", "hyp.txt", "other.txt", "--output", "out.json", *segments) == 0
+    assert simile("-s", "hyp.txt", "other.txt", "--output", "out.json", *segments) == 0
     values = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     assert [each["system"] for each in values] == ["hyp.txt", "other.txt"]
@@ -90,7 +90,7 @@ def test_json_holds_every_number(folder: Path, segments: list[str]) -> None:
 def test_several_reference_files_are_several_references(folder: Path, several: str) -> None:
     files = ("ref.txt", "other.txt")
     assert (
-        simile("-h", "hyp.txt", "--several", several, "--output", "o.json", references=files) == 0
+        simile("-s", "hyp.txt", "--several", several, "--output", "o.json", references=files) == 0
     )
     lists = [list(pair) for pair in zip(REFERENCES, OTHERS, strict=True)]
     expected = SimileScorer(folder / "model", several=several).score(HYPOTHESES, lists).to_dict()
@@ -100,7 +100,7 @@ def test_several_reference_files_are_several_references(folder: Path, several: s
 
 def test_every_option_reaches_the_scorer(folder: Path) -> None:
     options = ["--alpha", "0.5", "--penalty", "excess", "--length", "characters", "--lowercase"]
-    assert simile("-h", "hyp.txt", *options, "--output", "o.json") == 0
+    assert simile("-s", "hyp.txt", *options, "--output", "o.json") == 0
     scorer = SimileScorer(
         folder / "model",
         alpha=0.5,
@@ -116,7 +116,7 @@ def test_every_option_reaches_the_scorer(folder: Path) -> None:
 def test_a_seed_gives_the_same_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = []
     for seed in ("3", "3", "4"):
-        assert simile("-h", "hyp.txt", "other.txt", "--seed", seed) == 0
+        assert simile("-s", "hyp.txt", "other.txt", "--seed", seed) == 0
         tables.append(capsys.readouterr().out)
     assert tables[0] == tables[1] != tables[2]
 
@@ -124,17 +124,18 @@ def test_a_seed_gives_the_same_table(folder: Path, capsys: pytest.CaptureFixture
 def test_packed_files_and_windows_lines_are_the_same_lines(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert simile("-h", "hyp.txt") == 0
+    assert simile("-s", "hyp.txt") == 0
     expected = capsys.readouterr().out
     packed = gzip.compress("\r\n".join(HYPOTHESES).encode("utf-8"))
     (folder / "h.gz").write_bytes(packed)
-    assert simile("-h", "h.gz") == 0
-    assert capsys.readouterr().out.split()[4:] == expected.split()[4:]
+    assert simile("-s", "h.gz") == 0
+    found, wanted = capsys.readouterr().out.splitlines(), expected.splitlines()
+    assert found[1].split()[1:] == wanted[1].split()[1:]
 
 
 def test_empty_lines_and_bytes_that_are_no_text_keep_their_place(folder: Path) -> None:
     (folder / "bad.txt").write_bytes(b"\n\xff\xfe\n\0\n" + b"a\n" * 6)
-    assert simile("-h", "bad.txt", "--segments", "--output", "o.tsv") == 0
+    assert simile("-s", "bad.txt", "--segments", "--output", "o.tsv") == 0
     rows = (folder / "o.tsv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 10
     assert "nan" not in "".join(rows)
@@ -145,17 +146,17 @@ def test_errors_are_one_line_and_status_2(folder: Path, capsys: pytest.CaptureFi
     (folder / "short.txt").write_text("a\nb\n")
     for arguments, references, message in (
         (
-            ["-h", "short.txt"],
+            ["-s", "short.txt"],
             ["ref.txt"],
             "short.txt has 2 segments but there are references for 9",
         ),
-        (["-h", "hyp.txt"], ["ref.txt", "short.txt"], "ref.txt: 9, short.txt: 2"),
-        (["-h", "absent.txt"], ["ref.txt"], "absent.txt is no file"),
-        (["-h", "hyp.txt"], ["absent.txt"], "absent.txt is no file"),
-        (["-h", "empty.txt"], ["ref.txt"], "empty.txt is empty"),
-        (["-h", "hyp.txt", "--alpha", "-1"], ["ref.txt"], "alpha must be 0 or more, got -1.0"),
-        (["-h", "hyp.txt", "-m", "absent/at/all"], ["ref.txt"], "absent/at/all is no model"),
-        (["-h", "hyp.txt", "--output", "no/such/o.json"], ["ref.txt"], "cannot write no/such"),
+        (["-s", "hyp.txt"], ["ref.txt", "short.txt"], "ref.txt: 9, short.txt: 2"),
+        (["-s", "absent.txt"], ["ref.txt"], "absent.txt is not there"),
+        (["-s", "hyp.txt"], ["absent.txt"], "absent.txt is not there"),
+        (["-s", "empty.txt"], ["ref.txt"], "empty.txt is empty"),
+        (["-s", "hyp.txt", "--alpha", "-1"], ["ref.txt"], "alpha must be 0 or more, got -1.0"),
+        (["-s", "hyp.txt", "-m", "absent/at/all"], ["ref.txt"], "absent/at/all is no model"),
+        (["-s", "hyp.txt", "--output", "no/such/o.json"], ["ref.txt"], "cannot write no/such"),
     ):
         assert simile(*arguments, references=tuple(references)) == 2, message
         out, err = capsys.readouterr()
@@ -170,14 +171,14 @@ def test_few_resamples_show_no_small_p_and_one_segment_none(
 ) -> None:
     assert (
         main(
-            ["simile", "-m", "model", "-h", "hyp.txt", "ref.txt", "-r", "ref.txt", "--samples", "5"]
+            ["simile", "-m", "model", "-s", "hyp.txt", "ref.txt", "-r", "ref.txt", "--samples", "5"]
         )
         == 0
     )
     assert capsys.readouterr().out.splitlines()[2].count("<1/6") == 2
     for name in ("hyp.txt", "other.txt", "ref.txt"):
         (folder / f"one-{name}").write_text((folder / name).read_text().splitlines()[0] + "\n")
-    arguments = ["simile", "-m", "model", "-h", "one-hyp.txt", "one-other.txt"]
+    arguments = ["simile", "-m", "model", "-s", "one-hyp.txt", "one-other.txt"]
     assert main([*arguments, "-r", "one-ref.txt"]) == 0
     printed = capsys.readouterr().out
     assert "No interval and no p-value: a test needs 5 segments or more" in printed
@@ -186,32 +187,39 @@ def test_few_resamples_show_no_small_p_and_one_segment_none(
 
 
 def test_no_resamples_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["simile", "-m", "model", "-h", "hyp.txt", "-r", "ref.txt", "--samples", "0"]
+    arguments = ["simile", "-m", "model", "-s", "hyp.txt", "-r", "ref.txt", "--samples", "0"]
     assert main(arguments) == 2
     assert "samples must be 1 or more and seed 0 or more, got 0 and 1" in capsys.readouterr().err
 
 
 def test_a_negative_seed_is_one_line_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert simile("-h", "hyp.txt", "--seed", "-1") == 2
+    assert simile("-s", "hyp.txt", "--seed", "-1") == 2
     assert "seed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["simile", "compare"])
-def test_h_is_the_hypotheses_and_help_is_help(
+def test_files_after_h_are_refused_with_the_way_out(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as end:
-        main([command, "--help"])
-    assert end.value.code == 0
-    assert "-h FILE" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as end:
-        main([command, "-h"])
+        main([command, "-h", "hyp.txt", "-r", "ref.txt"])
     assert end.value.code == 2
-    assert "-h/--hypotheses: expected" in capsys.readouterr().err
+    assert "-h is help; name the files of the systems with -s: -s hyp.txt" in (
+        capsys.readouterr().err
+    )
 
 
-@pytest.mark.parametrize("command", ["encode", "score", "install-metric", "data"])
-def test_h_is_help_elsewhere(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_earlier_name_of_the_systems_still_serves(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert simile("--hypotheses", "hyp.txt") == 0
+    earlier = capsys.readouterr().out
+    assert simile("-s", "hyp.txt") == 0
+    assert capsys.readouterr().out == earlier
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_h_is_help_everywhere(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([command, "-h"])
     assert end.value.code == 0
@@ -226,7 +234,7 @@ def test_compare_prints_or_writes_the_report(
         "".join(f"{i // 2} ||| {text} ||| x\n" for i, text in enumerate(SENTENCES[:18])),
         encoding="utf-8",
     )
-    arguments = ["compare", "-m", "model", "-h", "hyp.txt", "other.txt", "-r", "ref.txt"]
+    arguments = ["compare", "-m", "model", "-s", "hyp.txt", "other.txt", "-r", "ref.txt"]
     arguments += ["--samples", "50", "--count", "2", "--nbest", "nbest.txt"]
     assert main(arguments) == 0
     printed = capsys.readouterr()
@@ -246,8 +254,8 @@ def test_compare_names_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
     (folder / "nbest.txt").write_text("9 ||| a\n")
     (folder / "short.txt").write_text("a\nb\n")
     for arguments, message in (
-        (["-h", "hyp.txt", "other.txt", "--nbest", "nbest.txt"], "nbest.txt:1 is of segment 9"),
-        (["-h", "hyp.txt", "short.txt"], "short.txt has 2 segments"),
+        (["-s", "hyp.txt", "other.txt", "--nbest", "nbest.txt"], "nbest.txt:1 is of segment 9"),
+        (["-s", "hyp.txt", "short.txt"], "short.txt has 2 segments"),
     ):
         assert main(["compare", "-m", "model", *arguments, "-r", "ref.txt"]) == 2
         assert message in capsys.readouterr().err

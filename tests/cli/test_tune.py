@@ -18,16 +18,18 @@ def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
     monkeypatch.chdir(ROOT)
     write_sts(tmp_path / "data" / "eval")
     output, data = str(tmp_path / "out"), str(tmp_path / "data")
-    command = ["tune", "recipes/demo/demo.yaml", "--data-root", data, "--quiet", "--epochs", "1"]
+    command = ["tune", "recipes/demo/demo.yaml", "--data", data, "--quiet", "--epochs", "1"]
     command += ["--grid", "margin=0.3,0.5", "--development", "clean", "--output", output]
     assert main(command) == 0
     shown = capsys.readouterr().out
-    assert "| clean | training.margin | step | seconds |" in shown
+    assert "| clean x 100 | training.margin | step | seconds |" in shown
     assert shown.splitlines()[-1].startswith(str(tmp_path / "out" / "best.yaml"))
     for name in ("trials.md", "trials.tsv", "trials.png", "trials.json"):
         assert (tmp_path / "out" / name).is_file()
+    card = (tmp_path / "out" / "best" / "README.md").read_text(encoding="utf-8")
+    assert "\n# best\n" in card  # not the name of the trial
     best = str(tmp_path / "out" / "best.yaml")
-    again = ["train", best, "--data-root", data, "--quiet", "--output", str(tmp_path / "again")]
+    again = ["train", best, "--data", data, "--quiet", "--output", str(tmp_path / "again")]
     assert main(again) == 0
 
 
@@ -36,7 +38,7 @@ def test_a_search_without_a_good_trial_still_leaves_its_table(
 ) -> None:
     monkeypatch.chdir(ROOT)
     write_sts(tmp_path / "data" / "eval")
-    command = ["tune", "recipes/demo/demo.yaml", "--data-root", str(tmp_path / "data"), "--quiet"]
+    command = ["tune", "recipes/demo/demo.yaml", "--data", str(tmp_path / "data"), "--quiet"]
     command += ["--grid", "learning_rate=1e30", "--development", "clean", "--epochs", "1"]
     assert main([*command, "--output", str(tmp_path / "out")]) == 2
     assert "the loss is nan" in (tmp_path / "out" / "trials.md").read_text(encoding="utf-8")

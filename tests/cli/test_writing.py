@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("writing")
     source = ROOT / "recipes" / "default" / "en-fr.tsv"
     settings = ["--sources", f"{{path: {source}, languages: [en, fr]}}", "--epochs", "20"]
-    recipe = read_recipe(ROOT / "recipes" / "bilingual-generative-2020" / "smoke.yaml", settings)
+    recipe = load_recipe(ROOT / "recipes" / "bilingual-generative-2020" / "smoke.yaml", settings)
     train(recipe, folder / "model", progress=False)
     return str(folder / "model")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.conversion.convert import convert
@@ -18,6 +20,7 @@ from paraphrastic_hf.conversion.release import Choices
 from paraphrastic_hf.encoding.directory import load_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.word import WordTokenizer
 from tests.conversion.released import WORDS, lstm_arrays, random_arrays, save, states_of_zeros
 
 TEXTS = ["The cat sleeps.", "a dog doesn't run", "zebra", "n't"]
@@ -145,6 +148,72 @@ def test_errors_are_one_message_and_leave_nothing(
     assert "no.txt is not there" in capsys.readouterr().err
     with pytest.raises(DataError, match="vectors as text, of --kind words or trigrams, not lstm"):
         convert(tmp_path / "bad.txt", tmp_path / "other", Choices(kind="lstm"))
+
+
+@pytest.mark.parametrize("name", ["vectors.zip", "model.pt"])
+def test_a_zip_whose_names_are_no_text_is_refused(name: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("vectoren-é.txt", "the 1 2\n")
+    damaged = (tmp_path / name).read_bytes().replace("é".encode(), b"\xff\xff")
+    (tmp_path / name).write_bytes(damaged)
+    with pytest.raises(DataError, match=f"{name} is a damaged archive"):
+        convert(tmp_path / name, tmp_path / "out")
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Let writes of one kind fail as on a full disk: the weights' if `after` is 0, else that of the
+    file so many after them."""
+    if after == 0:
+
+        def save_file(*_: object, **__: object) -> None:
+            raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+        monkeypatch.setattr("transformers.modeling_utils.safe_save_file", save_file)
+        return
+    write, left = Path.write_bytes, iter(range(after))
+
+    def write_bytes(path: Path, content: bytes) -> int:
+        if next(left, None) is None:
+            write(path, content[:5])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+
+
+@pytest.mark.parametrize("after", range(8))
+@pytest.mark.parametrize("there", [False, True])
+def test_a_full_disk_is_one_message_and_leaves_nothing(
+    there: bool, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the conversion that was there, whole; `after` 6 and 7 are beyond the last file."""
+    glove(tmp_path / "glove.txt", ["the", "kettle"])
+    out = tmp_path / "out"
+    if there:
+        convert(tmp_path / "glove.txt", out)
+    before = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with monkeypatch.context() as patch:
+        fill_disk(patch, after)
+        if after > 5:
+            convert(tmp_path / "glove.txt", out, overwrite=True)
+            return
+        with pytest.raises(DataError, match=rf"cannot write {out}: .*No space left on device"):
+            convert(tmp_path / "glove.txt", out, overwrite=True)
+    after_it = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after_it == before
+    assert out.exists() == there
+
+
+def test_a_model_saved_to_a_full_disk_names_it_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = SentenceEncoder.from_table(np.ones((3, 2)), WordTokenizer(["cat"]))
+    for after in (0, 1, 3):
+        with monkeypatch.context() as patch:
+            fill_disk(patch, after)
+            with pytest.raises(OSError, match=f"cannot write {tmp_path / 'out'}: .*No space"):
+                encoder.save_pretrained(tmp_path / "out")
+        assert not list(tmp_path.iterdir())
 
 
 def test_what_is_in_the_way_is_not_written_over(

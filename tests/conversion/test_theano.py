@@ -277,7 +277,9 @@ def test_initial_states_that_were_learned_are_refused(
     ("values", "message"),
     [
         ({"a": 1}, "holds a dict; expected a list of arrays"),
-        ([np.float32([[1, np.nan]]), {"a": 0}], "entry 0 of 2 is no array of finite numbers"),
+        ([np.float32([[1, np.nan]]), {"a": 0}], "entry 0 of 2 holds numbers that are not finite"),
+        ([np.float64([[1, 1e300]]), {"a": 0}], "entry 0 of 2 holds .* too large for float32"),
+        ([np.ones((2, 0), np.float32), {"a": 0}], "entry 0 of 2 is no array of numbers"),
         ([np.float32([[1, 2]]), "text"], "entry 1 of 2 is no array"),
         ([np.float32([[1, 2]]), {"a": 0.5}], "no dict of tokens to different rows"),
         ([np.float32([[1, 2]]), {"a": 0, "b": 0}], "no dict of tokens to different rows"),

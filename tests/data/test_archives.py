@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import random
 import stat
@@ -15,8 +16,9 @@ from typing import IO
 
 import pytest
 
-from paraphrastic_hf.data import download
-from paraphrastic_hf.data.download import Remote, fetch, unpack
+from paraphrastic_hf.data import archives
+from paraphrastic_hf.data.archives import unpack
+from paraphrastic_hf.data.download import Remote, fetch
 from paraphrastic_hf.errors import DataError
 from tests.data.serving import serving
 
@@ -229,6 +231,76 @@ def test_a_zip_member_that_cannot_be_read_is_a_data_error(flag: str, box: Path) 
     refused(box / "a.zip", r"a\.zip")
 
 
+ZEROS = bytes(1 << 20)
+
+
+def bomb(path: Path, megabytes: int) -> Path:
+    """An archive of one member of zeros, which are packed to a thousandth."""
+    if path.suffix == ".zip":
+        with (
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
+            packed.open("zeros", "w") as member,
+        ):
+            for _ in range(megabytes):
+                member.write(ZEROS)
+        return path
+    with tarfile.open(path, "w:gz") as packed_tar:
+        info = tarfile.TarInfo("zeros")
+        info.size = megabytes << 20
+        packed_tar.addfile(info, io.BytesIO(ZEROS * megabytes))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_an_archive_that_would_grow_a_hundredfold_is_refused(name: str, box: Path) -> None:
+    archive = bomb(box / name, 70)
+    assert archive.stat().st_size < 100_000
+    refused(archive, "would unpack to more than 100 times as many")
+
+
+def test_a_zip_is_refused_by_its_record_before_anything_is_written(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A good member comes first; two gigabytes of zeros are only said to follow."""
+    monkeypatch.setattr(archives.shutil, "copyfileobj", lambda *_: pytest.fail("written"))
+    data = bytearray(pack(box / "a.zip", {"good.txt": b"good", "z": b"zeros"}).read_bytes())
+    last = data.rindex(b"PK\x01\x02")
+    data[last + 24 : last + 28] = (2 << 30).to_bytes(4, "little")
+    (box / "a.zip").write_bytes(data)
+    refused(box / "a.zip", "of 205 bytes, would unpack to more than")
+
+
+def test_a_zip_member_has_no_more_bytes_than_its_record_says(box: Path) -> None:
+    """The record says 5 bytes of 100,000; checksums of both are in it."""
+    data = bytearray(pack(box / "a.zip", {"z": bytes(100_000)}).read_bytes())
+    last = data.rindex(b"PK\x01\x02")
+    for at in (data.index(b"PK\x03\x04") + 22, last + 24):
+        data[at : at + 4] = (5).to_bytes(4, "little")
+    (box / "a.zip").write_bytes(data)
+    refused(box / "a.zip", "damaged archive")
+
+
+def test_empty_members_count_too(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 100_000)
+    with tarfile.open(box / "a.tar.gz", "w:gz") as packed:
+        for _ in range(2000):
+            packed.addfile(tarfile.TarInfo("the same"))
+    refused(box / "a.tar.gz", "would unpack to more")
+
+
+def test_zeros_after_the_last_member_count_too(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1 << 20)
+    data = gzip.decompress(pack(box / "a.tar.gz", {"a": b"a"}).read_bytes())
+    (box / "a.tar.gz").write_bytes(gzip.compress(data + ZEROS * 2))
+    refused(box / "a.tar.gz", "would unpack to more")
+
+
+def test_a_text_that_packs_well_is_unpacked(box: Path) -> None:
+    lines = "".join(f"The cat number {i} sat on the mat.\n" for i in range(200_000)).encode()
+    archive = pack(box / "a.tar.xz", {"a.txt": lines})
+    assert contents(unpack(archive, box / "out")) == {"a.txt": lines}
+
+
 def test_a_missing_archive_does_not_leave_a_folder(box: Path) -> None:
     with pytest.raises((DataError, FileNotFoundError)):
         unpack(box / "a.zip", box / "out")
@@ -239,7 +311,7 @@ def test_a_full_disk_is_not_called_damage(box: Path, monkeypatch: pytest.MonkeyP
     def copy(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(download.shutil, "copyfileobj", copy)
+    monkeypatch.setattr(archives.shutil, "copyfileobj", copy)
     archive = pack(box / "a.zip", MEMBERS)
     with pytest.raises(OSError, match="No space left"):
         unpack(archive, box / "out")
@@ -251,7 +323,7 @@ def test_two_who_unpack_at_once_both_find_every_member(
 ) -> None:
     """The second comes when the first has written one member of three and is then let go on."""
     archive = pack(box / "a.zip", MEMBERS)
-    real: Callable[[Path], Iterator[tuple[str, IO[bytes]]]] = download._members
+    real: Callable[[Path], Iterator[tuple[str, IO[bytes]]]] = archives._members
     second_came, first_is_done = threading.Event(), threading.Event()
 
     def first_or_second(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
@@ -267,7 +339,7 @@ def test_two_who_unpack_at_once_both_find_every_member(
             yield member
 
     second = threading.Thread(target=lambda: unpack(archive, box / "out"), daemon=True)
-    monkeypatch.setattr(download, "_members", first_or_second)
+    monkeypatch.setattr(archives, "_members", first_or_second)
     folder = unpack(archive, box / "out")
     first_is_done.set()
     second.join(timeout=10)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from paraphrastic_hf.data.download import Remote, _digest_of_members, sha256_of
+from paraphrastic_hf.data.download import Remote, _digest_of_members
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.source import Source, checksums
 from paraphrastic_hf.data.sources import SOURCES
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.data import download, receive
-from paraphrastic_hf.data.download import Remote, cache_folder, fetch, is_archive
+from paraphrastic_hf.data.archives import is_archive
+from paraphrastic_hf.data.download import Remote, cache_folder, fetch
 from paraphrastic_hf.errors import DataError
 from tests.data.serving import Server, serving
 

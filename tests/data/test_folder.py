@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.data.download import Remote
-from paraphrastic_hf.data.folder import DEPTH, Folder, open_folder
+from paraphrastic_hf.data.folder import DEPTH, Folder, corpus_folder, open_folder
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError
 from tests.data.serving import serving
@@ -255,3 +255,12 @@ def test_what_no_program_can_download_says_how_to_get_it() -> None:
     message = r"toy cannot be downloaded by a program: ask for it\. .*data_dir"
     with pytest.raises(DataError, match=message):
         open_folder(source(), "default", None)
+
+
+def test_a_folder_of_all_data_has_corpora_in_its_eval(root: Path) -> None:
+    put(root / "eval" / "toy" / "pairs.txt")
+    put(root / "train" / "pairs.txt")
+    assert open_folder(source("toy"), "default", root).roots == (root / "eval" / "toy",)
+    assert corpus_folder(source("toy"), root) == root / "eval"
+    assert corpus_folder(source("toy"), root / "eval") == root / "eval"
+    assert corpus_folder(source("toys"), root) is None

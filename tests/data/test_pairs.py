@@ -317,3 +317,19 @@ def test_a_row_of_another_number_of_columns_is_reported(
     path = tsv(tmp_path / "a.tsv", "a\tb\nc\td\te\nf\tg\n")
     assert read_pairs(path) == [("a", "b"), ("f", "g")]
     assert "1 without 2 columns as in the first row (a.tsv:2)" in caplog.text
+
+
+@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_saved_dataset_with_changed_bytes_is_refused_or_read(
+    place: float, tmp_path: Path
+) -> None:
+    """It is mapped into memory, where a wrong offset would end the process."""
+    texts = [f"a text of some length, number {i}" for i in range(50)]
+    datasets.Dataset.from_dict({"a": texts, "b": texts}).save_to_disk(str(tmp_path / "pairs"))
+    (path,) = (tmp_path / "pairs").glob("*.arrow")
+    data = bytearray(path.read_bytes())
+    start = int(len(data) * place)
+    data[start : start + 200] = b"\xff" * 200
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"pairs (is damaged|is a folder but no saved dataset)"):
+        read_pairs(tmp_path / "pairs")

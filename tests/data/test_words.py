@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paraphrastic_hf.data import lines
 from paraphrastic_hf.data.words import load_vectors, read_vectors
 from paraphrastic_hf.errors import DataError
 
@@ -112,6 +113,60 @@ def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"v.gz is damaged after line \d"):
         read(tmp_path / "v.gz", bad_rows="last")
+
+
+@pytest.mark.parametrize("content", ["2 0\nthe\ncat\n", "2 9999999999999\nthe 1\n"])
+def test_a_first_line_of_no_or_countless_columns_is_refused(tmp_path: Path, content: str) -> None:
+    for choice in ("refuse", "skip"):
+        with pytest.raises(DataError, match=r"first line of .* has vectors of .* expected 1 to"):
+            read(write(tmp_path, content), bad_rows=choice)
+
+
+def test_a_row_without_numbers_is_bad(tmp_path: Path) -> None:
+    path = write(tmp_path, "the\ncat 1 2\n")
+    with pytest.raises(DataError, match=r":1 has no number after 'the'"):
+        read(path)
+    assert read(path, bad_rows="skip") == {"cat": [1, 2]}
+    with pytest.raises(DataError, match="no good row"):
+        load_vectors(write(tmp_path, "the\ncat\n"), bad_rows="skip")
+
+
+def test_three_million_numbers_on_a_line_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "the" + " 1" * 3_000_000)
+    with pytest.raises(DataError, match=r":1 has vectors of 3,000,000 numbers, expected 1 to"):
+        load_vectors(path)
+
+
+def test_wide_vectors_take_no_more_memory_than_the_rows_there_are(tmp_path: Path) -> None:
+    path = write(tmp_path, "".join(f"w{n}{' 0.5' * 20_000}\n" for n in range(10)))
+    tracemalloc.start()
+    assert load_vectors(path)[1].shape == (10, 20_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 << 20  # a block, 64 MB, and the table
+
+
+def test_a_file_without_line_ends_is_refused_before_it_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
+    for choice in ("refuse", "skip"):
+        with pytest.raises(DataError, match=r":2 has more than 1,000 bytes; expected lines"):
+            read(path, bad_rows=choice)
+
+
+def test_a_message_does_not_repeat_a_whole_row(tmp_path: Path) -> None:
+    for row in (b"x" * 100_000, b"x" * 100_000 + b" 1", b"y 1 " + b"x" * 100_000):
+        with pytest.raises(DataError) as error:
+            read(write(tmp_path, b"the 1 2\n" + row))
+        assert len(str(error.value)) < 1000
+
+
+def test_a_number_of_five_thousand_digits_is_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no finite number") as error:
+        read(write(tmp_path, f"the 1 {'9' * 5000}\n"))
+    assert len(str(error.value)) < 1000
 
 
 def test_only_words_asked_for_take_memory(tmp_path: Path) -> None:

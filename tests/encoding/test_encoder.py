@@ -206,7 +206,7 @@ def test_options_give_the_same_with_and_without_the_compiled_module(
     assert fast.encode("the cat").shape == slow.encode("the cat").shape == (8,)
     assert fast.encode([]).shape == slow.encode([]).shape == (0, 8)
     np.testing.assert_allclose(
-        fast.similarity(TEXTS, TEXTS[::-1]), slow.similarity(TEXTS, TEXTS[::-1]), atol=3e-6
+        fast.similarity(TEXTS, TEXTS), slow.similarity(TEXTS, TEXTS), atol=3e-6
     )
 
 

@@ -173,11 +173,12 @@ def test_a_row_without_room_for_its_scale_is_refused(columns: int) -> None:
         words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
 
 
-@needs_c
-def test_only_what_the_fast_path_serves_is_packed(tmp_path: Path) -> None:
+def test_a_packed_table_serves_tokens_that_cross_white_space_too() -> None:
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
     tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=100)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
-    with pytest.raises(ModelError, match="only the fast path reads packed tables"):
-        SentenceEncoder(model, tokenizer).with_precision("int8")
+    exact = SentenceEncoder(model, tokenizer)
+    packed = exact.with_precision("int8")
+    bound = packed.rounding_error * np.abs(exact.table()).max() * 2
+    np.testing.assert_allclose(packed.encode(SENTENCES), exact.encode(SENTENCES), atol=bound)

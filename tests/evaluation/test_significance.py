@@ -231,8 +231,8 @@ def test_missing_data_is_named_and_the_rest_compared(sts_folder: Path) -> None:
 
 
 def test_what_cannot_be_compared_is_an_error(sts_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="those of scored pairs are sts, sts-hard"):
-        compare_encoders(Letters(), Lengths(), "st", sts_folder)
+    with pytest.raises(RecipeError, match="of scored pairs; did you mean 'words'"):
+        compare_encoders(Letters(), Lengths(), "wrods", sts_folder)
     with pytest.raises(RecipeError, match="wmt-da has no scored pairs"):
         compare_encoders(Letters(), Lengths(), "wmt-da", sts_folder)
     with pytest.raises(DataError, match="no task of the suite words has its data"):

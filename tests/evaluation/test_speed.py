@@ -9,6 +9,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
+from paraphrastic_hf.encoding import static
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation import speed
@@ -63,16 +64,85 @@ def test_tokens_are_timed_apart_where_the_encoder_allows(
     for encoder in (SentenceEncoder(AveragingModel(config), subword), stock):
         before = encoder.encode(["a cat"])
         results = evaluate(encoder, "speed", sts_folder)
-        assert all(set(row["scores"]) == {"text", "tokens"} for row in results["rows"])
+        expected = {"text", "tokens"}
+        if isinstance(encoder, SentenceEncoder) and encoder.forget():
+            expected.add("text, no word known")
+        assert all(set(row["scores"]) == expected for row in results["rows"])
         assert "CPU, 128 tokens" in results["headline"]
         np.testing.assert_array_equal(encoder.encode(["a cat"]), before)
 
 
-def test_sts_is_repeated_in_order(sts_folder: Path) -> None:
-    sentences = speed.read_sentences(sts_folder)
-    assert len(sentences) == speed.SENTENCES
-    own = 25 * 12 * 2
-    assert sentences[:own] == sentences[own : 2 * own]
+def test_no_sentence_is_timed_twice_unless_there_are_fewer_than_a_batch(
+    sts_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met, sentences = speed.read_sentences(sts_folder)
+    distinct = len(set(sentences))
+    assert not set(met) & set(sentences)
+    assert abs(len(met) - distinct) < 2
+    assert len(sentences) == speed.BATCH_SIZES[-1]
+    assert sentences[:distinct] == sentences[distinct : 2 * distinct]
+    monkeypatch.setattr(speed, "BATCH_SIZES", (1, distinct))
+    assert len(speed.read_sentences(sts_folder)[1]) == distinct
+
+
+def test_a_repetition_goes_on_where_the_last_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches that take 0.4 of the 1 second: three a repetition, after the one to warm up."""
+    clock: list[float] = [0.0]
+    given: list[int] = []
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(speed, "SECONDS", 1)
+
+    def work(batch: int) -> None:
+        clock[0] += 0.4
+        given.append(batch)
+
+    prepared: list[int] = []
+    speed.sentences_per_second(work, range(8), 1, lambda: prepared.append(len(given)))
+    assert given == [0, *(i % 8 for i in range(1, 16))]
+    assert prepared == [1, 4, 7, 10, 13]
+
+
+@pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled")
+def test_ours_has_met_other_text_alone(
+    subword: SubwordTokenizer, sts_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tokenizer is asked for a word again after it was made to forget it."""
+    config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
+    encoder = SentenceEncoder(AveragingModel(config), subword)
+    asked: list[str] = []
+    encode_batch = SubwordTokenizer.encode_batch
+
+    def noted(tokenizer: SubwordTokenizer, words: list[str]) -> object:
+        asked.extend(words)
+        return encode_batch(tokenizer, words)
+
+    monkeypatch.setattr(SubwordTokenizer, "encode_batch", noted)
+    encoder.encode(["zebra"])
+    encoder.encode(["zebra"])
+    assert asked == ["zebra"]
+    assert encoder.forget()
+    encoder.encode(["zebra"])
+    assert asked == ["zebra", "zebra"]
+    calls: list[str | list[str]] = []
+    forget, encode = SentenceEncoder.forget, SentenceEncoder.encode
+
+    def noted_forget(encoder: SentenceEncoder) -> bool:
+        calls.append("forget")
+        return forget(encoder)
+
+    def noted_encode(encoder: SentenceEncoder, texts: list[str], **options: object) -> object:
+        calls.append(texts)
+        return encode(encoder, texts, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SentenceEncoder, "forget", noted_forget)
+    monkeypatch.setattr(SentenceEncoder, "encode", noted_encode)
+    evaluate(encoder, "speed", sts_folder)
+    met, sentences = speed.read_sentences(sts_folder)
+    after = [calls[i + 1] for i, call in enumerate(calls) if call == "forget"]
+    assert after.count(met) == speed.REPETITIONS * len(speed.BATCH_SIZES)
+    timed = [call for call in calls if call not in ("forget", met)]
+    assert len(timed) > 100
+    assert all(set(batch) <= set(sentences) for batch in timed)
 
 
 def test_vectors_that_are_none_are_refused(sts_folder: Path) -> None:

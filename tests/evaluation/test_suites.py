@@ -174,7 +174,7 @@ def test_vectors_that_are_none_are_refused(sts_folder: Path, bad: str) -> None:
 
 
 def test_an_unknown_suite_is_refused(sts_folder: Path) -> None:
-    with pytest.raises(RecipeError, match="the suites are sts"):
+    with pytest.raises(RecipeError, match="no suite 'stss'; did you mean 'sts'"):
         evaluate(Letters(), "stss", sts_folder)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine
 from paraphrastic_hf.recipe import to_mapping
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests.texts import SENTENCES
 
@@ -67,7 +67,7 @@ def mining() -> list[Any]:
 def training() -> list[float]:
     """The logged losses of a smoke recipe, each the mean of five steps."""
     smoke = RECIPES / "simple-and-effective-2019" / "smoke.yaml"
-    recipe = read_recipe(smoke, ["--sources", str(RECIPES / "demo" / "pairs.tsv")])
+    recipe = load_recipe(smoke, ["--sources", str(RECIPES / "demo" / "pairs.tsv")])
     with tempfile.TemporaryDirectory() as folder:
         train(recipe, Path(folder) / "out", progress=False)
         log = (Path(folder) / "out" / "logs" / "train.jsonl").read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ def training() -> list[float]:
 
 def recipe() -> dict[str, Any]:
     """Every key of a recipe, those left out with their defaults."""
-    return to_mapping(read_recipe(RECIPES / "simple-and-effective-2019" / "sp.yaml"))
+    return to_mapping(load_recipe(RECIPES / "simple-and-effective-2019" / "sp.yaml"))
 
 
 @dataclass(frozen=True)

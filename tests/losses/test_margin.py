@@ -116,6 +116,23 @@ def test_embeddings_of_different_shapes_are_refused() -> None:
         margin_loss(rows, rows, rows[:2], rows, 0.4)
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.4, 2.0])
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_one_sided_it_is_the_slow_loop_over_the_first_sides(similarity: str, margin: float) -> None:
+    s, t, t_, _ = random_batch(11)
+    compare = {"cosine": oracles.cosine, "dot": oracles.dot}[similarity]
+    rows = [side.tolist() for side in (s, t, t_)]
+    expected = oracles.one_sided_margin_loss(*rows, margin, compare)
+    found = margin_loss(s, t, t_, None, margin, similarity=similarity).item()
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_two_sides_are_one_and_the_other() -> None:
+    s, t, t_, s_ = random_batch(12)
+    both = margin_loss(s, t, t_, None, 0.4) + margin_loss(t, s, s_, None, 0.4)
+    torch.testing.assert_close(both, margin_loss(s, t, t_, s_, 0.4))
+
+
 def test_an_unknown_similarity_is_refused() -> None:
     rows = torch.ones(4, 3)
     with pytest.raises(ValueError, match="cosine, dot, got 'angle'"):
@@ -128,25 +145,34 @@ ROWS = torch.tensor([[0, 2, 4, 0], [1, 3, 5, 1], [3, 1, 4, 3], [2, 4, 0, 1]])
 HAS = torch.tensor([[True, True, False, True], [True, True, True, False]])
 
 
-def of_rows_apart(vectors: Tensor, margin: float) -> Tensor:
-    """`margin_loss` of the four embeddings taken out of the batch."""
+def of_rows_apart(
+    vectors: Tensor, margin: float, sides: int = 2, similarity: str = "cosine"
+) -> Tensor:
+    """`margin_loss` of the embeddings taken out of the batch."""
+    s, t, t_, s_ = (vectors[row] for row in ROWS)
     return margin_loss(
-        *(vectors[row] for row in ROWS),
+        *(s, t, t_, s_ if sides == 2 else None),
         margin,
+        similarity=similarity,
         has_negative_of_first=HAS[0],
         has_negative_of_second=HAS[1],
     )
 
 
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("margin", [0.0, 0.4, 2.5])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
-def test_of_rows_it_is_the_same_loss_with_the_same_gradient(margin: float, scale: float) -> None:
+def test_of_rows_it_is_the_same_loss_with_the_same_gradient(
+    margin: float, scale: float, sides: int, similarity: str
+) -> None:
     """In float64, to rounding; some hinges are closed but at margin 2.5."""
     vectors = random_batch(7)[0][:6] * scale
+    rows, has = ROWS[: 2 + sides], HAS[:sides]
     losses, gradients = [], []
     for loss_of in (
-        lambda x: margin_loss_of_rows(x, ROWS, margin, HAS),
-        lambda x: of_rows_apart(x, margin),
+        lambda x: margin_loss_of_rows(x, rows, margin, has, similarity),
+        lambda x: of_rows_apart(x, margin, sides, similarity),
     ):
         leaf = vectors.clone().requires_grad_()
         loss = loss_of(leaf)
@@ -157,9 +183,11 @@ def test_of_rows_it_is_the_same_loss_with_the_same_gradient(margin: float, scale
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-14 / scale)
 
 
-def test_the_gradient_by_hand_is_the_finite_difference() -> None:
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_gradient_by_hand_is_the_finite_difference(sides: int) -> None:
     vectors = random_batch(8)[0][:6].requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: margin_loss_of_rows(x, ROWS, 2.5, HAS), vectors)
+    rows, has = ROWS[: 2 + sides], HAS[:sides]
+    assert torch.autograd.gradcheck(lambda x: margin_loss_of_rows(x, rows, 2.5, has), vectors)
 
 
 def test_half_precision_gets_the_gradient_of_single() -> None:

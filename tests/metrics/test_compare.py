@@ -251,10 +251,11 @@ def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> 
     sims = [paired_p_value(s.sim, scores[0].sim, samples=200, seed=7) for s in scores[1:]]
     assert [each.sim_p_value for each in results] == [None, *sims]
     table = system_table(results).splitlines()
-    assert table[0].split() == ["system", "SimiLE", "p", "SIM", "p"]
+    assert table[0].split() == ["system", "SimiLE", "x", "100", "p", "SIM", "x", "100", "p"]
     assert table[1].split()[0] == "a"
     assert table[-1] == scores[0].signature
-    assert system_table(results[:1]).splitlines()[0].split() == ["system", "SimiLE", "SIM"]
+    alone = system_table(results[:1]).splitlines()[0]
+    assert alone.split() == ["system", "SimiLE", "x", "100", "SIM", "x", "100"]
 
 
 @pytest.mark.parametrize(

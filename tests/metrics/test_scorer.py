@@ -57,18 +57,21 @@ def test_several_references_by_the_slow_loop(
 def test_sim_is_the_cosine_of_the_two_embeddings(encoder: SentenceEncoder) -> None:
     references = SENTENCES[10 : 10 + len(HYPOTHESES)]
     scores = SimileScorer(encoder).score(HYPOTHESES, references)
-    np.testing.assert_allclose(scores.sim, encoder.similarity(HYPOTHESES, references), atol=1e-6)
+    np.testing.assert_allclose(
+        scores.sim, encoder.similarity_pairwise(HYPOTHESES, references), atol=1e-6
+    )
 
 
 def test_the_default_model_is_english_with_even_rows() -> None:
     scorer, english = SimileScorer(), SentenceEncoder.from_pretrained("english")
     even = english.with_norm_power(0.5)
-    expected = even.similarity(["the cat sleeps"], ["a cat is asleep"])
+    expected = even.similarity_pairwise(["the cat sleeps"], ["a cat is asleep"])
     scores = scorer.score(["the cat sleeps"], ["a cat is asleep"])
     np.testing.assert_allclose(scores.sim, expected, atol=1e-6)
-    assert "|model:simile|" in scores.signature
+    assert "|model:simile|tuned:newstest2015|" in scores.signature
+    assert "tuned" not in SimileScorer(english).signature()
     assert scores.sim[0] != pytest.approx(
-        english.similarity(["the cat sleeps"], ["a cat is asleep"])[0]
+        english.similarity(["the cat sleeps"], ["a cat is asleep"])[0, 0]
     )
 
 

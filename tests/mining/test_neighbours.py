@@ -197,6 +197,10 @@ def test_wrong_options_are_clear_errors(options: dict, message: str) -> None:
 def test_wrong_vectors_are_clear_errors() -> None:
     with pytest.raises(DataError, match="of one width, got 8 and 5"):
         nearest(rows(3, 1), rows(3, 2, 5), 1)
+    with pytest.raises(DataError, match=r"must be of shape \(rows, dim\), got \(3, 0\)"):
+        UnitRows(np.ones((3, 0)))
+    with pytest.raises(DataError, match="holds NaN or infinity in 3 rows"):
+        UnitRows(np.full((3, 2), 1e300))
     with pytest.raises(DataError, match=r"target holds NaN or infinity in 1 rows, first row 2"):
         UnitRows(np.array([[1.0], [2], [np.nan]]), name="target")
     with pytest.raises(DataError, match=r"must be of shape \(rows, dim\)"):

@@ -20,7 +20,7 @@ from paraphrastic_hf.training.corpus import (
     load_corpus,
     write_columns,
 )
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.sources import read_sources
 
 EN = ["a cat sleeps", "a dog barks", "no"]
@@ -101,7 +101,7 @@ def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
     rows = [{"one": "a cat", "two": "a dog", "cosine": 0.75, "tree": None}]
     text = f"data: {{sources: [{{path: {path}, beside: {{score: 3, parse: 4}}}}]}}"
     (tmp_path / "recipe.yaml").write_text(text)
-    recipe = read_recipe(tmp_path / "recipe.yaml")
+    recipe = load_recipe(tmp_path / "recipe.yaml")
     other = SourceArguments("rows", columns=["one", "two"], beside={"score": "cosine"})
     sources = read_sources(recipe, None, [(datasets.Dataset.from_list(rows), other)])
     tokenizer = WordTokenizer(["a", "cat", "cats", "dog", "dogs", "s", "np", "vp"])
@@ -128,7 +128,7 @@ def test_what_cannot_stand_beside_a_pair_is_refused(
     source = f"{{path: {tmp_path / 'pairs.tsv'}, beside: {beside}}}"
     (tmp_path / "recipe.yaml").write_text(f"data: {{sources: [{source}]}}")
     with pytest.raises((DataError, RecipeError), match=message):
-        read_sources(read_recipe(tmp_path / "recipe.yaml"), None)
+        read_sources(load_recipe(tmp_path / "recipe.yaml"), None)
 
 
 def test_a_corpus_of_an_older_version_is_made_anew(tmp_path: Path) -> None:

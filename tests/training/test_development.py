@@ -50,13 +50,13 @@ def test_no_development_set_is_no_score() -> None:
 
 
 def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match=r"there is no folder .*; or train .* --development none"):
+    with pytest.raises(DataError, match=r"EN-WS-353-SIM\.txt is not in .*; or train .* none"):
         read_development("ws353-tuning", tmp_path)
     write_lines(tmp_path / "eval" / "stsbenchmark" / "sts-dev.csv", ["g\tf\t2012\t1\t5\ta\tb"])
     with pytest.raises(MissingFileError, match=r"SICK_trial.txt is not in .*--development none"):
         read_development("clean", tmp_path)
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    with pytest.raises(RecipeError, match="--data-root"):
+    with pytest.raises(RecipeError, match="--data"):
         read_development("ws353-tuning", None)
 
 

@@ -20,7 +20,7 @@ from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator, Writing
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests import fresh
 from tests.training.processes import train_in_two_processes
@@ -61,7 +61,7 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("generative")
-    train(read_recipe(write_recipe(folder)), folder / "out", progress=False)
+    train(load_recipe(write_recipe(folder)), folder / "out", progress=False)
     return folder / "out"
 
 
@@ -208,7 +208,7 @@ def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
 
 def test_evaluations_log_the_gauges_of_collapse(tmp_path: Path) -> None:
     settings = ["--held_out", "3", "--development", "held_out", "--epochs", "4"]
-    result = train(read_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
     lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
     scored = [line for line in map(json.loads, lines) if "development" in line]
     last = scored[-1]
@@ -246,7 +246,7 @@ def test_a_collapsed_variable_is_named(tmp_path: Path, caplog: pytest.LogCapture
     pairs = [f"{n} {v}\t{m} {w}\n" for n, m in nouns for v, w in verbs]  # held out: known words
     settings = ["--held_out", "3", "--development", "held_out", "--epochs", "100"]
     settings += ["--kl_weight", "100", "--kl_rise", "0"]
-    recipe = read_recipe(write_recipe(tmp_path), settings)
+    recipe = load_recipe(write_recipe(tmp_path), settings)
     (tmp_path / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
     with caplog.at_level(logging.WARNING):
         train(recipe, tmp_path / "out", progress=False)
@@ -273,7 +273,7 @@ def test_a_collapsed_variable_is_named(tmp_path: Path, caplog: pytest.LogCapture
     ids=["candidates and contrast", "lstm", "translation", "no translation"],
 )
 def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
-    recipe = read_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])
+    recipe = load_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])
     train(recipe, tmp_path / "out", progress=False)
     lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
     losses = [line["loss"] for line in map(json.loads, lines) if "loss" in line]
@@ -288,9 +288,9 @@ def test_the_semantic_table_starts_from_a_trained_model(tmp_path: Path) -> None:
         "training: {epochs: 1, batch_size: 4, mega_batch: 1}\nrun: {development: none}\n"
     )
     path = write_recipe(tmp_path)
-    train(read_recipe(sp), tmp_path / "sp", progress=False)
+    train(load_recipe(sp), tmp_path / "sp", progress=False)
     settings = ["--vectors", str(tmp_path / "sp"), "--epochs", "0"]
-    train(read_recipe(path, settings), tmp_path / "out", progress=False)
+    train(load_recipe(path, settings), tmp_path / "out", progress=False)
     table = AutoModel.from_pretrained(tmp_path / "out").get_input_embeddings().weight
     start = load_file(tmp_path / "sp" / "model.safetensors")["embedding.weight"]
     rows = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "out").tokens())}
@@ -303,7 +303,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         "kl_weight", "sample: false\n  kl_weight"
     )
     path = write_recipe(tmp_path, text)
-    train(read_recipe(path), tmp_path / "one", progress=False)
+    train(load_recipe(path), tmp_path / "one", progress=False)
     train_in_two_processes(path, tmp_path / "two")
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
     far = max((two[name] - one[name]).abs().max().item() for name in one)
@@ -328,18 +328,18 @@ def test_settings_without_a_meaning_are_refused(
     overrides: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RecipeError, match=message):
-        train(read_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
+        train(load_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
 
 
 def test_pairs_of_one_language_and_too_few_pairs_are_refused(tmp_path: Path) -> None:
     path = write_recipe(tmp_path)
     with pytest.raises(DataError, match="must leave as many pairs to train on, and there are 8"):
-        train(read_recipe(path, ["--held_out", "6"]), tmp_path / "out", progress=False)
+        train(load_recipe(path, ["--held_out", "6"]), tmp_path / "out", progress=False)
     one = path.read_text().replace("[en, fr]", "[en, en]")
     path.write_text(one)
     with pytest.raises(DataError, match="translations between the same two"):
-        train(read_recipe(path), tmp_path / "out", progress=False)
+        train(load_recipe(path), tmp_path / "out", progress=False)
 
 
 def test_an_encoder_that_does_not_write_says_so(tmp_path: Path) -> None:

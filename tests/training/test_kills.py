@@ -1,4 +1,4 @@
-"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, equal logs.
+"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, logs and picture.
 
 Training is a sequence of file operations with arithmetic between. The run is killed just before
 one of them, at twenty places from the first to the last, and started again.
@@ -46,12 +46,13 @@ run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
+import matplotlib.figure
 import torch
 from paraphrastic_hf.training import contrastive_run, generative_run, language_model
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
-recipe, folder = read_recipe(sys.argv[1]), Path(sys.argv[2])
+recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
 points = int(sys.argv[3])
 KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
 
@@ -128,3 +129,5 @@ def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
         assert all(found[name].equal(expected[name]) for name in expected), number
         assert log_of(output) == log, number
         assert {path.name for path in output.iterdir()} == {path.name for path in whole.iterdir()}
+        picture = (output / "training.png").read_bytes()
+        assert picture == (whole / "training.png").read_bytes(), number

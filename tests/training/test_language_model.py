@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests import fresh
 from tests.training.processes import train_in_two_processes
@@ -48,7 +48,7 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("language-model")
-    train(read_recipe(write_recipe(folder)), folder / "out", progress=False)
+    train(load_recipe(write_recipe(folder)), folder / "out", progress=False)
     return folder / "out"
 
 
@@ -154,7 +154,7 @@ def test_labels_give_the_loss_that_transformers_expects(trained: Path) -> None:
 
 def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
     path = write_recipe(tmp_path, SMALL.replace("epochs: 60", "epochs: 4"))
-    train(read_recipe(path), tmp_path / "one", progress=False)
+    train(load_recipe(path), tmp_path / "one", progress=False)
     train_in_two_processes(path, tmp_path / "two")
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
     for name in one:  # sums in another order, and Adam makes whole steps of what is nearly zero
@@ -164,7 +164,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
 def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
     """Its end evaluates, and the weights that predict the held-out sentence best are kept."""
     settings = ["--training.steps", "7", "--held_out", "1"]
-    result = train(read_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
     assert result.step == 7
     lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
     scores = {line["step"]: line.get("development") for line in map(json.loads, lines)}
@@ -193,7 +193,7 @@ def test_settings_without_a_meaning_are_refused(
     overrides: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RecipeError, match=message):
-        read_recipe(write_recipe(tmp_path), overrides)
+        load_recipe(write_recipe(tmp_path), overrides)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_data_that_does_not_do_is_refused_and_nothing_is_left(
     overrides: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=message):
-        train(read_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
+        train(load_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
 
 

@@ -63,6 +63,15 @@ def test_splitting_by_hand() -> None:
     assert one.weight == two.weight == 1
 
 
+def test_one_side_keeps_the_negatives_of_the_first_by_hand() -> None:
+    sentences, negatives = np.array([6, 7, 3, 2, 0, 1]), np.array([2, 5, -1, 0, 3, 1])
+    one, two = split(sentences, negatives, 2, sides=1)
+    assert one.negatives.tolist() == [[3, -1]]
+    assert one.sentences.tolist() == [[6, 3], [7, 2], [3, 3]]  # sentence 3 stands in for its own
+    assert two.sentences.tolist() == [[0], [1], [2]]
+    assert one.share(1, 2).sentences.tolist() == [[3], [2], [3]]
+
+
 def random_batch(pairs: int) -> tuple[np.ndarray, np.ndarray]:
     """Interleaved sentences, and for each the position of its negative or -1."""
     random = np.random.default_rng(0)

@@ -7,14 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from paraphrastic_hf.errors import BusyError, DataError, RecipeError
+from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
-from paraphrastic_hf.training.kinds import read_recipe
+from paraphrastic_hf.training.checkpoint import list_checkpoints
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.run import train
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
@@ -53,9 +57,9 @@ def test_a_folder_in_which_another_process_trains_is_refused(recipe: Path, tmp_p
     assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
     with pytest.raises(RecipeError, match=r"another process is training in .*out: wait until"):
-        train(read_recipe(recipe), folder, progress=False)
+        train(load_recipe(recipe), folder, progress=False)
     other.communicate()
-    assert train(read_recipe(recipe), folder, progress=False).examples == 60
+    assert train(load_recipe(recipe), folder, progress=False).examples == 60
 
 
 def test_a_kill_while_a_finished_run_is_cleared_is_made_good(
@@ -69,10 +73,10 @@ def test_a_kill_while_a_finished_run_is_cleared_is_made_good(
     with monkeypatch.context() as patch:
         patch.setattr("paraphrastic_hf.training.run.clear_work", killed)
         with pytest.raises(KeyboardInterrupt):
-            train(read_recipe(recipe), folder, progress=False)
+            train(load_recipe(recipe), folder, progress=False)
     assert (folder / "work").exists()
     before = load_file(folder / "model.safetensors")
-    assert train(read_recipe(recipe), folder, progress=False).examples == 60
+    assert train(load_recipe(recipe), folder, progress=False).examples == 60
     assert not (folder / "work").exists()
     assert not (folder / "checkpoints").exists()
     after = load_file(folder / "model.safetensors")
@@ -84,7 +88,7 @@ def test_what_a_claim_left_when_it_was_killed_does_not_bar_the_next(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "recipe.yaml.part").write_text("data: {sou")
-    assert train(read_recipe(recipe), tmp_path / "out", progress=False).examples == 60
+    assert train(load_recipe(recipe), tmp_path / "out", progress=False).examples == 60
 
 
 def test_a_supervised_run_that_cannot_be_prepared_leaves_nothing(tmp_path: Path) -> None:
@@ -100,48 +104,48 @@ def test_a_supervised_run_that_cannot_be_prepared_leaves_nothing(tmp_path: Path)
         encoding="utf-8",
     )
     with pytest.raises(DataError, match="vocab_size is 900"):
-        train(read_recipe(path), tmp_path / "out", data_root=data, progress=False)
+        train(load_recipe(path), tmp_path / "out", data_root=data, progress=False)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_finished_run_of_an_older_version_is_read(recipe: Path, tmp_path: Path) -> None:
     """It counted `pairs`, and its recipe named no kind."""
     folder = tmp_path / "out"
-    result = train(read_recipe(recipe), folder, progress=False)
+    result = train(load_recipe(recipe), folder, progress=False)
     record = folder / "run.json"
     record.write_text(record.read_text().replace('"examples": 60', '"pairs": 60'))
     resolved = (folder / "recipe.yaml").read_text()
     (folder / "recipe.yaml").write_text(resolved.replace("kind: contrastive\n", "", 1))
-    assert train(read_recipe(recipe), folder, progress=False) == result
+    assert train(load_recipe(recipe), folder, progress=False) == result
     assert run_output.is_finished(folder)
 
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("kind: contrastve")
     with pytest.raises(RecipeError, match="kind must be one of contrastive, supervised, language_"):
-        read_recipe(tmp_path / "recipe.yaml")
+        load_recipe(tmp_path / "recipe.yaml")
 
 
 def test_a_kind_can_be_chosen_where_options_are_given(recipe: Path) -> None:
-    assert read_recipe(recipe, ["--kind", "contrastive"]).kind == "contrastive"
+    assert load_recipe(recipe, ["--kind", "contrastive"]).kind == "contrastive"
     with pytest.raises(RecipeError, match="kind must be one of contrastive, supervised"):
-        read_recipe(recipe, ["--kind", "contrastve"])
+        load_recipe(recipe, ["--kind", "contrastve"])
     with pytest.raises(RecipeError, match="model is a section of this recipe; set its keys, as in"):
-        read_recipe(recipe, ["--model", "{hidden_size: 3}"])
+        load_recipe(recipe, ["--model", "{hidden_size: 3}"])
 
 
 def test_a_good_run_says_nothing(
     recipe: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        train(read_recipe(recipe, ["--vocab_size", "100"]), tmp_path / "out", progress=False)
+        train(load_recipe(recipe, ["--vocab_size", "100"]), tmp_path / "out", progress=False)
     assert not caplog.records
 
 
 def test_a_run_whose_objective_is_refused_leaves_nothing(recipe: Path, tmp_path: Path) -> None:
     """That the width is too large is known once the model stands."""
     with pytest.raises(RecipeError, match="below the encoder's 8 dimensions"):
-        train(read_recipe(recipe, ["--matryoshka", "[8]"]), tmp_path / "out", progress=False)
+        train(load_recipe(recipe, ["--matryoshka", "[8]"]), tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
 
 
@@ -167,14 +171,14 @@ def test_a_folder_that_cannot_be_locked_is_trained_in_with_a_warning(
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(run_output.fcntl, "flock", unsupported)
-    assert train(read_recipe(recipe), tmp_path / "out", progress=False).examples == 60
+    assert train(load_recipe(recipe), tmp_path / "out", progress=False).examples == 60
     assert "cannot be locked" in caplog.text
 
 
 def test_overwriting_takes_no_file_of_others(recipe: Path, tmp_path: Path) -> None:
-    train(read_recipe(recipe), tmp_path / "out", progress=False)
+    train(load_recipe(recipe), tmp_path / "out", progress=False)
     (tmp_path / "out" / "my_config_of_cluster.json").touch()
-    train(read_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
+    train(load_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
     assert (tmp_path / "out" / "my_config_of_cluster.json").exists()
 
 
@@ -183,10 +187,91 @@ def test_a_damaged_record_of_a_run_is_named(content: bytes, recipe: Path, tmp_pa
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "recipe.yaml").write_bytes(content)
     with pytest.raises(RecipeError, match=r"recipe.yaml, which says .* is damaged; .*--overwrite"):
-        train(read_recipe(recipe), tmp_path / "out", progress=False)
-    train(read_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
+        train(load_recipe(recipe), tmp_path / "out", progress=False)
+    train(load_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
 
 
 def test_a_great_many_epochs_end_with_the_steps(recipe: Path, tmp_path: Path) -> None:
     settings = ["--epochs", "1000000", "--training.steps", "2"]
-    assert train(read_recipe(recipe, settings), tmp_path / "out", progress=False).step == 2
+    assert train(load_recipe(recipe, settings), tmp_path / "out", progress=False).step == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["--hidden_size", "1000000000000"], "model.hidden_size must be from 1 to 1000000"),
+        (["--hidden_size", "9" * 300], "model.hidden_size must be from 1 to 1000000"),
+        (["--vocab_size", "9" * 40], "tokenizer.vocab_size must be from 3 to 2147483647"),
+        (["--seed", "9" * 5000], "cannot read the value of --seed"),
+        (
+            ["--model.kind", "recurrent", "--hidden_size", "1000000"],
+            r"numbers takes .* GB, and this machine has",
+        ),
+        (
+            ["--kind", "language_model", "--hidden_size", "1000000", "--layers", "1000"],
+            r"numbers takes .* GB, and this machine has",
+        ),
+    ],
+)
+def test_a_model_that_no_machine_holds_is_refused_before_a_folder_is_made(
+    settings: list[str], message: str, recipe: Path, tmp_path: Path
+) -> None:
+    if "language_model" in settings:
+        recipe.write_text(f"data: {{sources: [{PAIRS}]}}", encoding="utf-8")
+    with pytest.raises(RecipeError, match=message):
+        train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_too_large_for_the_vocabulary_found_leaves_nothing(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three rows of 8 float32 fit into a thousand bytes, and the 200 that the text has do not."""
+    monkeypatch.setattr(memory, "machine_memory", lambda: 1000)
+    with pytest.raises(RecipeError, match="a model of 1,600 numbers takes"):
+        train(load_recipe(recipe), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+OUT_OF_MEMORY = [
+    MemoryError("Unable to allocate 732. GiB"),
+    torch.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 4800000000 bytes\nat"),
+]
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("place", ["make_optimizer", "TrainingLoop.train"])
+def test_memory_that_runs_out_is_a_clear_error_and_leaves_nothing(
+    place: str, error: Exception, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"paraphrastic_hf.training.loop.{place}", fail)
+    with pytest.raises(
+        RecipeError, match=r"memory ran out \(.*\): lower model.hidden_size"
+    ) as said:
+        train(load_recipe(recipe), tmp_path / "out", progress=False)
+    assert "\n" not in str(said.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_memory_that_runs_out_late_takes_no_checkpoint(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on from it, such as on a machine with more memory."""
+    settings, folder = ["--checkpoint_every", "1", "--batch_size", "20"], tmp_path / "out"
+    step, steps = TrainingLoop._step, iter(range(9))
+
+    def fail_at_the_third(*arguments: Any) -> Any:
+        if next(steps) == 2:
+            raise MemoryError
+        return step(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingLoop, "_step", fail_at_the_third)
+        with pytest.raises(RecipeError, match="memory ran out"):
+            train(load_recipe(recipe, settings), folder, progress=False)
+    assert list_checkpoints(folder / "checkpoints")
+    assert train(load_recipe(recipe, settings), folder, progress=False).examples == 60

@@ -170,7 +170,7 @@ def test_kill_9_and_resume_gives_bit_equal_weights(data: Path, tmp_path: Path) -
     train(recipe, tmp_path / "whole", data_root=data, progress=False)
     path, broken = tmp_path / "resolved.yaml", tmp_path / "broken"
     path.write_text(to_yaml(recipe), encoding="utf-8")
-    assert train_until_killed(path, broken, 0, "--data-root", str(data))
+    assert train_until_killed(path, broken, 0, "--data", str(data))
     assert not (broken / "model.safetensors").exists()
     train(recipe, broken, data_root=data, progress=False)
     whole, resumed = weights(tmp_path / "whole"), weights(broken)
@@ -181,7 +181,7 @@ def test_two_processes_train_as_one_does(data: Path, tmp_path: Path) -> None:
     recipe = small(tmp_path, "--embedding_dropout", "0", "--scramble", "0", "--epochs", "3")
     train(recipe, tmp_path / "one", data_root=data, progress=False)
     (tmp_path / "resolved.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    train_in_two_processes(tmp_path / "resolved.yaml", tmp_path / "two", "--data-root", str(data))
+    train_in_two_processes(tmp_path / "resolved.yaml", tmp_path / "two", "--data", str(data))
     assert results(tmp_path / "two")["processes"] == 2
     one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
     for key, weight in one.items():  # sums in another order: single precision over 30 steps
@@ -343,7 +343,7 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small(tmp_path)
-    command = ["train", str(tmp_path / "recipe.yaml"), "--data-root", str(data), "--quiet"]
+    command = ["train", str(tmp_path / "recipe.yaml"), "--data", str(data), "--quiet"]
     command += ["--output", str(tmp_path / "out"), "--epochs"]
     assert main([*command, "1"]) == 0
     found = results(tmp_path / "out")
@@ -365,6 +365,20 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
         )
     assert main([*command, "2"]) == 2
     assert "another recipe (now different: epochs: 2)" in capsys.readouterr().err
+
+
+def test_predictions_are_names_and_a_blank_line_has_none(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = small(tmp_path, "--epochs", "1", kind="entailment", dataset="sick_e")
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
+    (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n\na dog\ta lamp\n", encoding="utf-8")
+    assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 0
+    out, err = capsys.readouterr()
+    labels = [line.partition("\t")[0] for line in out.splitlines()]
+    assert {labels[0], labels[2]} <= {"entailment", "neutral", "contradiction"}
+    assert labels[1] == "nan"
+    assert "1 line is blank (2)" in err
 
 
 def test_word_vectors_may_be_those_of_a_packaged_model(data: Path, tmp_path: Path) -> None:

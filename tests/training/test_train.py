@@ -87,6 +87,7 @@ OPTIONS = {
         "--word_dropout": "0.3",
         "--negatives": "rand",
         "--margin": "0.8",
+        "--hinge": "one_sided",
         "--similarity": "dot",
     },
 }
@@ -220,6 +221,10 @@ def test_a_prefix_as_wide_as_the_encoder_is_refused(tmp_path: Path) -> None:
         (
             ["--objective", "both", "--mega_batch", "1", "--similarity", "dot"],
             "similarity with objective both must be cosine",
+        ),
+        (
+            ["--objective", "infonce", "--mega_batch", "1", "--hinge", "one_sided"],
+            "hinge with objective infonce must be left out",
         ),
         (["--temperature", "0"], "temperature must be positive"),
         (["--matryoshka", "0"], "matryoshka must be ascending numbers"),

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.recipe import read_mapping
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,10 +58,10 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     """
     run = Path(run)
     try:
-        recipe = yaml.safe_load((run / "recipe.yaml").read_text(encoding="utf-8"))
+        recipe = read_mapping(run / "recipe.yaml")
         lines = (run / LOG).read_text(encoding="utf-8").splitlines()
         batch, development = recipe["training"]["batch_size"], recipe["run"]["development"]
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+    except (OSError, RecipeError, KeyError, TypeError) as error:
         raise DataError(
             f"{run} holds no recipe.yaml and {LOG} to read ({error}); give the --output of "
             "`paraphrastic train`"

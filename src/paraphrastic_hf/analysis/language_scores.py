@@ -18,6 +18,7 @@ import numpy as np
 from paraphrastic_hf.analysis.data_amount import chosen_pairs
 from paraphrastic_hf.analysis.languages import Language, piece_overlap
 from paraphrastic_hf.analysis.runs import Variant, run_variants
+from paraphrastic_hf.data.folder import evaluation_files
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.pairs import read_pairs
 from paraphrastic_hf.data.sts_files import read_sts
@@ -138,7 +139,7 @@ def of_runs(
         DataError: A file is missing or damaged, or a year of STS is missing.
         RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
     """
-    read_sts(Path(data_root) / "eval")  # a missing year is found before hours of training
+    read_sts(evaluation_files(data_root))  # a missing year is found before hours of training
     variants, texts = {}, {}
     for name, files in bitext_folders(bitext).items():
         if name not in distances:
@@ -160,7 +161,7 @@ def of_runs(
         run = Path(folder) / "runs" / f"{name}-{pairs}"
         encoder = load_encoder(run)
         overlap = piece_overlap(encoder.tokenizer, *zip(*kept, strict=True))
-        results = evaluate(encoder, "sts", Path(data_root) / "eval", keep=run / "evaluation")
+        results = evaluate(encoder, "sts", evaluation_files(data_root), keep=run / "evaluation")
         score = results["headline"][AVERAGE]
         found.append(Language(name, pairs, overlap, score, distances[name]))
     return found

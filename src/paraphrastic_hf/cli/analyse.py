@@ -6,12 +6,16 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from paraphrastic_hf.cli.folders import add_data_option
+from paraphrastic_hf.encoding.locate import check_model_name
+
 if TYPE_CHECKING:
     from paraphrastic_hf.analysis.report import Analysis
 
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
 `paraphrastic analyse KIND --help` says what a kind does, with an example."""
+OF_A_MODEL = ("norms", "weighting", "gates")  # kinds that take one model
 KINDS: dict[str, tuple[str, str]] = {
     "neighbours": (
         "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
@@ -22,17 +26,17 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "norms": (
         "norms of word vectors by part of speech and by frequency (thesis 3.4)",
-        "  paraphrastic analyse norms runs/word --data-root DATA --output analysis",
+        "  paraphrastic analyse norms runs/word --data DATA --output analysis",
     ),
     "weighting": (
         "how much of a trained table is the weight of each token (thesis 3.4)",
-        "  paraphrastic analyse weighting runs/word --data-root DATA --output analysis\n\n"
+        "  paraphrastic analyse weighting runs/word --data DATA --output analysis\n\n"
         "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
         "that the\nmodel's recipe names, unless --text gives other text.",
     ),
     "gates": (
         "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
-        "  paraphrastic analyse gates runs/gran --data-root DATA --output analysis",
+        "  paraphrastic analyse gates runs/gran --data DATA --output analysis",
     ),
     "convergence": (
         "development scores over training, from the logs of runs (thesis 3.7.4)",
@@ -42,7 +46,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
         "  paraphrastic analyse data-amount \\\n"
         "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
-        "      --sizes 1000 10000 100000 --data-root DATA --output analysis/amount\n\n"
+        "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n\n"
         "Run again, finished runs are kept; sizes may be added. Keys of the recipe are options, as "
         "in\n`paraphrastic train` (--epochs 5).",
     ),
@@ -50,13 +54,13 @@ KINDS: dict[str, tuple[str, str]] = {
         "train a recipe with other numbers and lengths of n-grams (thesis 3.7.5)",
         "  paraphrastic analyse ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
         "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
-        "      --data-root DATA --output analysis/ngrams",
+        "      --data DATA --output analysis/ngrams",
     ),
     "languages": (
         "scores against shared pieces and language distance (thesis 5.3.2)",
-        "  paraphrastic analyse languages multilingual --data-root DATA --output analysis\n"
+        "  paraphrastic analyse languages multilingual --data DATA --output analysis\n"
         "  paraphrastic analyse languages recipes/simple-and-effective-2019/sp.yaml \\\n"
-        "      --pairs 20000 --data-root DATA --output analysis/languages\n\n"
+        "      --pairs 20000 --data DATA --output analysis/languages\n\n"
         "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
         "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
         "URIEL's:\npip install 'paraphrastic-hf[languages]'.",
@@ -81,14 +85,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "--output", required=True, help="the folder that tables and plots are written into"
         )
         if name != "convergence":
-            kind.add_argument(
-                "--data-root",
-                help="the folder that holds train, eval and words (default: PARAPHRASTIC_DATA)",
-            )
+            add_data_option(kind, "which holds train, eval and words")
         recipe = name in ("data-amount", "ngram-vocabulary", "languages")
         kind.set_defaults(run=run, takes_overrides=recipe)
     _neighbours_arguments(added["neighbours"])
-    for name in ("norms", "weighting", "gates"):
+    for name in OF_A_MODEL:
         added[name].add_argument(
             "model", help="a model directory, a packaged model or the name of a model on the Hub"
         )
@@ -207,6 +208,9 @@ def _languages_arguments(kind: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Analyse, print the tables and say where the files are."""
+    models = getattr(arguments, "models", [])
+    for model in [arguments.model] if arguments.kind in OF_A_MODEL else models:
+        check_model_name(model)
     import logging
 
     from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.analysis.report import Analysis
 from paraphrastic_hf.cli.folders import data_root
+from paraphrastic_hf.data.folder import evaluation_files
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -27,7 +28,7 @@ def neighbours(arguments: argparse.Namespace) -> Analysis:
     if arguments.rows and arguments.among:
         raise DataError("--rows looks in the model's own table; leave out --rows or --among")
     if not arguments.rows:
-        path = arguments.among or Path(data_root(arguments.data_root, "the word list")) / WORDS
+        path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
     encoders = {_name(model): load_encoder(model) for model in arguments.models}
     if len(encoders) < len(arguments.models):
@@ -42,9 +43,9 @@ def norms(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.tagged import read_tagged
     from paraphrastic_hf.data.word_list import read_word_list
 
-    root = Path(data_root(arguments.data_root, "the tagged corpus"))
+    root = Path(data_root(arguments.data, "the tagged corpus"))
     counts = read_word_list(arguments.words or root / WORDS)
-    sentences = read_tagged(arguments.corpus, root / "eval")
+    sentences = read_tagged(arguments.corpus, evaluation_files(root))
     return analyse(load_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
 
 
@@ -52,7 +53,7 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis import weighting as analysis
     from paraphrastic_hf.cli.lines import read_blocks
 
-    root = data_root(arguments.data_root, "the STS files")
+    root = data_root(arguments.data, "the STS files")
     encoder, name = load_encoder(arguments.model), _name(arguments.model)
     table = analysis.trained_table(encoder, name)
     start = analysis.random_start(table)
@@ -65,7 +66,7 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     else:
         texts = _training_text(arguments.model, root)
     counts = analysis.token_counts(encoder.tokenizer, texts)
-    return analysis.weighting(encoder, start, counts, Path(root) / "eval", name=name)
+    return analysis.weighting(encoder, start, counts, evaluation_files(root), name=name)
 
 
 def gates(arguments: argparse.Namespace) -> Analysis:
@@ -73,9 +74,9 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.tagged import read_tagged
 
     encoder = load_encoder(arguments.model)
-    root = Path(data_root(arguments.data_root, "the tagged corpus"))
+    root = Path(data_root(arguments.data, "the tagged corpus"))
     return analyse(
-        encoder, read_tagged(arguments.corpus, root / "eval"), name=_name(arguments.model)
+        encoder, read_tagged(arguments.corpus, evaluation_files(root)), name=_name(arguments.model)
     )
 
 
@@ -94,7 +95,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
         arguments.output,
         sizes=arguments.sizes,
         orders=arguments.orders,
-        data_root=data_root(arguments.data_root, "the training text"),
+        data_root=data_root(arguments.data, "the training text"),
     )
 
 
@@ -107,7 +108,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
         arguments.output,
         most=arguments.most,
         orders=arguments.lengths,
-        data_root=data_root(arguments.data_root, "the training text"),
+        data_root=data_root(arguments.data, "the training text"),
     )
 
 
@@ -125,7 +126,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
-    root = Path(data_root(arguments.data_root, "the text"))
+    root = Path(data_root(arguments.data, "the text"))
     if arguments.distances:
         distances, source = (
             uriel.read_distances(arguments.distances),
@@ -143,7 +144,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     if not is_recipe:
         found = scores.of_one_model(
             load_encoder(arguments.model),
-            root / "eval",
+            evaluation_files(root),
             distances,
             bitext=arguments.bitext,
             pairs=arguments.pairs,

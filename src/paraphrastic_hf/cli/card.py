@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from paraphrastic_hf.cli.folders import data_root
+from paraphrastic_hf.cli.folders import add_data_option, data_root
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,10 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the folder that `paraphrastic evaluate --output` wrote for this model",
     )
-    parser.add_argument(
-        "--data-root",
-        help="the folder that holds the text it was trained on (default: PARAPHRASTIC_DATA)",
-    )
+    add_data_option(parser, "which holds the text it was trained on")
     parser.add_argument(
         "--command-line",
         required=True,
@@ -50,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     text = model_card(
         arguments.model,
-        data_root=data_root(arguments.data_root, "the sources"),
+        data_root=data_root(arguments.data, "the sources"),
         evaluation=arguments.evaluation,
         command=arguments.command_line,
         summary=arguments.summary,

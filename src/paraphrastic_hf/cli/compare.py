@@ -1,8 +1,11 @@
-"""`paraphrastic compare -h first.txt second.txt -r ref.txt`."""
+"""`paraphrastic compare -s first.txt second.txt -r ref.txt`."""
 
 from __future__ import annotations
 
 import argparse
+
+from paraphrastic_hf.cli.lines import check_inputs
+from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
 The report shows the corpus scores with significance (of BLEU too, whose n-gram counts are
@@ -13,8 +16,8 @@ compare.json, segments.tsv and two plots. N-best lists are lines of `number ||| 
 Moses writes them, counted from 0. BLEU is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
 
 examples:
-  paraphrastic compare -h baseline.txt new.txt -r reference.txt --output report
-  paraphrastic compare -h a.txt b.txt -r reference.txt --nbest nbest.txt"""
+  paraphrastic compare -s baseline.txt new.txt -r reference.txt --output report
+  paraphrastic compare -s a.txt b.txt -r reference.txt --nbest nbest.txt"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
     parser.add_argument(
-        "-h",
-        "--hypotheses",
+        "-s",
+        "--systems",
         nargs=2,
         required=True,
         metavar="FILE",
@@ -56,11 +59,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Score both systems and write or print the report."""
+    check_model_name(arguments.model)
+    nbest_file = [arguments.nbest] if arguments.nbest else []
+    check_inputs(*arguments.systems, *arguments.references, *nbest_file)
     import sys
     from pathlib import Path
 
     from paraphrastic_hf.cli.simile import read_segments, scorer_and_references
     from paraphrastic_hf.errors import DataError
+    from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.compare import compare, read_nbest
     from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
     from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
@@ -69,17 +76,24 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.count < 0:
         raise DataError(f"--count must be 0 or more, got {arguments.count}")
+    if arguments.output:
+        require("compare", "matplotlib", what="a report with plots")
     bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
     scorer, references = scorer_and_references(arguments)
-    first, second = arguments.hypotheses
-    outputs = (read_segments(first), read_segments(second))
+    first, second = arguments.systems
+    outputs = (
+        read_segments(first, arguments.bad_lines),
+        read_segments(second, arguments.bad_lines),
+    )
     named = [(first, outputs[0]), (second, outputs[1])]
     resampling = {"samples": arguments.samples, "seed": arguments.seed}
     systems = compare_systems(scorer, named, references, **resampling)
     corpus = compare_bleu(named, references, **resampling)
     nbest = None
     if arguments.nbest:
-        nbest = read_nbest(read_segments(arguments.nbest), len(references), arguments.nbest)
+        nbest = read_nbest(
+            read_segments(arguments.nbest, arguments.bad_lines), len(references), arguments.nbest
+        )
     comparison = compare(scorer, bleu, (first, second), outputs, references, nbest)
     if arguments.output:
         folder = Path(arguments.output)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 from typing import Any
 
+from paraphrastic_hf.cli.folders import VARIABLE, add_data_option, data_root
 from paraphrastic_hf.errors import DataError
 
 EXAMPLES = """examples:
   paraphrastic data list
   paraphrastic data info sts
-  paraphrastic data build sts --config sts14 --data-dir DATA/eval
-  paraphrastic data export sts --data-dir DATA/eval --output sts-parquet
-  paraphrastic data stats paranmt --data-dir DATA/paranmt --set min_score=0.5 max_overlap=0.2
+  paraphrastic data list --json
+  paraphrastic data build sts --config sts14 --data DATA
+  paraphrastic data export sts --data DATA --output sts-parquet
+  paraphrastic data stats paranmt --data DATA/paranmt --set min_score=0.5 max_overlap=0.2
 
---data-dir is the folder of a corpus's official files, or one that holds many such folders.
-Without it files are downloaded and verified, to the cache (PARAPHRASTIC_CACHE)."""
+--data is the folder of all data, or that of this corpus's official files. Without it the folder
+that PARAPHRASTIC_DATA names is read, if the corpus is there; else files are downloaded and
+verified, to the cache (PARAPHRASTIC_CACHE)."""
 
 
 RESERVED = ("name", "config", "configs", "split", "data_dir", "output", "streaming", "progress")
@@ -27,7 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's actions and arguments."""
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="every corpus, with its row type and licence")
+    listing = actions.add_parser("list", help="every corpus, with its row type and licence")
+    _json_option(listing)
     info = actions.add_parser("info", help="what a corpus is, where it comes from, its rows")
     info.add_argument("name", help="the name of the corpus, as `paraphrastic data list` shows it")
     for action, summary in (
@@ -41,7 +46,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "--config", help="the configuration to read (default: the first; of export, all)"
         )
         command.add_argument(
-            "--data-dir", help="the folder of the official files (default: download them)"
+            "--data",
+            metavar="DIR",
+            help="the folder of all data, or of this corpus's official files (default: "
+            "PARAPHRASTIC_DATA if the corpus is there, else download them)",
         )
         command.add_argument(
             "--set",
@@ -67,6 +75,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 action="store_true",
                 help="with --push, make the repository public, if the licence allows it",
             )
+        if action == "stats":
+            _json_option(command)
         if action == "build":
             command.add_argument(
                 "--output", help="also save the rows in this folder, for datasets.load_from_disk"
@@ -74,10 +84,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     counts = actions.add_parser(
         "counts", help="rows read from a folder of corpora, beside the published counts"
     )
-    counts.add_argument(
-        "--data-dir", required=True, help="the folder that holds the folders of the corpora"
-    )
+    add_data_option(counts, "or another that holds the folders of corpora")
     parser.set_defaults(run=run)
+
+
+def _json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON value, for programs, and nothing else"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -88,6 +102,14 @@ def run(arguments: argparse.Namespace) -> None:
 def _list(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.sources import SOURCES
 
+    if arguments.json:
+        keys = ("name", "summary", "row_type", "licence", "homepage", "configs")
+        values = [
+            {**{key: getattr(s, key) for key in keys}, "downloads": bool(s.files)}
+            for s in SOURCES.values()
+        ]
+        print(json.dumps(values, indent=2, ensure_ascii=False))
+        return
     rows = [
         (
             s.name,
@@ -159,6 +181,19 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
+def _data_dir(arguments: argparse.Namespace) -> str | None:
+    """Where the corpus is: in the folder given, else in that of all data if it has the corpus;
+    None to download it."""
+    from paraphrastic_hf.data.folder import corpus_folder
+    from paraphrastic_hf.data.load import find_source
+
+    if arguments.data is not None:
+        return str(arguments.data)
+    root = os.environ.get(VARIABLE)
+    found = corpus_folder(find_source(arguments.name), root) if root else None
+    return None if found is None else str(found)
+
+
 def _configs(arguments: argparse.Namespace) -> list[str | None]:
     from paraphrastic_hf.data.load import find_source
 
@@ -172,7 +207,7 @@ def _build(arguments: argparse.Namespace) -> None:
     source = find_source(arguments.name)
     for config in _configs(arguments):
         found = load_dataset(
-            arguments.name, config, data_dir=arguments.data_dir, **_options(arguments)
+            arguments.name, config, data_dir=_data_dir(arguments), **_options(arguments)
         )
         for split, rows in found.items():
             published = source.configs.get(str(config), {}).get(str(split))
@@ -191,7 +226,7 @@ def _export(arguments: argparse.Namespace) -> None:
         arguments.name,
         arguments.output,
         configs=configs,
-        data_dir=arguments.data_dir,
+        data_dir=_data_dir(arguments),
         progress=True,
         **_options(arguments),
     )
@@ -203,8 +238,6 @@ def _export(arguments: argparse.Namespace) -> None:
 
 
 def _stats(arguments: argparse.Namespace) -> None:
-    import json
-
     from tqdm.auto import tqdm
 
     from paraphrastic_hf.data.load import load_dataset
@@ -214,20 +247,27 @@ def _stats(arguments: argparse.Namespace) -> None:
         splits = load_dataset(
             arguments.name,
             config,
-            data_dir=arguments.data_dir,
+            data_dir=_data_dir(arguments),
             streaming=True,
             **_options(arguments),
         )
+        found: dict[str, Any] = {}
         for split, rows in splits.items():
             shown = describe(tqdm(rows, desc=str(split), unit=" rows", leave=False), rows.features)
-            print(f"{arguments.name} {config} {split}")
-            print(json.dumps(shown, indent=2, ensure_ascii=False))
+            found[str(split)] = shown
+            if not arguments.json:
+                print(f"{arguments.name} {config} {split}")
+                print(json.dumps(shown, indent=2, ensure_ascii=False))
+        if arguments.json:
+            value = {"corpus": arguments.name, "config": config, "splits": found}
+            print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _counts(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.counts import count_corpora, markdown
 
-    print(markdown(count_corpora(arguments.data_dir, progress=True)))
+    root = data_root(arguments.data, "the folders of corpora")
+    print(markdown(count_corpora(root, progress=True)))
 
 
 ACTIONS = {

@@ -9,6 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, read_blocks
+from paraphrastic_hf.encoding.locate import check_model_name
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -39,12 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how many threads averaging models and tokenizers may use (default: one for each "
         "core)",
     )
+    add_bad_lines(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.epilog = (
         "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
         "  paraphrastic encode runs/sp lines.txt.xz --output vectors/\n"
         "  echo 'a cat sleeps' | paraphrastic encode english -"
     )
+    add_latent_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -56,19 +62,20 @@ def _threads(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> None:
     """Encode block by block; memory does not grow with the file."""
+    check_model_name(arguments.model)
+    check_inputs(arguments.texts)
     import numpy as np
     from tqdm.auto import tqdm
 
-    from paraphrastic_hf.cli.lines import read_blocks
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import unit_length
 
     writer = _writer(arguments.output)
-    encoder = load_encoder(arguments.model, num_threads=arguments.threads)
+    encoder = load_encoder(arguments.model, latent=arguments.latent, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
     with writer as write, bar:
-        for block in read_blocks(arguments.texts):
+        for block in read_blocks(arguments.texts, bad_lines=arguments.bad_lines):
             if isinstance(encoder, SentenceEncoder):
                 vectors = encoder.encode(block, normalize=arguments.normalize)
             else:

@@ -1,4 +1,4 @@
-"""`paraphrastic evaluate MODEL --suite NAME... --data-dir DIR --output DIR`."""
+"""`paraphrastic evaluate MODEL --suite NAME... --data DIR --output DIR`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import argparse
 import os
 import sys
 
-from paraphrastic_hf.cli.folders import evaluation_folder
+from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 EPILOG = """\
@@ -16,14 +19,12 @@ the folder is named and skipped; then the exit status is 3. Kept tasks count for
 version and files of the folder; speed is measured anew each time.
 
 examples:
-  paraphrastic evaluate english --data-dir DATA/eval
-  paraphrastic evaluate runs/sp --suite all --data-dir DATA/eval --output runs/sp/evaluation"""
+  paraphrastic evaluate english --data DATA
+  paraphrastic evaluate runs/sp --suite all --data DATA --output runs/sp/evaluation"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     """Add this command's arguments."""
-    from paraphrastic_hf.evaluation.suites import SUITES
-
     parser.add_argument(
         "model",
         help="a model directory, or the name of a model on the Hub; any sentence-transformers model"
@@ -36,10 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the suites to run, or all (default: sts)",
     )
-    parser.add_argument(
-        "--data-dir",
-        help="the folder of the official evaluation files (default: PARAPHRASTIC_DATA/eval)",
-    )
+    add_data_option(parser, "or its folder eval, which holds the official files")
     parser.add_argument(
         "--output",
         help="write tables, plots and finished tasks into this folder (default: print the tables "
@@ -49,20 +47,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--name", help="what to call the model in the report (default: the last part of its path)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
-    parser.epilog = f"suites:\n{suites}\n\n{EPILOG}"
+    parser.late_epilog = _epilog
+    add_latent_option(parser)
     parser.set_defaults(run=run)
+
+
+def _epilog() -> str:
+    from paraphrastic_hf.evaluation.suites import SUITES
+
+    suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
+    return f"suites:\n{suites}\n\n{EPILOG}"
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the model on each suite, print the tables, and write the reports."""
+    check_model_name(arguments.model)
+    data_dir = evaluation_folder(arguments.data)
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.evaluation.report import markdown, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
-    data_dir = evaluation_folder(arguments.data_dir)
     suites = chosen_suites(arguments.suite)
-    encoder = load_encoder(arguments.model)
+    encoder = load_encoder(arguments.model, latent=arguments.latent)
     skipped = 0
     for suite in suites:
         try:
@@ -70,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
                 encoder,
                 suite,
                 data_dir,
-                name=arguments.name or os.path.basename(os.path.normpath(arguments.model)),
+                name=arguments.name or _name(arguments),
                 keep=os.path.join(arguments.output, "tasks") if arguments.output else None,
                 progress=not arguments.quiet and sys.stderr.isatty(),
             )
@@ -86,3 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
+
+
+def _name(arguments: argparse.Namespace) -> str:
+    """What tables call the model: its folder, with the variable where one was asked for."""
+    folder = os.path.basename(os.path.normpath(arguments.model))
+    return f"{folder}-{arguments.latent}" if arguments.latent else folder

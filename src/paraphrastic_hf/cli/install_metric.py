@@ -33,10 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Install, and say where."""
+    from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.install import export_space, install_metric
 
     if arguments.space:
         for path in export_space(arguments.space):
             print(path)
     else:
+        require("metric", "evaluate", what="the metric")
         print(install_metric(arguments.cache))

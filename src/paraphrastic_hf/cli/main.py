@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import paraphrastic_hf
+from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.extras import missing_extra
 
 COMMANDS = {
     "train": "train a sentence encoder, a model of a task or a language model, from a recipe",
@@ -35,47 +36,32 @@ COMMANDS = {
     "data": "list, read, export and describe the corpora of the papers",
     "neighbours": "the lines of a corpus nearest to a query",
     "mine": "find the sentences of two files that translate each other",
+    "completion": "a script with which bash, zsh or fish complete commands and options",
 }
+EARLIER_SPELLINGS = {"--data-root": "--data", "--data-dir": "--data", "--hypotheses": "--systems"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors of this package are one line on stderr and exit status 2."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(
-        prog="paraphrastic",
-        description="Train, evaluate and use small paraphrastic sentence encoders.",
-        epilog="`paraphrastic COMMAND --help` explains a command, with examples.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"paraphrastic {paraphrastic_hf.__version__}"
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    arguments = [_modern(item) for item in (sys.argv[1:] if arguments is None else arguments)]
     chosen = next((item for item in arguments if not item.startswith("-")), None)
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=summary,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            conflict_handler="resolve",  # `simile -h` is the hypotheses
-        )
-        if name == chosen:
-            module = name.replace("-", "_")
-            importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
+    try:
+        parser = build_parser([chosen])
+    except ModuleNotFoundError as error:
+        return _name_extra(str(chosen), error)
+    if chosen in ("simile", "compare"):
+        _refuse_files_after_h(parser, arguments)
     known, rest = parser.parse_known_args(arguments)
     if rest and not getattr(known, "takes_overrides", False):
-        command = commands.choices[known.command]
-        options = [name for name in command.format_help().split() if name.startswith("--")]
-        close = difflib.get_close_matches(rest[0].partition("=")[0], options, n=1)
-        hint = f"; did you mean {close[0].strip('[],')}?" if close else ""
-        command.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     known.overrides = rest
     try:
         return int(known.run(known) or 0)
     except ParaphrasticError as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        return _name_extra(known.command, error)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -85,6 +71,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
         return 130
+
+
+def build_parser(commands: Collection[str | None]) -> Parser:
+    """The parser with the names of all commands, and the arguments of those asked for."""
+    parser = Parser(
+        prog="paraphrastic",
+        description="Train, evaluate and use small paraphrastic sentence encoders.",
+        epilog="`paraphrastic COMMAND --help` explains a command, with examples.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"paraphrastic {paraphrastic_hf.__version__}"
+    )
+    added = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = added.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name in commands:
+            module = name.replace("-", "_")
+            importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
+    return parser
+
+
+def _modern(argument: str) -> str:
+    """An option by its present name, where it had another one in earlier versions."""
+    name, equals, value = argument.partition("=")
+    return EARLIER_SPELLINGS.get(name, name) + equals + value
+
+
+def _refuse_files_after_h(parser: Parser, arguments: Sequence[str]) -> None:
+    """`simile -h FILE` named the hypotheses in earlier versions; now `-h` is help everywhere."""
+    after = arguments[arguments.index("-h") + 1 :] if "-h" in arguments else []
+    if after and not after[0].startswith("-"):
+        parser.error(f"-h is help; name the files of the systems with -s: -s {after[0]}")
+
+
+def _name_extra(command: str, error: ModuleNotFoundError) -> int:
+    """Say which extra brings the module that a command lacks."""
+    named = missing_extra(error)
+    if named is None:
+        raise error
+    print(f"paraphrastic {command}: {named}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

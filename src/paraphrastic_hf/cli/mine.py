@@ -9,6 +9,20 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    is_stream,
+    open_output,
+    read_blocks,
+)
+from paraphrastic_hf.encoding.locate import check_model_name
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.mining.files import TextSide
 
 EPILOG = """\
 Lines that are equal but for white space around them are one sentence, which stands where it came
@@ -110,32 +124,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="keep texts, vectors and the search in this folder (default: OUTPUT.work, removed at "
         "the end)",
     )
+    add_bad_lines(parser)
     option("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EPILOG
+    add_latent_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Mine, then write the pairs, best first."""
-    from paraphrastic_hf.cli.lines import is_stream, read_blocks
+    check_model_name(arguments.model)
+    check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
-    from paraphrastic_hf.mining.files import TextSide, mine_lines
+    from paraphrastic_hf.extras import require
+    from paraphrastic_hf.mining.files import mine_lines
     from paraphrastic_hf.text.files import output_file
 
     if arguments.source == arguments.target == "-":
         raise DataError("both sides cannot come from standard input")
-    for path in (arguments.source, arguments.target):
-        if path != "-" and not Path(path).is_file():
-            raise DataError(f"{path} is {'a folder' if Path(path).is_dir() else 'not there'}")
     is_table = not arguments.output.endswith(".parquet")
+    if not is_table:
+        require("data", "pyarrow", what=f"--output {arguments.output}")
     if not (is_table and is_stream(arguments.output)):
         output_file(arguments.output)  # found before hours of work
     with _work_folder(arguments) as folder:
         mined = mine_lines(
-            TextSide(read_blocks(arguments.source, 16_384), _stamp(arguments.source)),
-            TextSide(read_blocks(arguments.target, 16_384), _stamp(arguments.target)),
-            load_encoder(arguments.model),
+            _side(arguments.source, arguments.bad_lines),
+            _side(arguments.target, arguments.bad_lines),
+            load_encoder(arguments.model, latent=arguments.latent),
             folder,
             different=arguments.different,
             memory=arguments.memory,
@@ -173,17 +190,21 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def _stamp(path: str) -> str:
-    """Changes when a file does; nothing is known of standard input."""
+def _side(path: str, bad_lines: str) -> TextSide:
+    """The lines of a file, with a stamp that changes when it does; nothing is known of standard
+    input. Lines that were kept are read again where they are to be refused."""
+    from paraphrastic_hf.mining.files import TextSide
+
+    blocks = read_blocks(path, bad_lines=bad_lines)
     if path == "-":
-        return ""
+        return TextSide(blocks)
     status = os.stat(path)
-    return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
+    stamp = f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
+    return TextSide(blocks, stamp + " refuse" * (bad_lines == "refuse"))
 
 
 def _write_table(mined: object, output: str) -> None:
     """A tab inside a sentence becomes a space."""
-    from paraphrastic_hf.cli.lines import open_output
     from paraphrastic_hf.mining.files import MinedLines
 
     assert isinstance(mined, MinedLines)

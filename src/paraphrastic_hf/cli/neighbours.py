@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    is_blank,
+    read_blocks,
+    valid_texts,
+)
+from paraphrastic_hf.encoding.locate import check_model_name
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,22 +40,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=5,
         help="how many neighbours to print for each query (default: 5)",
     )
+    add_bad_lines(parser)
     parser.epilog = (
+        "Each query is printed, then its nearest lines: cosine (-1 to 1), line number and text.\n"
+        "A blank line is nobody's neighbour, and a blank query has none.\n\n"
         "example:\n"
         "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --count 3"
     )
+    add_latent_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Keep the best of each block of the corpus; memory does not grow with it."""
+    check_model_name(arguments.model)
+    check_inputs(arguments.corpus)
     import numpy as np
 
-    from paraphrastic_hf.cli.lines import read_blocks
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.mining.search import nearest_texts
-    from paraphrastic_hf.text.normalize import valid_unicode
 
     if arguments.count < 1:
         raise DataError(f"--count must be at least 1, got {arguments.count}")
@@ -47,16 +67,33 @@ def run(arguments: argparse.Namespace) -> None:
     if queries == ["-"]:
         if arguments.corpus == "-":
             raise DataError("the corpus and the queries cannot both come from standard input")
-        queries = [line for block in read_blocks("-") for line in block]
-    queries = [valid_unicode(query) for query in queries]
-    encoder = load_encoder(arguments.model)
+        queries = [
+            line for block in read_blocks("-", bad_lines=arguments.bad_lines) for line in block
+        ]
+    else:
+        queries = valid_texts(queries, "--query", bad_lines=arguments.bad_lines)
+    encoder = load_encoder(arguments.model, latent=arguments.latent)
 
     def vectors(texts: list[str]) -> np.ndarray:
         return np.asarray(encoder.encode(texts), np.float32)
 
-    blocks = ((block, vectors(block)) for block in read_blocks(arguments.corpus))
-    found = nearest_texts(vectors(queries), blocks, arguments.count)
+    blanks: list[int] = []  # of each blank line, how many lines with text come before it
+
+    def blocks() -> Iterator[tuple[list[str], np.ndarray]]:
+        number = 0
+        for block in read_blocks(arguments.corpus, bad_lines=arguments.bad_lines):
+            texts: list[str] = []
+            for line in block:
+                if is_blank(line):
+                    blanks.append(number + len(texts))
+                else:
+                    texts.append(line)
+            number += len(texts)
+            if texts:
+                yield texts, vectors(texts)
+
+    found = nearest_texts(vectors(queries), blocks(), arguments.count)
     for query, matches in zip(queries, found, strict=True):
         print(query)
-        for cosine, place, text in matches:
-            print(f"  {cosine:.4f}\t{place + 1}\t{text}")
+        for cosine, place, text in [] if is_blank(query) else matches:
+            print(f"  {cosine:.4f}\t{place + 1 + bisect_right(blanks, place)}\t{text}")

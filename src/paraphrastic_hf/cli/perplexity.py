@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.encoding.locate import check_model_name, local_directory
+
 EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
   paraphrastic perplexity runs/language-model translations.txt | grep -v ^nan | sort -n | head
@@ -25,23 +28,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", default="-", help="TSV file: perplexity, then the line (default: print)"
     )
+    add_bad_lines(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the perplexity of each line before it; `nan` for a line without a known token."""
+    check_model_name(arguments.model)
+    check_inputs(arguments.file)
     import math
 
     import numpy as np
 
-    from paraphrastic_hf.cli.lines import open_output, read_blocks
     from paraphrastic_hf.generation.likelihood import LanguageScorer
 
-    scorer = LanguageScorer.from_pretrained(arguments.model)
+    scorer = LanguageScorer.from_pretrained(local_directory(arguments.model))
     nats, tokens = 0.0, 0
     with open_output(arguments.output) as output:
-        for block in read_blocks(arguments.file):
+        for block in read_blocks(arguments.file, bad_lines=arguments.bad_lines):
             found = scorer.score(block)
             for value, line in zip(found.perplexity, block, strict=True):
                 output.write(f"{value:.2f}\t{line}\n")

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    is_blank,
+    open_output,
+    read_blocks,
+)
+from paraphrastic_hf.encoding.locate import check_model_name, local_directory
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
@@ -22,24 +31,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its score or label before it to this TSV file (default: print)",
     )
+    add_bad_lines(parser)
     parser.epilog = (
+        "Labels are the names that the corpus gives them, such as entailment. Scores are on the\n"
+        "scale of the training data, which for SICK is 1 to 5.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the score or label of each line before it."""
-    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    """Print the score or label of each line before it; nan for a blank line."""
+    check_model_name(arguments.model)
+    check_inputs(arguments.file)
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.errors import DataError
 
-    predictor = SentencePredictor.from_pretrained(arguments.model)
+    predictor = SentencePredictor.from_pretrained(local_directory(arguments.model))
     sides = 2 if predictor.takes_pairs else 1
     number = 0
     with open_output(arguments.output) as output:
-        for block in read_blocks(arguments.file):
-            rows = [line.split("\t") if sides == 2 else [line] for line in block]
+        for block in read_blocks(arguments.file, bad_lines=arguments.bad_lines):
+            blank = [is_blank(line) for line in block]
+            rows = [
+                [""] * sides if is_empty else line.split("\t") if sides == 2 else [line]
+                for line, is_empty in zip(block, blank, strict=True)
+            ]
             for i, row in enumerate(rows, number + 1):
                 if len(row) != sides:
                     raise DataError(
@@ -48,5 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
                     )
             number += len(rows)
             found = predictor.predict(*([row[side] for row in rows] for side in range(sides)))
-            shown = (item if isinstance(item, str) else f"{item:.4f}" for item in found)
+            shown = (
+                "nan" if is_empty else item if isinstance(item, str) else f"{item:.4f}"
+                for item, is_empty in zip(found, blank, strict=True)
+            )
             output.writelines(f"{s}\t{line}\n" for s, line in zip(shown, block, strict=True))

@@ -26,5 +26,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the page and say where."""
     from paraphrastic_hf.evaluation.page import merge, write_page
 
-    for path in write_page(merge(arguments.results), arguments.output, title=arguments.title):
-        print(path)
+    html, text = write_page(merge(arguments.results), arguments.output, title=arguments.title)
+    print(f"{html}: the page, for a browser")
+    print(f"{text}: its tables as Markdown")

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    is_blank,
+    open_output,
+    read_blocks,
+)
+from paraphrastic_hf.encoding.locate import check_model_name
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
@@ -18,24 +28,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its similarity before it to this TSV file (default: print)",
     )
+    add_bad_lines(parser)
     parser.epilog = (
+        "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity` gives them.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
+    add_latent_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the cosine of each pair before its line."""
-    from paraphrastic_hf.cli.lines import open_output, read_blocks
+    """Print the cosine of each pair before its line; nan for a blank line."""
+    check_model_name(arguments.model)
+    check_inputs(arguments.pairs)
+    import numpy as np
+
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import pairwise_cosine
     from paraphrastic_hf.errors import DataError
 
-    encoder = load_encoder(arguments.model)
+    encoder = load_encoder(arguments.model, latent=arguments.latent)
     number = 0
     with open_output(arguments.output) as output:
-        for block in read_blocks(arguments.pairs):
-            rows = [line.split("\t") for line in block]
+        for block in read_blocks(arguments.pairs, bad_lines=arguments.bad_lines):
+            rows = [["", ""] if is_blank(line) else line.split("\t") for line in block]
             for i, row in enumerate(rows, number + 1):
                 if len(row) < 2:
                     raise DataError(
@@ -45,4 +61,5 @@ def run(arguments: argparse.Namespace) -> None:
             cosine = pairwise_cosine(
                 *(encoder.encode([row[side] for row in rows]) for side in (0, 1))
             )
+            cosine = np.where([is_blank(line) for line in block], np.nan, cosine)
             output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.encoding.locate import check_model_name
+
 EPILOG = """\
 Both p-values are one-sided, in favour of the model with the higher score on a dataset:
 (k + 1) / (n + 1), where in k of n resamples of its pairs that model is not better (<1/1001 says
@@ -13,7 +16,7 @@ datasets, one in twenty falls below 0.05 by chance. A task without data is named
 the exit status is 3.
 
 examples:
-  paraphrastic significance english multilingual --data-dir DATA/eval
+  paraphrastic significance english multilingual --data DATA
   paraphrastic significance runs/sp runs/word --suite words --output words.md"""
 
 
@@ -29,10 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a suite whose tasks are scored pairs (default: sts)",
     )
-    parser.add_argument(
-        "--data-dir",
-        help="the folder of the official evaluation files (default: PARAPHRASTIC_DATA/eval)",
-    )
+    add_data_option(parser, "or its folder eval, which holds the official files")
     parser.add_argument(
         "--samples",
         type=int,
@@ -49,10 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a table of both models' scores and the p-values of their differences."""
+    for model in (arguments.first, arguments.second):
+        check_model_name(model)
+    data_dir = evaluation_folder(arguments.data)
     import os
     import sys
 
-    from paraphrastic_hf.cli.folders import evaluation_folder
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.significance import compare_encoders, significance_table
@@ -63,7 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.seed < 0:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     target = output_file(arguments.output) if arguments.output else None
-    data_dir = evaluation_folder(arguments.data_dir)
     models = (arguments.first, arguments.second)
     differences, skipped = compare_encoders(
         load_encoder(arguments.first),
@@ -77,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     if names[0] == names[1]:
         names = list(models)
     lines = significance_table(differences, (names[0], names[1]))
-    lines += ["", f"{arguments.samples:,} resamples, seed {arguments.seed}."]
+    about = f"Correlations x 100; {arguments.samples:,} resamples, seed {arguments.seed}."
+    lines += ["", about]
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
     print(table, end="")

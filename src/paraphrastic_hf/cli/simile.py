@@ -1,16 +1,19 @@
-"""`paraphrastic simile -h hyp.txt -r ref.txt`."""
+"""`paraphrastic simile -s hyp.txt -r ref.txt`."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
 examples:
-  paraphrastic simile -h system.txt -r reference.txt
-  paraphrastic simile -h baseline.txt new.txt -r reference.txt      # p of each against the first
-  paraphrastic simile -h system.txt -r first.txt second.txt         # two references a segment
-  paraphrastic simile -h system.txt -r reference.txt --segments > segments.tsv
+  paraphrastic simile -s system.txt -r reference.txt
+  paraphrastic simile -s baseline.txt new.txt -r reference.txt      # p of each against the first
+  paraphrastic simile -s system.txt -r first.txt second.txt         # two references a segment
+  paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv
 
 Scores are times 100. The brackets hold 95 % of the means of resampled segments. p is
 (k + 1) / (n + 1), where in k of n resamples the system that is better on all segments is not
@@ -34,8 +37,8 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="simile",
         help="the sentence encoder: simile (default: the packaged model english, with the lengths "
-        "of its rows evened out), english or multilingual (packaged), a model directory, or the "
-        "name of a model on the Hub",
+        "of its rows evened out by a power chosen on newstest2015), english or multilingual "
+        "(packaged), a model directory, or the name of a model on the Hub",
     )
     parser.add_argument(
         "--alpha",
@@ -66,6 +69,8 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         help="which score counts where there are several references: the best (default) or the "
         "mean",
     )
+    add_bad_lines(parser)
+    add_latent_option(parser)
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,8 +89,8 @@ def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "-h",
-        "--hypotheses",
+        "-s",
+        "--systems",
         nargs="+",
         required=True,
         metavar="FILE",
@@ -95,13 +100,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--segments",
         action="store_true",
-        help="print the scores of each segment, tab-separated, not those of the corpus",
+        help="print the scores of each segment, tab-separated and from -1 to 1, not those of the "
+        "corpus",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write the scores to this file, as JSON if its name ends in .json (default: print "
-        "them)",
+        help="write the scores to this file, as JSON if its name ends in .json, and then from -1 "
+        "to 1, as in Python (default: print them)",
     )
     add_resampling_arguments(parser)
     parser.epilog = EPILOG
@@ -110,13 +116,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Score each system, and print one table or the segments."""
+    check_model_name(arguments.model)
+    check_inputs(*arguments.systems, *arguments.references)
     import json
 
-    from paraphrastic_hf.cli.lines import open_output
     from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 
     scorer, references = scorer_and_references(arguments)
-    systems = [(name, read_segments(name)) for name in arguments.hypotheses]
+    systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
     results = compare_systems(
         scorer, systems, references, samples=arguments.samples, seed=arguments.seed
     )
@@ -133,19 +140,23 @@ def run(arguments: argparse.Namespace) -> None:
 
 def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     """The scorer that the options describe, and the references, a text or a list a segment."""
+    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
 
-    files = [read_segments(name) for name in arguments.references]
+    files = [read_segments(name, arguments.bad_lines) for name in arguments.references]
     if len({len(lines) for lines in files}) > 1:
         counts = zip(arguments.references, files, strict=True)
         raise DataError(
             "the reference files must have equally many lines, got "
             + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
         )
+    model = arguments.model
+    if arguments.latent:
+        model = load_encoder(model, latent=arguments.latent)
     try:
         scorer = SimileScorer(
-            arguments.model,
+            model,
             alpha=arguments.alpha,
             penalty=arguments.penalty,
             length=arguments.length,
@@ -159,14 +170,11 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
     ]
 
 
-def read_segments(path: str) -> list[str]:
-    """The lines of a file, which must have some."""
-    from paraphrastic_hf.cli.lines import read_blocks
+def read_segments(path: str, bad_lines: str) -> list[str]:
+    """The lines of a file, which must have some; a blank one is an empty segment."""
     from paraphrastic_hf.errors import DataError
 
-    if not Path(path).is_file() and path != "-":
-        raise DataError(f"{path} is no file")
-    lines = [line for block in read_blocks(path) for line in block]
+    lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]
     if not lines:
         raise DataError(f"{path} is empty; give one text a line")
     return lines

@@ -8,13 +8,15 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.cli.folders import add_data_option
+from paraphrastic_hf.cli.parser import Parser
+
 SPLITS = ("validation", "test")
 EXAMPLES = """examples:
-  paraphrastic train recipes/simple-and-effective-2019/sp.yaml --data-root DATA --output runs/sp
-  paraphrastic train own.yaml --output runs/mine --sources mine.tsv more.tsv.gz
-  paraphrastic train recipes/towards-universal-2016/sick-averaging.yaml --data-root DATA \\
-      --output runs/sick
-  paraphrastic train own.yaml --output runs/mine \\
+  paraphrastic train own --output runs/mine --sources mine.tsv more.tsv.gz
+  paraphrastic train simple-and-effective-2019/sp --data DATA --output runs/sp
+  paraphrastic train sick-averaging --data DATA --output runs/sick
+  paraphrastic train own --output runs/mine \\
       --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
 
 Any key of a recipe can be set with --key value, by its full name (--training.margin 0.5) or, where
@@ -22,39 +24,42 @@ that is unambiguous, its last name (--margin 0.5). The keys:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("recipe", help="the recipe to train, a YAML file")
+    parser.add_argument(
+        "recipe",
+        help="the recipe to train: a YAML file, or the name of one that comes with the package",
+    )
     parser.add_argument(
         "--output",
         required=True,
         help="the model directory to write; the same command resumes an interrupted run",
     )
-    parser.add_argument(
-        "--data-root",
-        help="the folder that paths in the recipe start from (default: PARAPHRASTIC_DATA)",
-    )
+    add_data_option(parser, "from which paths in the recipe start")
     parser.add_argument(
         "--overwrite", action="store_true", help="start afresh if --output holds another run"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.epilog = EXAMPLES + describe_keys().replace("%", "%%")
+    parser.late_epilog = lambda: EXAMPLES + describe_keys().replace("%", "%%")
     parser.set_defaults(run=run, takes_overrides=True)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    logging.getLogger("accelerate").setLevel(logging.WARNING)
-    from paraphrastic_hf.training.kinds import KINDS, read_recipe
+    for name in ("accelerate", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    from paraphrastic_hf.training.kinds import KINDS, load_recipe
+    from paraphrastic_hf.training.sources import check_text
 
-    recipe = read_recipe(arguments.recipe, arguments.overrides)
+    recipe = load_recipe(arguments.recipe, arguments.overrides)
+    check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.run import train
 
     result = train(
         recipe,
         arguments.output,
-        data_root=arguments.data_root,
+        data_root=arguments.data,
         overwrite=arguments.overwrite,
         progress=not arguments.quiet,
     )
@@ -69,10 +74,10 @@ def _outcome(output: Path, best_score: float | None) -> str:
     run = json.loads((output / "run.json").read_text(encoding="utf-8"))
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
-        return "".join(f", {score}" for score in scores)
+        return "".join(f", {score}" for score in scores) + " (x 100)"
     if "perplexity" in run.get("held_out", ()):
         return f", perplexity {run['held_out']['perplexity']:.1f} of held-out sentences"
-    return "" if best_score is None else f", {run['development']} {best_score:.1f}"
+    return "" if best_score is None else f", {run['development']} {best_score:.1f} (x 100)"
 
 
 def describe_keys() -> str:

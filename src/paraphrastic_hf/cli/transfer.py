@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import chain, islice, zip_longest
 
+from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
 from paraphrastic_hf.cli.writing import add_writing_options, print_written, writing_of
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
 
 EXAMPLES = """examples:
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
@@ -34,8 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what the model writes for each pair of lines."""
-    from paraphrastic_hf.cli.lines import open_output
-    from paraphrastic_hf.errors import DataError
+    check_model_name(arguments.model)
+    check_inputs(arguments.source, arguments.style)
+    from tqdm.auto import tqdm
+
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     if arguments.source == arguments.style == "-":
@@ -43,8 +49,10 @@ def run(arguments: argparse.Namespace) -> None:
     writing = writing_of(arguments)
     generator = LatentGenerator.from_pretrained(arguments.model)
     number = 1
-    with open_output(arguments.output) as output:
-        for sources, styles in _blocks(arguments.source, arguments.style):
+    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
+    files = arguments.source, arguments.style
+    with open_output(arguments.output) as output, bar:
+        for sources, styles in _blocks(*files, arguments.bad_lines):
             try:
                 found = generator.transfer(
                     sources, styles, language=arguments.language, writing=writing
@@ -53,20 +61,18 @@ def run(arguments: argparse.Namespace) -> None:
                 raise DataError(str(error)) from error
             print_written(output, number, found)
             number += len(sources)
+            bar.update(len(sources))
 
 
-def _blocks(source: str, style: str) -> Iterator[tuple[list[str], list[str]]]:
+def _blocks(source: str, style: str, bad_lines: str) -> Iterator[tuple[list[str], list[str]]]:
     """Lines of both files, some at a time.
 
     Raises:
         DataError: One file has more lines than the other.
     """
-    from itertools import chain, islice, zip_longest
-
-    from paraphrastic_hf.cli.lines import read_blocks
-    from paraphrastic_hf.errors import DataError
-
-    lines = (chain.from_iterable(read_blocks(path)) for path in (source, style))
+    lines = (
+        chain.from_iterable(read_blocks(path, bad_lines=bad_lines)) for path in (source, style)
+    )
     pairs = enumerate(zip_longest(*lines), 1)
     while block := list(islice(pairs, 256)):
         for number, pair in block:

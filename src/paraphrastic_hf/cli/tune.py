@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import logging
 
+from paraphrastic_hf.cli.folders import add_data_option
+
 EXAMPLES = """examples:
-  paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data-root DATA \\
+  paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data DATA \\
       --grid margin=0.4,0.6,0.8 --grid lambda_w=1e-5,1e-6,1e-7 --output tuned
   paraphrastic tune own.yaml --grid batch_size=64,128,256 --grid negatives=max,mix \\
       --sources mine.tsv --epochs 2 --development clean --output tuned
   paraphrastic tune own.yaml --grid margin=0.3,0.4,0.5 --grid learning_rate=1e-4,1e-3,1e-2 \\
       --grid embedding_dropout=0,0.1,0.3 --sampler tpe --trials 12 --output tuned
-  paraphrastic train tuned/best.yaml --data-root DATA --epochs 10 --output runs/best
+  paraphrastic train tuned/best.yaml --data DATA --epochs 10 --output runs/best
 
 Every trial trains the recipe with other values of the keys in --grid, and counts by its best score
 on the recipe's development set (run.development). A key goes by its full name (training.margin) or,
@@ -37,7 +39,9 @@ lucky: compare it on other data than it was chosen by.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "recipe", help="the recipe whose settings are searched, a YAML file with a development set"
+        "recipe",
+        help="the recipe whose settings are searched, with a development set: a YAML file, or the "
+        "name of one that comes with the package",
     )
     parser.add_argument(
         "--grid",
@@ -65,10 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="stop after this many settings (default: try them all)",
     )
-    parser.add_argument(
-        "--data-root",
-        help="the folder that paths in the recipe start from (default: PARAPHRASTIC_DATA)",
-    )
+    add_data_option(parser, "from which paths in the recipe start")
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EXAMPLES.replace("%", "%%")
     parser.set_defaults(run=run, takes_overrides=True)
@@ -83,17 +84,21 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.recipe import load_recipe
     from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
     from paraphrastic_hf.training.search_space import parse_grid
+    from paraphrastic_hf.training.sources import check_text
+
+    recipe = load_recipe(ContrastiveRecipe, arguments.recipe, arguments.overrides)
+    grid = parse_grid(ContrastiveRecipe, arguments.grid)
+    check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.tune import tune
     from paraphrastic_hf.training.tune_report import table, write_search
 
-    recipe = load_recipe(ContrastiveRecipe, arguments.recipe, arguments.overrides)
     trials = tune(
         recipe,
-        parse_grid(ContrastiveRecipe, arguments.grid),
+        grid,
         arguments.output,
         sampler=arguments.sampler,
         trials=arguments.trials,
-        data_root=arguments.data_root,
+        data_root=arguments.data,
         after_trial=lambda done: write_search(done, recipe.run.development, arguments.output),
         progress=not arguments.quiet,
     )

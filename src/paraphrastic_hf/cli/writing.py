@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
 
+from paraphrastic_hf.cli.lines import add_bad_lines
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
         "--max-tokens", type=int, default=100, help="most tokens of a sentence (default: 100)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draws of --sample (default: 0)")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    add_bad_lines(parser)
 
 
 def writing_of(arguments: argparse.Namespace) -> Writing:

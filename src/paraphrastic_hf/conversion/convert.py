@@ -27,7 +27,7 @@ from paraphrastic_hf.conversion.vocabulary import (
     look_like_trigrams,
     make_tokenizer,
 )
-from paraphrastic_hf.data.download import sha256_of
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.theano_file import read_theano
 from paraphrastic_hf.data.torch_file import MAGIC, read_torch
 from paraphrastic_hf.data.words import load_vectors
@@ -154,8 +154,11 @@ def _form(path: Path) -> str:
     if start.startswith(TORCH_START):
         return "torch"
     if start.startswith(b"PK") and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path} is a damaged archive: {error}") from error
         return "torch" if any(name.endswith("/data.pkl") for name in names) else "text"
     is_pickle = start.startswith(b"\x80") or path.suffix in PICKLE_SUFFIXES
     return "theano" if is_pickle else "text"

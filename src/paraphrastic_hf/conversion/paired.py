@@ -25,7 +25,7 @@ from paraphrastic_hf.conversion.release import (
     filled,
 )
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
-from paraphrastic_hf.data.theano_file import check_vocabulary
+from paraphrastic_hf.data.theano_file import check_numbers, check_vocabulary
 from paraphrastic_hf.data.torch_file import StoredTensor
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.averaging import AveragingConfig
@@ -133,10 +133,9 @@ def _weights(
     chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}  # what is shared is the first's
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
         raise DataError(f"{path} has no table of vectors; it holds\n  {_described(checkpoint)}")
-    arrays = {name: tensor.numbers() for name, tensor in chosen.items()}
-    for name, array in arrays.items():
-        if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise DataError(f"{path}: {name} is no array of finite numbers; the model is broken")
+    arrays = {
+        name: check_numbers(tensor.numbers(), f"{path}: {name}") for name, tensor in chosen.items()
+    }
     return arrays.pop("embedding.weight"), arrays
 
 

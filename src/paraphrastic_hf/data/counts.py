@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from paraphrastic_hf.data.folder import evaluation_files
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
@@ -26,7 +27,8 @@ class RowCount:
 
 
 def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCount]:
-    """Read every corpus that has a folder of its own in `data_dir`, without caching.
+    """Read every corpus that has a folder of its own in `data_dir`, or in its `eval`, without
+    caching.
 
     Raises:
         DataError: A file is malformed, or the folder has none of the corpora. Absent configurations
@@ -36,7 +38,11 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
     sources = [
         source
         for source in SOURCES.values()
-        if any((Path(data_dir) / name).exists() for name in source.folders)
+        if any(
+            (folder / name).exists()
+            for folder in (Path(data_dir), evaluation_files(data_dir))
+            for name in source.folders
+        )
     ]
     if not sources:
         raise DataError(f"{data_dir} holds no folder of a corpus (`paraphrastic data list`)")

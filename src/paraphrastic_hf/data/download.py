@@ -1,68 +1,37 @@
-"""Fetch a file, verify it, remember it, and unpack it safely.
+"""Fetch a file, verify it and remember it; `archives.py` unpacks it.
 
 What is on record is verified: the SHA-256 and size of a file, or, of an archive whose own are not
 known, those of its members. Any other file is written down beside its place when it first comes,
-and other bytes under the same address are refused from then on. Archives are read member by member,
-and no member can land outside the folder made for it. How the bytes come is in `receive.py`.
+and other bytes under the same address are refused from then on. How the bytes come is in
+`receive.py`.
 
 This is our own code because pooch 1.9.0 does not do what large corpora need: it starts a broken
-download anew, has no lock between processes, and on Python 3.11 unpacks a tar without a filter, so
-that a member `../../outside.txt` is written outside. `http_get` of huggingface_hub goes on without
+download anew, and has no lock between processes. `http_get` of huggingface_hub goes on without
 `If-Range`, and so appends to the beginning of another file.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import logging
 import os
-import shutil
-import stat
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from lzma import LZMAError
-from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from pathlib import Path
 
 from filelock import FileLock
 
-from paraphrastic_hf.data.receive import receive, sha256_of
+from paraphrastic_hf.data.archives import is_archive, unpack
+from paraphrastic_hf.data.receive import receive
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import remove, replacing, write_json
+from paraphrastic_hf.text.files import remove, write_json
 
 logger = logging.getLogger(__name__)
 
-__all__ = [
-    "ARCHIVES",
-    "CACHE_VARIABLE",
-    "Remote",
-    "cache_folder",
-    "fetch",
-    "is_archive",
-    "sha256_of",
-    "unpack",
-]
-
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 BLOCK = 1 << 20
-DAMAGED = (
-    OSError,
-    EOFError,
-    zlib.error,
-    LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    RuntimeError,  # encrypted, or packed in an unknown way
-)
-# A file where a folder should be, or the other way round; and what a broken tar seeks to.
-NOT_THE_DISK = (None, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
 
 
 @dataclass(frozen=True)
@@ -110,11 +79,6 @@ def cache_folder() -> Path:
         return Path(chosen)
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     return Path(home) / "paraphrastic_hf"
-
-
-def is_archive(path: str | Path) -> bool:
-    """Whether a file has the name of an archive that this module can unpack."""
-    return str(path).endswith(ARCHIVES)
 
 
 def fetch(remote: Remote, folder: Path) -> Path:
@@ -223,65 +187,3 @@ def _write_down(remote: Remote, target: Path, digest: str) -> None:
         digest,
         _first(target),
     )
-
-
-def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack an archive into a folder of its own; if the folder is there, nothing is done.
-
-    Raises:
-        DataError: The archive is damaged, or it holds a link, a device or a member whose name
-            leads out of the folder.
-    """
-    if folder.is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(str(folder) + ".lock"):
-        if not folder.is_dir():
-            with replacing(folder) as part:
-                part.mkdir()
-                _extract(archive, part)
-    return folder
-
-
-def _extract(archive: Path, folder: Path) -> None:
-    try:
-        for name, content in _members(archive):
-            with content:
-                place = folder / _safe(name, archive)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with place.open("wb") as output:
-                    shutil.copyfileobj(content, output, BLOCK)
-    except DAMAGED as error:
-        if isinstance(error, OSError) and error.errno not in NOT_THE_DISK:
-            raise  # a full disk is not a damaged archive
-        raise DataError(f"{archive} is a damaged archive: {error}") from error
-
-
-def _members(archive: Path) -> Iterator[tuple[str, IO[Any]]]:
-    """The names and contents of an archive's plain files, in its order."""
-    if archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as packed:
-            for info in packed.infolist():
-                mode = info.external_attr >> 16
-                if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                    raise DataError(f"{archive} holds {info.filename!r}, which is no plain file")
-                if not info.is_dir():
-                    yield info.filename, packed.open(info)
-    else:
-        with tarfile.open(archive, "r:*") as packed_tar:
-            for member in packed_tar:
-                if not (member.isfile() or member.isdir()):
-                    raise DataError(f"{archive} holds {member.name!r}, which is no plain file")
-                content = packed_tar.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    yield member.name, content
-            while packed_tar.fileobj.read(BLOCK):  # to the checksum at the end
-                pass
-
-
-def _safe(name: str, archive: Path) -> PurePosixPath:
-    path = PurePosixPath(name.replace("\\", "/"))
-    drive = path.parts and ":" in path.parts[0]
-    if path.is_absolute() or drive or ".." in path.parts or not path.parts or "\0" in name:
-        raise DataError(f"{archive} holds {name!r}, which would lie outside its folder; refused")
-    return path

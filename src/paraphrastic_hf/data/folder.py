@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from paraphrastic_hf.data.download import ARCHIVES, cache_folder, fetch, is_archive, unpack
+from paraphrastic_hf.data.archives import ARCHIVES, is_archive, unpack
+from paraphrastic_hf.data.download import cache_folder, fetch
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
@@ -111,6 +112,21 @@ def fingerprint(roots: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
+def evaluation_files(root: str | Path) -> Path:
+    """The folder of the official evaluation files: `eval` in the folder of all data, or, where
+    that has none, the folder itself."""
+    folder = Path(root) / "eval"
+    return folder if folder.is_dir() else Path(root)
+
+
+def corpus_folder(source: Source, root: str | Path) -> Path | None:
+    """The folder that has a corpus's own: `root`, else its `eval`; None if neither has."""
+    for place in (Path(root), Path(root) / "eval"):
+        if any((place / name).exists() for name in source.folders):
+            return place
+    return None
+
+
 def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Folder:
     """The files of a corpus, in the user's folder or downloaded.
 
@@ -118,7 +134,8 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
         source: The corpus.
         config: Configuration whose files are needed.
         data_dir: The corpus's own folder, archive or file, or a folder of many corpora, each
-            under a name its record knows; None to download.
+            under a name its record knows, or one with such a folder named `eval`; None to
+            download.
 
     Raises:
         DataError: The folder is missing, or the corpus must be fetched by hand.
@@ -128,7 +145,12 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     base = Path(data_dir).expanduser()
     if not base.exists():
         raise DataError(f"{source.name}: there is no folder {base}")
-    named = [base / name for name in source.folders if (base / name).exists()]
+    named = [
+        folder / name
+        for folder in dict.fromkeys((base, evaluation_files(base)))
+        for name in source.folders
+        if (folder / name).exists()
+    ]
     if not named and source.folders and _holds_corpora(base):
         raise MissingFileError(
             f"{source.name}: {base} holds other corpora but no folder "
@@ -149,7 +171,10 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
 def _holds_corpora(base: Path) -> bool:
     """Whether a folder has folders of corpora that records know."""
     return base.is_dir() and any(
-        (base / name).exists() for source in SOURCES.values() for name in source.folders
+        (folder / name).exists()
+        for folder in (base, evaluation_files(base))
+        for source in SOURCES.values()
+        for name in source.folders
     )
 
 
@@ -168,7 +193,7 @@ def _downloaded(source: Source, config: str) -> Folder:
     if not remotes:
         raise DataError(
             f"{source.name} cannot be downloaded by a program: {source.by_hand} Then give its "
-            "folder as data_dir (--data-dir)."
+            "folder as data_dir (--data)."
         )
     folder = cache_folder() / "downloads" / source.name
     try:

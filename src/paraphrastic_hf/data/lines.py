@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import math
+import zipfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -18,7 +19,8 @@ from typing import BinaryIO, cast
 from paraphrastic_hf.errors import DataError
 
 BOM = "\ufeff"
-READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
+READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 
 
 def open_lines(path: Path) -> BinaryIO:
@@ -32,23 +34,33 @@ def open_lines(path: Path) -> BinaryIO:
         raise DataError(f"cannot open {path}: {error.strerror or error}") from error
 
 
-def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
     """Line numbers from 1 with the bytes of each line, its end included.
 
     Raises:
-        DataError: The file is missing, or damaged after some line.
+        DataError: The file is missing, or damaged after some line, or a line is too long.
     """
     with open_lines(path) as lines:
-        number = 0
-        while True:
-            try:
-                raw = lines.readline()
-            except READ_ERRORS as error:
-                raise DataError(f"{path} is damaged after line {number}: {error}") from error
-            if not raw:
-                return
-            number += 1
-            yield number, raw
+        yield from numbered(lines, path)
+
+
+def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    """As `raw_lines`, of an open file; `path` is for messages."""
+    number = 0
+    while True:
+        try:
+            raw = lines.readline(LONGEST_LINE + 1)
+        except READ_ERRORS as error:
+            raise DataError(f"{path} is damaged after line {number}: {error}") from error
+        if not raw:
+            return
+        number += 1
+        if len(raw) > LONGEST_LINE:
+            raise DataError(
+                f"{path}:{number} has more than {LONGEST_LINE:,} bytes; expected lines of text: "
+                "this is another kind of file, or its line ends are lost"
+            )
+        yield number, raw
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:

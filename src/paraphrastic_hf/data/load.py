@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.recipe import convert
 
 # What every configuration of `datasets` has.
@@ -48,6 +49,7 @@ def load_dataset(
         >>> pairs = load_dataset("sts", "sts14", split="test", data_dir="DATA/eval")
         ... # doctest: +SKIP
     """
+    require("data", "datasets", what=f"the corpus {name}")
     import datasets
 
     corpus = builder(name, config, data_dir=data_dir, **options)
@@ -102,7 +104,12 @@ def builder(
 
 
 def builder_class(source: Source) -> Any:
-    """The class that reads a corpus."""
+    """The class that reads a corpus.
+
+    Raises:
+        MissingExtraError: `datasets` is not installed.
+    """
+    require("data", "datasets", what=f"the corpus {source.name}")
     module, _, attribute = source.builder.partition(":")
     return getattr(importlib.import_module(f"paraphrastic_hf.data.{module}"), attribute)
 

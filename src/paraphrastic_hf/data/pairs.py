@@ -254,7 +254,14 @@ def _dataset_rows(
         raise DataError(
             f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
         )
-    yield from rows_of_dataset(dataset, name=path.name, columns=columns, beside=beside)
+    try:
+        # a length or offset that is damaged would have the reader leave the file, and crash
+        dataset.data.table.validate(full=True)
+        yield from rows_of_dataset(dataset, name=path.name, columns=columns, beside=beside)
+    except DataError:
+        raise
+    except Exception as error:  # of pyarrow, or of text that is no UTF-8
+        raise DataError(f"{path} is damaged: {error}") from error
 
 
 def good_rows(

@@ -13,6 +13,8 @@ from paraphrastic_hf.data.lines import READ_ERRORS, aligned_lines, number_in, op
 from paraphrastic_hf.data.schema import TEXT, bitext, scored_pair
 from paraphrastic_hf.errors import DataError
 
+NOT_AS_EXPECTED = (ValueError, KeyError, AttributeError, TypeError, RecursionError)
+
 
 class Tatoeba(Corpus):
     """LASER's Tatoeba test sets (thesis, 5.13.2): a configuration a language, ISO 639-3."""
@@ -99,7 +101,7 @@ class WmtScores(Corpus):
                     }
             except DataError:
                 raise
-            except (ValueError, KeyError, AttributeError, TypeError, *READ_ERRORS) as error:
+            except (*NOT_AS_EXPECTED, *READ_ERRORS) as error:
                 raise DataError(
                     f"{path} is not the expected JSON of segments: {error!r}"
                 ) from error

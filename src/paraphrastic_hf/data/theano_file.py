@@ -89,15 +89,35 @@ def read_theano(path: str | Path) -> TheanoFile:
     elif isinstance(last, list | tuple):
         vocabularies = list(last)
     arrays = [_array(value) for value in (values[:-1] if vocabularies else values)]
-    for number, array in enumerate(arrays):
-        if array is None or array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise DataError(
-                f"{path}: entry {number} of {len(values)} is no array of finite numbers; expected "
-                "arrays, and at most a vocabulary, or a pair of them, at the end"
-            )
+    whole = [
+        check_numbers(array, f"{path}: entry {number} of {len(values)}")
+        for number, array in enumerate(arrays)
+    ]
     for vocabulary in vocabularies:
         check_vocabulary(vocabulary, str(path))
-    return TheanoFile([np.asarray(array, np.float32) for array in arrays], vocabularies)
+    return TheanoFile(whole, vocabularies)
+
+
+def check_numbers(array: np.ndarray | None, place: str) -> np.ndarray:
+    """An array as float32.
+
+    Raises:
+        DataError: It is none, of other numbers, empty, or a number is not finite in float32;
+            `place` says in the message where it was found.
+    """
+    if array is None or array.dtype.kind != "f" or not array.size:
+        raise DataError(
+            f"{place} is no array of numbers; expected arrays of floats, and in a Theano release "
+            "at most a vocabulary, or a pair of them, at the end"
+        )
+    with np.errstate(over="ignore"):
+        whole = np.asarray(array, np.float32)
+    if not np.isfinite(whole).all():
+        raise DataError(
+            f"{place} holds numbers that are not finite, or too large for float32 (3.4e38); the "
+            "model is broken"
+        )
+    return whole
 
 
 def check_vocabulary(vocabulary: Any, place: str) -> None:

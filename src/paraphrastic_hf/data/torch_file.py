@@ -116,7 +116,7 @@ def _read_zip(path: Path) -> Any:
     try:
         archive = zipfile.ZipFile(path)
         members = {info.filename: info for info in archive.infolist()}
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
         raise DataError(f"cannot read {path}: {error}") from error
     roots = [name.removesuffix("/data.pkl") for name in members if name.endswith("/data.pkl")]
     if len(roots) != 1 or f"{roots[0]}/constants.pkl" in members:
@@ -131,7 +131,7 @@ def _read_zip(path: Path) -> Any:
             raise DataError(f"{path} has no uncompressed {roots[0]}/{name}; it is damaged")
         try:
             return archive.read(info)
-        except (OSError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, RuntimeError, UnicodeDecodeError, zipfile.BadZipFile) as error:
             raise DataError(f"{path}: {info.filename} is damaged: {error}") from error
 
     if f"{roots[0]}/byteorder" in members and fetch("byteorder") != b"little":

@@ -19,14 +19,15 @@ from typing import BinaryIO, cast
 import numpy as np
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.data.lines import READ_ERRORS, open_lines
+from paraphrastic_hf.data.lines import numbered, open_lines
 from paraphrastic_hf.errors import DataError
 
 logger = logging.getLogger(__name__)
 
-HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
+HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
-BLOCK = 65536  # rows
+MOST_NUMBERS = 100_000  # of a vector
+BLOCK = 1 << 24  # numbers of a table that are allocated at a time
 MOST_NAMED = 10  # of the rows skipped
 WAY_OUT = "correct it, or give bad_rows skip or last (--bad-rows; in a recipe, model.bad_vectors)"
 
@@ -73,13 +74,13 @@ def read_vectors(
     for number, raw in _lines(path, progress):
         if number == 1 and (header := HEADER.fullmatch(raw)):
             expected, given = map(int, header.groups())
-            dimension = dimension or given
+            dimension = dimension or _check_dimension(given, f"the first line of {path}")
             continue
         if not raw.strip():
             continue
         rows += 1
-        dimension = dimension or _count_numbers(raw)
         try:
+            dimension = dimension or _first_dimension(raw, f"{path}:{number}")
             word, numbers = _split(raw, dimension)
             if wanted is not None and word not in wanted:
                 continue
@@ -116,18 +117,40 @@ def load_vectors(
     """
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
+    rows = 0  # of a block
     for word, vector in read_vectors(path, bad_rows=bad_rows, progress=progress):
-        row = row_of.setdefault(word, len(row_of))
-        if row == BLOCK * len(blocks):
-            blocks.append(np.empty((BLOCK, len(vector)), np.float32))
-        blocks[row // BLOCK][row % BLOCK] = vector
+        row, rows = row_of.setdefault(word, len(row_of)), rows or BLOCK // len(vector)
+        if row == rows * len(blocks):
+            blocks.append(np.empty((rows, len(vector)), np.float32))
+        blocks[row // rows][row % rows] = vector
     if not blocks:
         raise DataError(f"{path} has no good row; expected a word and its numbers on each line")
     table = np.empty((len(row_of), blocks[0].shape[1]), np.float32)
-    for start in range(0, len(table), BLOCK):
-        part = table[start : start + BLOCK]
+    for start in range(0, len(table), rows):
+        part = table[start : start + rows]
         part[:] = blocks.pop(0)[: len(part)]
     return list(row_of), table
+
+
+def _first_dimension(raw: bytes, place: str) -> int:
+    """How many numbers the first row has, where nothing else says it."""
+    if not (count := _count_numbers(raw)):
+        raise _BadRow(f"has no number after {_shown_word(raw)}")
+    return _check_dimension(count, place)
+
+
+def _check_dimension(dimension: int, place: str) -> int:
+    if not 1 <= dimension <= MOST_NUMBERS:
+        raise DataError(
+            f"{place} has vectors of {dimension:,} numbers, expected 1 to {MOST_NUMBERS:,}; give a "
+            "file with a word and its numbers on each line"
+        )
+    return dimension
+
+
+def _shown_word(raw: bytes) -> str:
+    """The first word of a row that is not blank, for messages."""
+    return repr(raw.split(None, 1)[0][:40].decode("utf-8", "replace"))
 
 
 def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
@@ -141,8 +164,8 @@ def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
     if len(numbers) != dimension or (last != word and b"." in last and _is_number(last)):
         found = _count_numbers(raw)
         raise _BadRow(
-            f"has {found} numbers for {raw.split(None, 1)[0].decode('utf-8', 'replace')!r}, but "
-            f"{dimension} were expected (in a recipe, model.hidden_size or model.embedding_size)"
+            f"has {found} numbers for {_shown_word(raw)}, but {dimension} were expected (in a "
+            "recipe, model.hidden_size or model.embedding_size)"
         )
     if not word:
         raise _BadRow("has no word")
@@ -157,10 +180,10 @@ def _vector(numbers: list[bytes]) -> np.ndarray:
         with np.errstate(over="ignore"):
             vector = np.array([float(number) for number in numbers], np.float32)
     except ValueError as error:
-        raise _BadRow(f"holds what is no number ({error})") from error
+        raise _BadRow(f"holds what is no number ({str(error)[:80]})") from error
     if not np.isfinite(vector).all():
         bad = numbers[int(np.flatnonzero(~np.isfinite(vector))[0])]
-        raise _BadRow(f"holds {bad.decode('ascii', 'replace')!r}, which is no finite number")
+        raise _BadRow(f"holds {bad[:40].decode('ascii', 'replace')!r}, which is no finite number")
     return vector
 
 
@@ -170,7 +193,7 @@ def _count_numbers(raw: bytes) -> int:
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
         count += 1
-    return max(count, 1)
+    return count
 
 
 def _is_number(field: bytes) -> bool:
@@ -183,20 +206,12 @@ def _is_number(field: bytes) -> bool:
 
 def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
     """Line numbers from 1 and the bytes of each line."""
-    number = 0
     with (
         closing(_open(path)) as file,
         tqdm(desc=f"reading {path.name}", unit="B", unit_scale=True, disable=not progress) as bar,
     ):
-        while True:
-            try:
-                raw = file.readline()
-            except (*READ_ERRORS, zipfile.BadZipFile) as error:
-                raise DataError(f"{path} is damaged after line {number}: {error}") from error
-            if not raw:
-                return
+        for number, raw in numbered(file, path):
             bar.update(len(raw))
-            number += 1
             yield number, raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
 
 
@@ -207,7 +222,7 @@ def _open(path: Path) -> BinaryIO:
         return open_lines(path)
     try:
         files = zipfile.ZipFile(archive)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
         raise DataError(f"cannot open {archive}: {error}") from error
     names = [info.filename for info in files.infolist() if not info.is_dir()]
     chosen = path.relative_to(archive).as_posix() if path != archive else None
@@ -220,5 +235,10 @@ def _open(path: Path) -> BinaryIO:
         )
     try:
         return cast(BinaryIO, files.open(chosen))
-    except (OSError, RuntimeError, zipfile.BadZipFile) as error:  # packed by another method
+    except (
+        OSError,
+        RuntimeError,
+        UnicodeDecodeError,
+        zipfile.BadZipFile,
+    ) as error:  # packed by another method
         raise DataError(f"cannot open {chosen} in {archive}: {error}") from error

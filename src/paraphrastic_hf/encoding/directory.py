@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -104,9 +105,9 @@ def save_model(
             passes False, and they are left as they are.
 
     Raises:
-        OSError: The disk is full or the directory cannot be written.
+        OSError: The disk is full or the directory cannot be written; it is named.
     """
-    staged = directory / "model.part"
+    staged, is_new = directory / "model.part", not directory.exists()
     remove(staged)
     staged.mkdir(parents=True)
     try:
@@ -124,6 +125,12 @@ def save_model(
                 remove(directory / name)
         for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
             path.replace(directory / path.name)
+    except (OSError, SafetensorError) as error:
+        if is_new:
+            remove(directory)
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise OSError(f"cannot write {directory}: {error}") from error
     finally:
         remove(staged)
 

@@ -1,7 +1,9 @@
 """`SentenceEncoder`: a model directory as one object with `encode` and `similarity`.
 
-What it computes with is in `weights.py`, how tables are changed in `table.py`, and the two ways
-from texts to vectors in `static.py` (averaging models, fast) and `batches.py` (any model).
+What it computes with is in `weights.py`, how tables are changed in `table.py`, and the ways from
+texts to vectors in `static.py` (averaging models, fast), `means.py` (these without the compiled
+module) and `batches.py` (any model). The methods that follow from these are in `conventions.py`,
+and those of scikit-learn in `estimator.py`.
 """
 
 from __future__ import annotations
@@ -9,31 +11,44 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from paraphrastic_hf.encoding.locate import holds_model, local_directory, packaged_model
+from paraphrastic_hf.encoding.conventions import Conventions
+from paraphrastic_hf.encoding.estimator import Estimator
+from paraphrastic_hf.encoding.languages import languages_of
+from paraphrastic_hf.encoding.locate import (
+    EVEN_MODELS,
+    HubOptions,
+    holds_model,
+    local_directory,
+    packaged_model,
+    refuse_latent,
+)
+from paraphrastic_hf.encoding.means import mean_rows
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
-from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
+from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.encoding.weights import Weights
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.normalize import normalize as normalize_text
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
-# packaged models that are another with the lengths of its rows raised to a power
-EVEN_MODELS = {"simile": ("english", 0.5)}
-
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
-class SentenceEncoder:
+class SentenceEncoder(Conventions, Estimator, Saved):
     """A sentence encoder with its tokenizer.
+
+    It takes the names of sentence-transformers beside its own, whose evaluators and functions run
+    on it, and is a transformer of scikit-learn.
 
     Args:
         model: Any encoder of this package, or the `Weights` of one.
@@ -51,7 +66,7 @@ class SentenceEncoder:
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("runs/sp")  # doctest: +SKIP
         >>> encoder.similarity(["a cat sleeps"], ["a cat is sleeping"])  # doctest: +SKIP
-        array([0.93], dtype=float32)
+        array([[0.93]], dtype=float32)
     """
 
     def __init__(
@@ -69,8 +84,9 @@ class SentenceEncoder:
                 f"the model has {self._weights.entries} rows but its tokenizer "
                 f"{tokenizer.vocab_size} entries; they belong to different models"
             )
+        super().__init__()
         self.tokenizer = tokenizer
-        self.name: str | None = None
+        self._origin: Path | None = None  # the directory of this model, or of what it was made from
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
         self._num_threads = num_threads
@@ -79,35 +95,70 @@ class SentenceEncoder:
 
     @classmethod
     def from_pretrained(
-        cls, name: str | os.PathLike[str] | None = None, *, num_threads: int = -1
+        cls,
+        name: str | os.PathLike[str] | None = None,
+        *,
+        num_threads: int = -1,
+        latent: str | None = None,
+        **hub: Unpack[HubOptions],
     ) -> SentenceEncoder:
         """Load a model directory, a packaged model, or a Hub repository written by this package.
 
-        An averaging model is ready without torch, which is imported when `model` is asked for.
+        An averaging model is ready without torch, which is imported when `model` is asked for. One
+        that stock sentence-transformers has trained further and saved is loaded, too.
 
         Args:
             name: A directory, the name of a packaged model, or that of a repository; where several
                 fit, the first in this order is taken. None is the packaged English model, which
-                needs no download. `simile` is the same with more even rows (`with_norm_power`).
+                needs no download. `simile` is the same with more even rows (`with_norm_power`), as
+                chosen on newstest2015.
             num_threads: How many threads `encode` uses; -1 for one a core.
+            latent: For a generative model, the variable whose mean is the embedding: `semantic`,
+                which None stands for, or the code of a language (thesis, 5.5).
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
 
         Raises:
-            ModelError: It is not there, not a model of this package, or damaged.
+            ModelError: It is not there, not a model of this package, damaged, or without that
+                variable.
+            TypeError: There is no option of a name.
             ValueError: `num_threads` is 0 or below -1.
+
+        Example:
+            >>> SentenceEncoder.from_pretrained("english")
+            SentenceEncoder('english', rows=22375, dimensions=512, languages=['en'])
         """
         if name in EVEN_MODELS and not holds_model(str(name)):
+            refuse_latent(str(name), latent)
             source, power = EVEN_MODELS[str(name)]
             encoder = cls.from_pretrained(packaged_model(source), num_threads=num_threads)
             encoder = encoder.with_norm_power(power)
             encoder.name = str(name)
             return encoder
         name = packaged_model() if name is None else name
-        directory = local_directory(name)
+        directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
-        weights = Weights.read(directory, as_table=serves(tokenizer))
+        weights = Weights.read(directory, as_table=tokenizer.keeps_to_words)
         encoder = cls(weights, tokenizer, num_threads=num_threads)
-        encoder.name = Path(name).name
+        encoder.name = encoder.model_card_data.base_model = Path(name).name
+        encoder._directory = encoder._origin = directory
+        if latent is not None:
+            if not weights.has_variables:
+                refuse_latent(encoder.name, latent)
+            try:
+                encoder.model.read_variable(latent)  # type: ignore[operator]
+            except ValueError as error:
+                raise ModelError(f"{name}: {error}") from error
+            encoder.name = f"{encoder.name}-{latent}"
         return encoder
+
+    def __repr__(self) -> str:
+        """The encoder's name, and what can be told apart at a glance."""
+        known = languages_of(self._origin)
+        return (
+            f"SentenceEncoder({self.name!r}, rows={self._weights.entries}, "
+            f"dimensions={self.dimension}, languages={known or 'unknown'})"
+        )
 
     @classmethod
     def from_table(
@@ -174,8 +225,7 @@ class SentenceEncoder:
                 byte, 127 steps up and 127 down to the largest absolute value in a row).
 
         Raises:
-            ModelError: The encoder is no averaging model, its tokens cross white space, or it is
-                rounded already.
+            ModelError: The encoder is no averaging model, or it is rounded already.
             ValueError: `precision` is none of these.
 
         Example:
@@ -183,13 +233,7 @@ class SentenceEncoder:
             >>> small.rounding_error < 0.05
             True
         """
-        table = self._exact_table().with_precision(precision)
-        if not serves(self.tokenizer):
-            raise ModelError(
-                f"only the fast path reads packed tables, and it does not serve "
-                f"{type(self.tokenizer).__name__}"
-            )
-        return self._with_table(table, precision)
+        return self._with_table(self._exact_table().with_precision(precision), precision)
 
     def with_dimension(self, dimension: int) -> SentenceEncoder:
         """This averaging encoder with its leading dimensions alone, so much smaller and faster.
@@ -216,6 +260,8 @@ class SentenceEncoder:
         """The same tokenizer over another table, with the suffix at the end of the name."""
         encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self._num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
+        encoder.model_card_data.base_model = encoder.name
+        encoder._origin = self._origin
         return encoder
 
     @property
@@ -243,51 +289,37 @@ class SentenceEncoder:
         table = self._weights.table()
         return None if table is None else table.rows()
 
+    @property
+    def device(self) -> Any:
+        """Where it computes: the CPU for an averaging model, unless its `model` was moved."""
+        return "cpu" if self._weights.table() is not None else self.model.device
+
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that every loader of the README reads.
+        """Write a directory that every loader of the README reads, its numbers as float32.
+
+        Args:
+            directory: Where to write; made if need be.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
         """
+        require("train", "torch", "transformers", what="saving a model")
         from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
         model = self._weights.model_to_save()
         save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
-    def encode(
+    def _embed(
         self,
-        texts: str | Sequence[str],
+        texts: Sequence[str],
         *,
-        batch_size: int = 1024,
-        normalize: bool = False,
-        progress: bool = False,
-        apart: bool = False,
+        batch_size: int,
+        normalize: bool,
+        progress: bool,
+        apart: bool,
+        device: Any,
     ) -> np.ndarray:
-        """Encode texts as vectors, their embeddings.
-
-        Args:
-            texts: One text or many. The empty text, and one without a known token, gives zeros.
-            batch_size: How many texts a batch has, where there are batches. It changes the speed
-                and not the vectors.
-            normalize: Whether to scale vectors to unit length (zeros stay zeros).
-            progress: Whether to show a progress bar.
-            apart: Whether the texts are in a language that training kept apart (thesis 5.3.2).
-
-        Returns:
-            (texts, dim) float32, or (dim,) for one text.
-
-        Raises:
-            TypeError: `texts` holds anything but strings.
-            ValueError: `batch_size` is below 1, where texts are encoded in batches.
-
-        Example:
-            >>> encoder = SentenceEncoder.from_pretrained("english")
-            >>> encoder.encode(["A cat sleeps.", "Un chat dort."], normalize=True).shape
-            (2, 512)
-        """
-        if isinstance(texts, str):
-            options = {"normalize": normalize, "progress": progress, "apart": apart}
-            return np.asarray(self.encode([texts], batch_size=batch_size, **options)[0])
+        """Embeddings, (texts, dim) float32, by the fast path where it serves."""
         if self._static is not None and not apart and (table := self._weights.table()) is not None:
             return self._static.encode(texts, table.numbers, normalize=normalize, progress=progress)
         texts = list(texts)
@@ -296,13 +328,40 @@ class SentenceEncoder:
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
         if apart:
             texts = [keep_apart(normalize_text(text, self.tokenizer.lowercase)) for text in texts]
+        ids = self.tokenizer.encode_batch(texts)
+        needs_no_torch = self._weights.is_table or self.tokenizer.keeps_to_words
+        if needs_no_torch and (table := self._weights.table()) is not None:
+            vectors = mean_rows(table.numbers, ids, progress=progress)
+            return unit_length(vectors) if normalize else vectors
         from paraphrastic_hf.encoding.batches import embed_texts
 
-        ids = self.tokenizer.encode_batch(texts)
         order = np.arange(len(ids))
-        embeddings = embed_texts(self.model, ids, order, batch_size=batch_size, progress=progress)
+        model = self.model if device is None else self.model.to(device)
+        embeddings = embed_texts(model, ids, order, batch_size=batch_size, progress=progress)
         vectors = embeddings.cpu().numpy()
         return unit_length(vectors) if normalize else vectors
+
+    def forget(self) -> bool:
+        """Forget the words met so far, which changes the speed of `encode` and nothing else.
+
+        An averaging encoder remembers the tokens of words, so text that it has met is encoded
+        faster than text that it has not. To measure the speed on the latter, make it forget first.
+
+        Returns:
+            Whether this encoder is of the kind that remembers words.
+
+        Example:
+            >>> encoder = SentenceEncoder.from_pretrained("english")
+            >>> before = encoder.encode("a cat sleeps")
+            >>> encoder.forget()
+            True
+            >>> bool((encoder.encode("a cat sleeps") == before).all())
+            True
+        """
+        if self._static is None:
+            return False
+        self._static.forget()
+        return True
 
     def encode_and_count(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Embeddings of texts, (texts, dim) float32, and how many tokens each has, (texts,); in one
@@ -316,21 +375,3 @@ class SentenceEncoder:
             return self.encode(texts), np.diff(self.tokenizer.encode_batch(texts).offsets)
         counts = np.empty(len(texts), np.int32)
         return self._static.encode(texts, table.numbers, tokens=counts), counts
-
-    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-        """Cosine of each pair, (pairs,), from -1 to 1; 0 where a side has no known token.
-
-        Args:
-            first: One side of every pair; a single string is a list of one.
-            second: The other side.
-
-        Raises:
-            TypeError: A side holds anything but strings.
-            ValueError: The two sides differ in length.
-        """
-        first, second = ([side] if isinstance(side, str) else side for side in (first, second))
-        if len(first) != len(second):
-            raise ValueError(
-                f"the two sides must be equally many, got {len(first)} and {len(second)}"
-            )
-        return pairwise_cosine(self.encode(first), self.encode(second))

@@ -4,47 +4,65 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 
 OWN_TOKENIZER_FILES = ("paraphrastic_tokenizer.json", "ngrams.json")
 
 
-def load_encoder(name: str | os.PathLike[str] | None = None, *, num_threads: int = -1) -> Any:
+def load_encoder(
+    name: str | os.PathLike[str] | None = None,
+    *,
+    num_threads: int = -1,
+    latent: str | None = None,
+    **hub: Unpack[HubOptions],
+) -> Any:
     """A `SentenceEncoder` of a model of this package, else a `SentenceTransformer`.
 
     Args:
         name: A directory, the name of a packaged model, or that of a Hub repository. None is
             `english`.
         num_threads: As of `SentenceEncoder`; a `SentenceTransformer` uses the threads of torch.
+        latent: The variable of a generative model whose mean is the embedding; `semantic` if None.
+        **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory` takes
+            them.
 
     Raises:
-        ModelError: Neither can load it.
+        ModelError: Neither can load it, or nothing can be of that name.
+        MissingExtraError: What it needs is not installed.
+        TypeError: There is no option of a name.
         ValueError: `num_threads` is 0 or below -1.
     """
+    if name is not None:
+        check_model_name(name)
     try:
-        return SentenceEncoder.from_pretrained(name, num_threads=num_threads)
+        return SentenceEncoder.from_pretrained(name, num_threads=num_threads, latent=latent, **hub)
     except ModelError as ours:
-        if name is None or not _is_theirs(name):
+        if name is None or latent is not None or not _is_theirs(name, hub):
             raise
+        require("all", "sentence_transformers", what=f"{name}, no model of this package,")
         try:
             from sentence_transformers import SentenceTransformer
 
-            return SentenceTransformer(str(name))
+            folder = hub.pop("cache_dir", None)
+            return SentenceTransformer(
+                str(name), cache_folder=None if folder is None else str(folder), **hub
+            )
         except Exception as theirs:
             raise ModelError(
                 f"cannot load {name}: {ours}; sentence-transformers: {theirs}"
             ) from theirs
 
 
-def _is_theirs(name: str | os.PathLike[str]) -> bool:
+def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
     """Whether sentence-transformers may load what this package has refused. It would load a damaged
     model of this package without a word, so it is not given one."""
     try:
-        directory = local_directory(name)
+        directory = local_directory(name, **hub)
     except ModelError:  # such as a name without an organisation, to which it adds its own
         return not Path(name).exists()
     is_ours = any((directory / file).exists() for file in OWN_TOKENIZER_FILES)

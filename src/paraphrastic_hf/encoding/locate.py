@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, nearest, nearest_name
 
 DEFAULT_MODEL = "english"
+# packaged models that are another with the lengths of its rows raised to a power
+EVEN_MODELS = {"simile": ("english", 0.5)}
 ASSETS = Path(__file__).parents[1] / "assets"
+OUTPUTS = "runs"  # where recipes and examples have models written
+FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv", ".txt", ".yaml")
+
+
+class HubOptions(TypedDict, total=False):
+    """What loading takes besides a name, of which it matters for a Hub repository alone."""
+
+    revision: str | None
+    token: str | bool | None
+    cache_dir: str | Path | None
+    local_files_only: bool
 
 
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """The directory of a model that comes with this package, for any loader.
+
+    Its numbers are stored as float16. This package and `AutoModel` read them as float32.
+    sentence-transformers computes with what is stored, so have it take float32 by `.float()`: in
+    float16 a text of 65,520 tokens or more becomes zeros, and a sum above 65,504 infinite or NaN.
 
     Args:
         name: `english`, of one language, or `multilingual`, of ten.
@@ -21,8 +40,8 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
         ModelError: No packaged model has that name.
 
     Example:
-        >>> from transformers import AutoModel
-        >>> AutoModel.from_pretrained(packaged_model("english"))  # doctest: +SKIP
+        >>> from sentence_transformers import SentenceTransformer
+        >>> SentenceTransformer(str(packaged_model("english"))).float()  # doctest: +SKIP
     """
     folder = ASSETS / name
     if not holds_model(folder):
@@ -35,34 +54,118 @@ def _packaged() -> list[str]:
     return sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
 
 
+def known_models() -> list[str]:
+    """The names of the models that come with the package."""
+    return [*_packaged(), *EVEN_MODELS]
+
+
 def holds_model(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder is the directory of a model, as any folder named like one may not be."""
     return (Path(folder) / "config.json").is_file()
 
 
-def local_directory(name: str | os.PathLike[str]) -> Path:
+def check_model_name(name: str | os.PathLike[str]) -> None:
+    """Refuse a name that can be no model's before anything is loaded or a network is asked.
+
+    Refused are a path where nothing is, and the misspelt name of a packaged model. A path is what
+    begins with `/`, `.`, `~` or `runs/`, has a backslash or more than one slash, ends in a slash or
+    as files do, or begins with a folder that is there; any other name may be that of a repository.
+
+    Args:
+        name: A path, the name of a packaged model, or a repository such as `someone/model`.
+
+    Raises:
+        ModelError: It is one of these, or a file; the message names the model probably meant.
+
+    Example:
+        >>> check_model_name("englsh")
+        Traceback (most recent call last):
+        paraphrastic_hf.errors.ModelError: there is no model 'englsh'; did you mean 'english'?
+    """
+    text = str(name)
+    if os.path.isdir(name) or text in EVEN_MODELS or holds_model(ASSETS / text):
+        return
+    if os.path.exists(name):
+        raise ModelError(f"{name} is no model directory; it is a file")
+    if isinstance(name, str) and not _looks_like_path(text):
+        meant = nearest(text, known_models(), cutoff=0.75) if "/" not in text else None
+        if meant is not None:
+            raise ModelError(f"there is no model {text!r}; did you mean {meant!r}?")
+        return
+    folder = Path(name).parent
+    beside = (
+        [path.name for path in folder.iterdir() if holds_model(path)] if folder.is_dir() else []
+    )
+    meant = nearest(Path(name).name, beside, cutoff=0.6)
+    way_out = (
+        f"did you mean {str(folder / meant)!r}?"
+        if meant
+        else "give the --output of `paraphrastic train`"
+    )
+    raise ModelError(f"{name} is no model directory: nothing is there; {way_out}")
+
+
+def _looks_like_path(name: str) -> bool:
+    first, *rest = re.split(r"[/\\]", name)
+    return (
+        len(rest) > 1
+        or "\\" in name
+        or first.startswith(("~", "."))
+        or first in ("", OUTPUTS)
+        or "" in rest
+        or name.lower().endswith(FILES)
+        or (bool(rest) and os.path.isdir(first))
+    )
+
+
+def refuse_latent(name: str, latent: str | None) -> None:
+    """Refuse a variable asked of a model that has none.
+
+    Args:
+        name: The model, for the message.
+        latent: What was asked for; None is nothing.
+
+    Raises:
+        ModelError: Something was.
+    """
+    if latent is not None:
+        raise ModelError(
+            f"{name} has no latent variable {latent!r}: only generative models have some, which "
+            "`paraphrastic train` makes by a recipe of kind generative; leave latent out"
+        )
+
+
+def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
     """The directory of a model, downloaded if it is in a Hub repository.
 
     Args:
         name: A path, the name of a packaged model, or a repository such as `someone/model`. Where
             several fit, the first in this order is taken.
+        **hub: Of a repository: `revision`, a branch, tag or commit; `token`, if it is private;
+            `cache_dir`, the folder of downloads; `local_files_only`, to ask no network.
 
     Raises:
         ModelError: None of these is there, or the Hub cannot be reached.
+        TypeError: There is no option of a name.
     """
+    for option in hub:
+        if option not in HubOptions.__annotations__:
+            near = nearest_name(option, [*HubOptions.__annotations__, "num_threads"])
+            raise TypeError(f"loading a model has no keyword {option!r}; {near}")
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
     if os.path.isdir(name) and (holds_model(name) or not is_packaged):
         return Path(name)
     if is_packaged:
         return ASSETS / name
-    if os.path.exists(name) or len(Path(name).parts) > 2 or os.path.isabs(name):
-        raise ModelError(f"{name} is no model directory; give the --output of `paraphrastic train`")
+    check_model_name(name)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(
-            snapshot_download(str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"])
+            snapshot_download(
+                str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"], **hub
+            )
         )
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ModelError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.files import replacing
 
 TEXTS_PER_FILE = 1_000_000
@@ -39,6 +40,7 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
         >>> pyarrow.parquet.read_table(folder).num_rows
         1
     """
+    require("data", "pyarrow", what=f"{folder}, a folder of parquet files,")
     if folder.exists():
         raise DataError(f"{folder} is there already; choose another folder, or remove it")
     try:

@@ -8,12 +8,12 @@ cuts new words in ASCII as sentencepiece would, asks the tokenizer for the other
 call, and averages the rows of the token table. All of that but the call of the tokenizer runs
 without the interpreter's lock. When no thread reads the dictionary, it learns the new words.
 
-The vectors are those of the slow path (`batches.py`) but for rounding; in long texts those here are
-the more exact. Past some 6,000 pieces in one text, sentencepiece's scores lose digits, so that
-among equally good cuts of a word it may choose another than for the word alone.
+The vectors are those of the slow path (`means.py`) but for rounding. Past some 6,000 pieces in one
+text, sentencepiece's scores lose digits, so that among equally good cuts of a word it may choose
+another than for the word alone.
 
 The slow path serves where the module is not compiled (there is no wheel for the platform and no
-compiler), and for character n-grams, which cross white space.
+compiler), and `batches.py` serves character n-grams, which cross white space.
 """
 
 from __future__ import annotations
@@ -114,6 +114,14 @@ class StaticEncoder:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__init__(**state)  # type: ignore[misc]
+
+    def forget(self) -> None:
+        """Remember no words, as when new; what a tokenizer keeps by itself stays."""
+        with self._lock:
+            self._words = WordTable(lowercase=self._tokenizer.lowercase)
+            had_pieces, self._has_pieces = self._has_pieces, False
+            if had_pieces:
+                self._learn_pieces()
 
     def encode(
         self,

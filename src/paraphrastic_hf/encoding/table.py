@@ -43,9 +43,15 @@ class Table:
             name: What the rows belong to, for the message.
 
         Raises:
-            ModelError: A number is NaN or infinite.
+            ModelError: There are no columns, or a number is NaN, infinite or too large for float32.
         """
-        rows = np.ascontiguousarray(rows, np.float32)
+        rows = np.asarray(rows)
+        if rows.ndim != 2 or not rows.shape[1]:
+            raise ModelError(
+                f"the table of {name} must be of shape (vocab, dim) with a column, got {rows.shape}"
+            )
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(rows, np.float32)
         check_finite(rows, f"the table of {name}")
         return cls(shortened(rows))
 
@@ -138,6 +144,6 @@ def check_finite(numbers: np.ndarray, name: str) -> None:
     bad = np.flatnonzero(~np.isfinite(numbers).reshape(len(np.atleast_1d(numbers)), -1).all(1))
     if len(bad):
         raise ModelError(
-            f"row {bad[0]} of {name} holds what is no finite number ({len(bad)} rows in all); "
-            "the training has diverged, or the file is damaged"
+            f"row {bad[0]} of {name} holds what is no finite number in float32 ({len(bad)} rows "
+            "in all); the training has diverged, or the file is damaged"
         )

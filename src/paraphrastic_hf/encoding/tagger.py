@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import torch
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import TAGGER, load_pretrained
+from paraphrastic_hf.encoding.directory import TAGGER, load_pretrained, save_model
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -18,7 +21,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
 
-class Tagger:
+class Tagger(Saved):
     """A tagger with the tokenizer of its words.
 
     Args:
@@ -44,18 +47,37 @@ class Tagger:
         self.model, self.tokenizer = model, tokenizer
 
     @classmethod
-    def from_pretrained(cls, directory: str | os.PathLike[str]) -> Tagger:
+    def from_pretrained(cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Tagger:
         """Load what `paraphrastic train` wrote for a recipe with `task.kind: tagging`.
+
+        Args:
+            name: A directory, or a Hub repository, `someone/model`.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
 
         Raises:
             ModelError: It is not there, is damaged, or is no tagger.
+            TypeError: There is no option of a name.
         """
-        path = Path(directory)
+        path = local_directory(name, **hub)
         tokenizer = load_tokenizer(path)
         model = load_pretrained(path, TAGGER)
         if not isinstance(model, TaggerModel):
             raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
-        return cls(model, tokenizer)
+        tagger = cls(model, tokenizer)
+        tagger._directory = path
+        return tagger
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that `from_pretrained` and transformers' Auto class read.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        save_model(self.model, self.tokenizer, Path(directory), TAGGER)
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """The most probable tag of every word.

@@ -6,7 +6,6 @@ asked for; other kinds of model are loaded at once.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,13 @@ from safetensors import SafetensorError, safe_open
 
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.text.files import read_json
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
+
+MODULES = "modules.json"  # of sentence-transformers
 
 
 class Weights:
@@ -40,15 +43,22 @@ class Weights:
         """The weights of a model directory.
 
         Args:
-            directory: One that `directory.save_model` wrote.
-            as_table: Whether a table will do, if there is one that can be read without torch.
+            directory: One that `directory.save_model` wrote, or sentence-transformers of a
+                `StaticEmbedding`.
+            as_table: Whether a table will do, if there is one that can be read without torch. For
+                character n-grams, whose tokenizer needs transformers, torch is the faster.
 
         Raises:
             ModelError: A file is missing or damaged, or it is no encoder of this package.
+            MissingExtraError: It does not average, and torch or transformers is not installed.
         """
+        if is_static_embedding(directory):
+            return cls(Table.of(read_static_embedding(directory), directory))
         rows = read_table(directory) if as_table else None
         if rows is not None:
             return cls(Table.of(rows, directory), directory)
+        what = f"{directory}, which is damaged or does more than average,"
+        require("train", "torch", "transformers", what=what)
         from paraphrastic_hf.encoding.directory import load_model
 
         return cls(load_model(directory))
@@ -64,9 +74,20 @@ class Weights:
         held = self._held
         if not isinstance(held, Table):
             return held
+        require("train", "torch", "transformers", what="the model as a torch module")
         from paraphrastic_hf.encoding.directory import averaging_model, load_model
 
         return load_model(self._directory) if self._directory else averaging_model(held.rows())
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the model has not been asked for, so that torch is not needed."""
+        return isinstance(self._held, Table)
+
+    @property
+    def has_variables(self) -> bool:
+        """Whether the model infers latent variables, and embeds by the mean of one."""
+        return hasattr(self._held, "read_variable")
 
     @property
     def is_averaging(self) -> bool:
@@ -132,7 +153,7 @@ def read_table(directory: Path) -> np.ndarray | None:
         says what is wrong.
     """
     try:
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        config = read_json(directory / "config.json")
         if config.get("model_type") != "paraphrastic-averaging":
             return None
         with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
@@ -141,4 +162,37 @@ def read_table(directory: Path) -> np.ndarray | None:
         return None
     if rows.shape != (config.get("vocab_size"), config.get("hidden_size")):
         return None
-    return np.ascontiguousarray(rows, np.float32)
+    with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
+        return np.ascontiguousarray(rows, np.float32)
+
+
+def is_static_embedding(directory: Path) -> bool:
+    """Whether a directory is what stock sentence-transformers saves of a `StaticEmbedding`: it has
+    none of the files that transformers or this package would add."""
+    added = ("config.json", "paraphrastic_tokenizer.json")
+    is_bare = not any((directory / name).exists() for name in added)
+    return is_bare and (directory / MODULES).is_file()
+
+
+def read_static_embedding(directory: Path) -> np.ndarray:
+    """The rows of a `StaticEmbedding` that sentence-transformers saved, (vocab, dim) float32.
+
+    Raises:
+        ModelError: A file is damaged, or other modules change what the table gives.
+    """
+    try:
+        modules = read_json(directory / MODULES)
+        kinds = [module["type"].rpartition(".")[2] for module in modules]
+        if kinds != ["StaticEmbedding"]:
+            raise ModelError(
+                f"{directory} has the modules {', '.join(kinds)}, not a StaticEmbedding alone; "
+                "load it with sentence_transformers.SentenceTransformer"
+            )
+        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
+            rows = tensors.get_tensor("embedding.weight")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"cannot load the model in {directory}: {error}") from error
+    with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
+        return np.ascontiguousarray(rows, np.float32)

@@ -19,6 +19,7 @@ import numpy as np
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine, unit_length
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.extras import require
 
 YEARS = ("12", "13", "14", "15", "16")
 STS17_PAIRS = {"en-en": "en-en", "ar-ar": "ar-ar", "en-ar": "ar-en", "es-es": "es-es",
@@ -38,6 +39,7 @@ class MtebEncoder:
     """
 
     def __init__(self, encoder: Any, name: str | None = None, **options: Any) -> None:
+        require("mteb", "mteb", what="MtebEncoder")
         from mteb.models.model_meta import ModelMeta
 
         self.encoder = encoder
@@ -86,6 +88,7 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
 
 def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
     """A task of mteb with these examples; a task without languages has one subset, `default`."""
+    require("mteb", "mteb", what=f"the task {name}")
     import mteb
 
     is_single = list(subsets) == ["default"]

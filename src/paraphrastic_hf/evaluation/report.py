@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.markdown import markdown_table
-from paraphrastic_hf.text.files import write_bytes, write_json
+from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +44,7 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
     found = []
     for path in paths:
         try:
-            results = json.loads(path.read_text(encoding="utf-8"))
+            results = read_json(path)
             found += [results] if "headline" in results and "rows" in results else []
         except (OSError, ValueError, TypeError) as error:
             raise DataError(

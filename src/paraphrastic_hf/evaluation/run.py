@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import platform
 import re
@@ -18,10 +17,10 @@ from tqdm.auto import tqdm
 import paraphrastic_hf
 from paraphrastic_hf.data.folder import fingerprint
 from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
-from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError
+from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.suite import Row
 from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import read_json, write_json
 
 Results = dict[str, Any]
 
@@ -60,9 +59,14 @@ def evaluate(
             neither readable weights nor a name to recognise it by.
         DataError: No task of the suite has its data.
         ModelError: `encode` returns something other than finite vectors.
+
+    Example:
+        >>> from paraphrastic_hf import SentenceEncoder
+        >>> encoder = SentenceEncoder.from_pretrained("english")
+        >>> evaluate(encoder, "sts", "DATA/eval")["headline"]  # doctest: +SKIP
     """
     if suite not in SUITES:
-        raise RecipeError(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
+        raise RecipeError(f"there is no suite {suite!r}; {nearest_name(suite, SUITES)}")
     chosen, data_dir = SUITES[suite], Path(data_dir)
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
@@ -148,7 +152,7 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
     """
     for name in names:
         if name not in SUITES and name != "all":
-            raise RecipeError(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
+            raise RecipeError(f"there is no suite {name!r}; {nearest_name(name, [*SUITES, 'all'])}")
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
 
 
@@ -161,7 +165,7 @@ def _read_kept(path: Path | None, identity: dict[str, str]) -> Results | None:
     try:
         if path is None:
             return None
-        kept: Results = json.loads(path.read_text(encoding="utf-8"))
+        kept: Results = read_json(path)
         is_same = all(kept[name] == value for name, value in identity.items())
         is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0
         is_whole &= isinstance(kept.get("peak_memory"), int | None)

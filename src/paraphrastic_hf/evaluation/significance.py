@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
@@ -89,7 +89,8 @@ def compare_encoders(
         ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
-        raise RecipeError(f"there is no suite {suite!r}; those of scored pairs are {_names()}")
+        known = nearest_name(suite, _names().split(", "))
+        raise RecipeError(f"there is no suite {suite!r} of scored pairs; {known}")
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, PairsTask)}
     if not tasks:
         raise RecipeError(f"the suite {suite} has no scored pairs; those that have are {_names()}")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -18,8 +20,9 @@ from tqdm.auto import tqdm
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import load_model
-from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_model
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
@@ -86,7 +89,7 @@ class Written:
     nats: float
 
 
-class LatentGenerator:
+class LatentGenerator(Saved):
     """A generative model of sentence pairs that writes.
 
     Args:
@@ -108,20 +111,41 @@ class LatentGenerator:
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
 
     @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str]) -> LatentGenerator:
+    def from_pretrained(
+        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
+    ) -> LatentGenerator:
         """Load a model directory or a Hub repository written by this package.
+
+        Args:
+            name: A directory, or a Hub repository, `someone/model`.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
 
         Raises:
             ModelError: It is not there, damaged, or no model that writes sentences from variables.
+            TypeError: There is no option of a name.
         """
-        directory = local_directory(name)
+        directory = local_directory(name, **hub)
         model = load_model(directory)
         if not isinstance(model, LatentModel):
             raise ModelError(
                 f"{name} holds a {model.config.model_type!r} model, which encodes and does not "
                 "write; give the output of `paraphrastic train` with a recipe of kind generative"
             )
-        return cls(model, load_tokenizer(directory))
+        generator = cls(model, load_tokenizer(directory))
+        generator._directory = directory
+        return generator
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that `from_pretrained` and transformers' Auto classes read.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        save_model(self.model, self.tokenizer, Path(directory), GENERATIVE)
 
     def translate(
         self,

@@ -1,81 +1,34 @@
-"""The card of a trained model: data with licences and checksums, the command, the scores."""
+"""The card of a trained model, for every kind and family.
+
+`run_card` is the one that `paraphrastic train` leaves: from the run's own records alone.
+`model_card` is the full one of an encoder that is to be released: with the licences and checksums
+of its sources, and with its scores.
+"""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from paraphrastic_hf.data.download import sha256_of
 from paraphrastic_hf.data.lines import table_rows
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_model
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.hub import sections
+from paraphrastic_hf.hub.selection import selection
+from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
+CARD = "README.md"
 RELEASABLE = ("open", "share-alike")
-# What a card says of the set that picked the model, by its name in a recipe.
-SELECTION = {
-    "none": "The last state was kept. No development set had a part in it.",
-    "clean": "The state that scored best on the clean development set was kept: pairs of STS-B "
-    "dev, SICK trial and Annotated-PPDB dev that no reported test set holds.",
-    "clean-and-bitext": "The state that scored best on the clean development set and on "
-    "translations held out of training was kept. The former are pairs of STS-B dev, SICK trial and "
-    "Annotated-PPDB dev that no reported test set holds.",
-    "stsb-dev": "The state that scored best on STS-B dev was kept. Of its 1,500 pairs 1,131 are "
-    "also in STS 2012-2016 and 125 in STS 2017 en-en, so scores on these are in part scores on "
-    "what the model was chosen by.",
-    "sts17-en-en": "The state that scored best on STS 2017 en-en was kept, so the score on it is "
-    "no test. Of its 250 pairs 125 are also in STS-B test.",
-    "ws353-tuning": "The state that scored best on the two parts of WordSim-353 was kept, so "
-    "scores on WS353, WS-S and WS-R are no test.",
-}
 SOURCE_COLUMNS = ("source", "pairs", "licence", "SHA-256 of the file")
-TEMPLATE = """---
-{front}
----
-
-# {title}
-
-{summary} {rows:,} sentencepiece entries, {dimension} dimensions: a sentence's vector is the mean of
-its pieces' rows (thesis, section 5.1.1), and similarity is the cosine of two vectors. {size:.1f} MB
-of weights, no attention, no GPU.
-
-## Use
-
-```python
-{use}
-```
-
-## Training
-
-    {command}
-
-Seed {seed}; {pairs:,} pairs seen in {minutes:.0f} minutes on {threads} CPU thread(s). The recipe
-lies beside this card. {choice}
-
-{sources}
-
-## Scores
-
-{scores}
-
-## Licence
-
-{licence}{reason}. Please cite the thesis (Wieting, CMU 2020) and the sources
-above.
-
-## Limits
-
-Word order does not count: "dog bites man" is "man bites dog". It knows the domains above best, and
-negation hardly at all.
-"""
+CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
 PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
 
 encoder = SentenceEncoder.from_pretrained("{name}")
@@ -83,16 +36,42 @@ encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 
 from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
 
-SentenceTransformer(str(packaged_model("{name}"))).encode(["a cat sleeps"])"""
-DIRECTORY = """from paraphrastic_hf import SentenceEncoder
+# float: its file has float16, in which a text of 65,520 tokens or more becomes zeros or NaN
+SentenceTransformer(str(packaged_model("{name}"))).float().encode(["a cat sleeps"])"""
 
-model = "{name}"  # this directory, or USER/{name} on the Hub
-encoder = SentenceEncoder.from_pretrained(model)
-encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 
-from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
+def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
+    """The card of any model that `paraphrastic train` made, from `recipe.yaml` and `run.json`.
 
-SentenceTransformer(model).encode(["a cat sleeps"])"""
+    It says what was trained on what, by which settings, and what the run measured. The licence of a
+    source is that of this package's record of a corpus, else "not stated".
+
+    Args:
+        directory: The model.
+        run: What `run.json` is going to hold, of a run that has not written it yet.
+
+    Raises:
+        ModelError: The folder holds no finished run.
+
+    Example:
+        >>> print(run_card("runs/mine"))  # doctest: +SKIP
+    """
+    trained = TrainedModel.read(directory, run=run)
+    training = [f"    {sections.command(trained)}", ""]
+    training += [*sections.wrapped(sections.circumstances(trained)), ""]
+    training += [*sections.wrapped(selection(trained)), ""]
+    training += sections.sources(trained)
+    licence = "Not stated: what its sources allow decides. " + CITATION
+    return _page(
+        trained,
+        front=sections.front_matter(trained),
+        title=trained.name,
+        about=sections.about(trained),
+        use=sections.use(trained),
+        training=training,
+        scores=sections.scores(trained),
+        licence=licence,
+    )
 
 
 def model_card(
@@ -105,7 +84,7 @@ def model_card(
     languages: list[str],
     licence: str = "cc-by-sa-4.0",
 ) -> str:
-    """The card of a model that `paraphrastic train` made, from what lies in its folder.
+    """The full card of an encoder that `paraphrastic train` made, from what lies in its folder.
 
     Args:
         directory: The model.
@@ -119,25 +98,15 @@ def model_card(
     Raises:
         DataError: A source is not in `SOURCES.tsv`, its class does not allow a release, or the
             evaluation is another model's.
-        ModelError: The folder holds no finished training run, or of another kind of model than an
-            average of sentencepieces.
+        ModelError: The folder holds no finished training run, or none of an encoder.
     """
-    from huggingface_hub import ModelCardData
-
-    directory, root = Path(directory), Path(data_root)
-    try:
-        run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{directory} holds no finished run of `paraphrastic train`") from error
-    if "task" in run:
-        raise ModelError(f"{directory} holds a model of a task; cards are those of encoders")
-    kind = config["model_type"], recipe["tokenizer"]["kind"]
-    if kind != ("paraphrastic-averaging", "sentencepiece"):
+    directory = Path(directory)
+    trained = TrainedModel.read(directory)
+    if not trained.is_encoder:
+        what = f"of {trained.task}" if trained.task else "of language"
         raise ModelError(
-            f"{directory} holds a {kind[0]} model over {kind[1]} tokens; what a card says of "
-            "a model is true of averages of sentencepieces alone so far"
+            f"{directory} holds a model {what}; full cards are those of encoders, and "
+            "`paraphrastic train` has left it one from its run"
         )
     weights = weights_hash(load_encoder(directory))
     suites = read_results(evaluation)
@@ -147,45 +116,70 @@ def model_card(
                 f"{evaluation} holds scores on {results['suite']} of other weights than those in "
                 f"{directory}: evaluate this model"
             )
+    table, is_shared = _released_sources(trained, Path(data_root))
+    training = [f"    {command}", "", *sections.wrapped(sections.circumstances(trained)), ""]
+    training += [*sections.wrapped(selection(trained)), "", *table]
+    packaged = _is_packaged(trained.name, weights)
+    reason = ": some sources are share-alike" if is_shared else ""
+    return _page(
+        trained,
+        front=sections.front_matter(trained, languages=languages, licence=licence),
+        title=f"paraphrastic {trained.name}",
+        about=f"{summary} {sections.about(trained)}",
+        use=PACKAGED.format(name=trained.name) if packaged else sections.use(trained),
+        training=training,
+        scores=[line for results in suites for line in [*_scores(results), ""]][:-1],
+        licence=f"{licence.upper()}{reason}. {CITATION}",
+    )
+
+
+def write_card(directory: str | Path, text: str) -> None:
+    """Write the card as the folder's README."""
+    write_bytes(Path(directory) / CARD, text.encode("utf-8"))
+
+
+def _page(
+    trained: TrainedModel,
+    *,
+    front: str,
+    title: str,
+    about: str,
+    use: str,
+    training: list[str],
+    scores: list[str],
+    licence: str,
+) -> str:
+    curve = sections.picture(trained)
+    return f"{front}\n\n# {literal(title)}\n\n" + sections.page(
+        [
+            ("", sections.wrapped(about)),
+            ("Use", ["```python", *use.splitlines(), "```"]),
+            ("Training", [*training, *(["", *curve] if curve else [])]),
+            ("Scores", scores),
+            ("Licence", sections.wrapped(licence)),
+            ("Limits", sections.wrapped(sections.limits(trained))),
+        ]
+    )
+
+
+def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], bool]:
+    """The table of sources with licences and checksums, and whether one is share-alike.
+
+    Raises:
+        DataError: A source may not be released, or is none of `SOURCES.tsv`.
+    """
     known = {
         f"train/{row[0]}/{row[1]}.tsv.xz": row
         for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
     }
-    sources = []
-    counts = {_within(root, path): pairs for path, pairs in run["pairs_by_source"].items()}
+    counts = {_within(root, path): n for path, n in trained.run["pairs_by_source"].items()}
+    rows = []
     for path, pairs in counts.items():
         if path not in known or known[path][5] not in RELEASABLE:
             raise DataError(f"{path} is no source that a released model may be trained on")
-        digest = sha256_of(root / path)
-        sources.append([path, f"{pairs:,}", known[path][6], f"`{digest}`"])
-    shared = any(known[path][5] == "share-alike" for path in counts)
-    name = directory.name
-    front = ModelCardData(
-        license=licence,
-        language=languages,
-        library_name="sentence-transformers",
-        pipeline_tag="sentence-similarity",
-        tags=["paraphrastic", "static-embedding", "sentence-transformers"],
-    )
-    return TEMPLATE.format(
-        front=front.to_yaml(original_order=["license"]),
-        title=f"paraphrastic {name}",
-        use=(PACKAGED if _is_packaged(name, weights) else DIRECTORY).format(name=name),
-        choice=SELECTION[run["development"]],
-        reason=": some sources are share-alike" if shared else "",
-        summary=summary,
-        rows=config["vocab_size"],
-        dimension=config["hidden_size"],
-        size=(directory / "model.safetensors").stat().st_size / 1e6,
-        command=command,
-        seed=recipe["seed"],
-        pairs=run["progress"]["examples"],
-        minutes=run["progress"]["seconds"] / 60,
-        threads=run["threads"],
-        sources="\n".join(markdown_table(SOURCE_COLUMNS, sources, "lrll")),
-        scores="\n\n".join(_scores(results) for results in suites),
-        licence=licence.upper(),
-    )
+        rows.append([path, f"{pairs:,}", known[path][6], f"`{sha256_of(root / path)}`"])
+    is_shared = any(known[path][5] == "share-alike" for path in counts)
+    return markdown_table(SOURCE_COLUMNS, rows, "lrll"), is_shared
 
 
 def _within(root: Path, path: str) -> str:
@@ -200,12 +194,7 @@ def _is_packaged(name: str, weights: str) -> bool:
     )
 
 
-def write_card(directory: str | Path, text: str) -> None:
-    """Write the card as the folder's README."""
-    write_bytes(Path(directory) / "README.md", text.encode("utf-8"))
-
-
-def _scores(results: dict[str, Any]) -> str:
+def _scores(results: dict[str, Any]) -> list[str]:
     lines = [f"### {results['suite']}", "", *headline_table(results)]
     if results["suite"] == "sts":  # the tracks and splits that no year holds
         rows = [
@@ -215,4 +204,4 @@ def _scores(results: dict[str, Any]) -> str:
             if row["group"] not in YEARS
         ]
         lines += ["", *markdown_table(["set", "Pearson", "Spearman"], rows)]
-    return "\n".join(lines)
+    return lines

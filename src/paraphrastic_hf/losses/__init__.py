@@ -1,0 +1,3 @@
+from paraphrastic_hf.extras import require
+
+require("train", "torch", what="training")

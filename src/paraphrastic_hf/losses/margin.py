@@ -1,4 +1,9 @@
-"""The margin loss of every contrastive system in the papers (thesis, 3.1.3, 3.5.1, 4.4, 5.1.1)."""
+"""The margin loss of every contrastive system in the papers, with two sides or one.
+
+Two-sided, each side of a pair is held apart from a negative of its own: so the thesis prints it in
+3.1.3, 3.5.1 and 3.7.1, and the 2017 papers. One-sided, only the first side is: so 4.4, 5.1.1 and
+7.2.1 print it. The released code is two-sided for all of them, and so are our figures.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +23,18 @@ def margin_loss(
     first: Tensor,
     second: Tensor,
     negative_of_first: Tensor,
-    negative_of_second: Tensor,
+    negative_of_second: Tensor | None,
     margin: float,
     *,
     similarity: str = "cosine",
     has_negative_of_first: Tensor | None = None,
     has_negative_of_second: Tensor | None = None,
 ) -> Tensor:
-    """Hinge, both ways, on how much closer a paraphrase is than a negative (thesis, 3.1.3).
+    """Hinge on how much closer a paraphrase is than a negative.
 
         max(0, margin - cos(s, t) + cos(s, t')) + max(0, margin - cos(s, t) + cos(t, s'))
+
+    The two-sided hinge is both terms (thesis, 3.1.3), the one-sided is the first (thesis, 4.4).
 
     By hand: with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two terms
     are 0.2 and 0 (`tests/losses/test_margin.py`).
@@ -36,7 +43,8 @@ def margin_loss(
         first: Embeddings s, (batch, dim), any scale; the zero vector has cosine 0 with everything.
         second: Embeddings t of their paraphrases or translations, (batch, dim).
         negative_of_first: Embeddings t' of the negatives of s, (batch, dim).
-        negative_of_second: Embeddings s' of the negatives of t, (batch, dim).
+        negative_of_second: Embeddings s' of the negatives of t, (batch, dim); None for the
+            one-sided hinge.
         margin: In units of the similarity. For cosines 0 to 2, where the thesis uses 0.4; for dot
             products 0 or more, where the thesis uses 1.
         similarity: `cosine`, or `dot` for dot products in its place (thesis, 3.5.1).
@@ -46,10 +54,10 @@ def margin_loss(
             it is False the second term is 0. None means everywhere.
 
     Returns:
-        The sum of the two terms, averaged over the batch, a scalar.
+        The sum of the two terms, or the first alone, averaged over the batch, a scalar.
 
     Raises:
-        ValueError: The four shapes differ, or `similarity` is neither of these.
+        ValueError: The shapes differ, or `similarity` is neither of these.
 
     Example:
         >>> s, t, away = (torch.tensor([[*pair]]) for pair in ((1.0, 0.0), (0.6, 0.8), (0.0, 1.0)))
@@ -57,18 +65,23 @@ def margin_loss(
         tensor(0.)
         >>> margin_loss(s, t, away, -s, 0.8)  # 0.8 - 0.6 + 0, and 0.8 - 0.6 - 0.6
         tensor(0.2000)
+        >>> margin_loss(s, t, away, None, 0.9)  # 0.9 - 0.6 + 0 alone
+        tensor(0.3000)
     """
-    shapes = {tuple(x.shape) for x in (first, second, negative_of_first, negative_of_second)}
+    given = [x for x in (first, second, negative_of_first, negative_of_second) if x is not None]
+    shapes = {tuple(x.shape) for x in given}
     if len(shapes) != 1:
-        raise ValueError(f"the four embeddings must have one shape, got {sorted(shapes)}")
+        raise ValueError(f"all embeddings must have one shape, got {sorted(shapes)}")
     if similarity not in SIMILARITIES:
         raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, got {similarity!r}")
     compare = F.cosine_similarity if similarity == "cosine" else _dot
     positive = compare(first, second)
     loss_first = torch.relu(margin - positive + compare(first, negative_of_first))
-    loss_second = torch.relu(margin - positive + compare(second, negative_of_second))
     if has_negative_of_first is not None:
         loss_first = loss_first * has_negative_of_first
+    if negative_of_second is None:
+        return loss_first.mean()
+    loss_second = torch.relu(margin - positive + compare(second, negative_of_second))
     if has_negative_of_second is not None:
         loss_second = loss_second * has_negative_of_second
     return (loss_first + loss_second).mean()
@@ -89,32 +102,36 @@ def margin_loss_of_rows(
 
     Args:
         vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
-        rows: Which of the vectors are s, t, t' and s' of each pair, (4, pairs).
+        rows: Which of the vectors are s, t, t' and s' of each pair, (4, pairs); without those of
+            s', (3, pairs), the hinge is one-sided.
         margin: In units of the similarity: 0 to 2 for cosines, 0 or more for dot products.
-        has_negative: Whether each pair has a t', and whether it has an s', (2, pairs); where it is
-            False the term is 0.
+        has_negative: Whether each pair has a t', and whether it has an s', (2, pairs); for the
+            one-sided hinge t' alone, (1, pairs). Where it is False the term is 0.
         similarity: `cosine` or `dot`.
 
     Returns:
-        The sum of the two terms, averaged over the pairs, a scalar.
+        The sum of the terms, averaged over the pairs, a scalar.
 
     Example:
         >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]])
         >>> pairs, both = torch.tensor([[0], [1], [2], [3]]), torch.ones(2, 1)
         >>> margin_loss_of_rows(vectors, pairs, 0.8, both)
         tensor(0.2000)
+        >>> margin_loss_of_rows(vectors, pairs[:3], 0.9, both[:1])
+        tensor(0.3000)
     """
     if similarity != "cosine":
         first, second, *negatives = (vectors.index_select(0, row) for row in rows)
+        is_two_sided = len(negatives) == 2
         return margin_loss(
             first,
             second,
             negatives[0],
-            negatives[1],
+            negatives[1] if is_two_sided else None,
             margin,
             similarity=similarity,
             has_negative_of_first=has_negative[0],
-            has_negative_of_second=has_negative[1],
+            has_negative_of_second=has_negative[1] if is_two_sided else None,
         )
     return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
 
@@ -128,9 +145,9 @@ class _MarginOfRows(torch.autograd.Function):
         if vectors.dtype in (torch.float16, torch.bfloat16):
             vectors = vectors.float()
         norms = vectors.norm(dim=1).clamp_min_(SMALLEST_NORM)
-        left, right = rows[[0, 0, 1]], rows[[1, 2, 3]]  # (3, pairs): s, s, t with t, t', s'
+        left, right = torch.cat([rows[:1], rows[:-2]]), rows[1:]  # s, s and t with t, t' and s'
         first, second, *negatives = (vectors.index_select(0, row) for row in rows)
-        dots = [first * second, first * negatives[0], second * negatives[1]]
+        dots = [first * second, *map(torch.mul, (first, second), negatives)]
         scale = norms[left] * norms[right]
         cosines = torch.stack([product.sum(1) for product in dots]) / scale
         terms = (margin - cosines[0] + cosines[1:]).clamp_min_(0) * has_negative

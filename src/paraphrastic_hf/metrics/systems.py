@@ -125,7 +125,7 @@ def system_table(results: Sequence[SystemScores]) -> str:
     Args:
         results: What `compare_systems` gave.
     """
-    table = [["system", "SimiLE", "SIM"]]
+    table = [["system", "SimiLE x 100", "SIM x 100"]]
     if len(results) > 1:
         table[0][2:2], table[0][4:] = ["p"], ["p"]
     segments = len(results[0].scores.sim)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paraphrastic_hf.errors import DataError, nearest_name
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
 from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
 from paraphrastic_hf.mining.neighbours import Neighbours, nearest
@@ -176,6 +177,8 @@ def check_options(
         raise DataError("threshold must be a number, got nan")
     if index != "exact":
         load_faiss()
+    elif precision == "bfloat16":
+        require("train", "torch", what="mining with precision bfloat16")
 
 
 def as_rows(vectors: Any, name: str) -> UnitRows:

@@ -8,7 +8,6 @@ model and the tokenizer are the same.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +18,7 @@ from tqdm.auto import tqdm
 import paraphrastic_hf
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import read_json, write_json
 
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space
@@ -202,7 +201,7 @@ def _hash(line: str) -> int:
 
 def _state(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
         return found if isinstance(found, dict) else {}
     except (OSError, ValueError):
         return {}

@@ -34,13 +34,14 @@ class UnitRows:
     def __init__(
         self, vectors: np.ndarray, rows: np.ndarray | None = None, name: str = "vectors"
     ) -> None:
-        if vectors.ndim != 2:
+        if vectors.ndim != 2 or not vectors.shape[1]:
             raise DataError(f"{name} must be of shape (rows, dim), got {vectors.shape}")
         self._vectors = vectors
         self.rows = np.arange(len(vectors)) if rows is None else np.asarray(rows, np.int64)
         squares = np.empty(len(self.rows))
         for start in range(0, len(self.rows), ROWS_AT_A_TIME):
-            block = self._read(self.rows[start : start + ROWS_AT_A_TIME])
+            with np.errstate(over="ignore"):  # of float64 beyond float32, which is refused below
+                block = self._read(self.rows[start : start + ROWS_AT_A_TIME])
             squares[start : start + len(block)] = np.einsum(
                 "nd,nd->n", block, block, dtype=np.float64
             )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from paraphrastic_hf.extras import require
+
+require("train", "torch", "transformers", what="a model as a torch module")
+
 from transformers import (
     AutoConfig,
     AutoModel,

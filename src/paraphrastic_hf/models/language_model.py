@@ -24,15 +24,20 @@ NO_LABEL = -100
 
 @strict
 class LanguageModelConfig(PreTrainedConfig):
-    """Configuration of `LanguageModel`.
+    """Configuration of a `LanguageModel`.
 
     Args:
-        vocab_size: Tokens, with padding and marks.
+        vocab_size: Number of tokens, with padding and marks.
         hidden_size: Numbers of a token's state; even, and a multiple of `num_attention_heads`.
-        num_hidden_layers: Transformer blocks.
-        num_attention_heads: Attention heads of a block.
-        intermediate_size: Units of the feed-forward layer of a block.
+        num_hidden_layers: Number of transformer blocks.
+        num_attention_heads: Number of attention heads of a block.
+        intermediate_size: Number of units of the feed-forward layer of a block.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
+        use_cache: Whether generation keeps the states of earlier tokens.
+        tie_word_embeddings: Whether the output layer is the table of tokens.
+        pad_token_id: Id number of padding.
+        bos_token_id: Id number of the mark that starts a sentence.
+        eos_token_id: Id number of the mark that ends a sentence, or several.
 
     Raises:
         ValueError: Sizes that do not go together.

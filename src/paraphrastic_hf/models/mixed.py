@@ -32,8 +32,9 @@ class MixedConfig(PreTrainedConfig):
     Args:
         parts: The parts' configurations, as `to_dict` gives them.
         combine: `add` or `concatenate`.
-        vocab_size: Sum of the parts'.
-        hidden_size: Dimensions of the whole.
+        vocab_size: Number of rows of all parts together.
+        hidden_size: Number of dimensions of the whole.
+        pad_token_id: Id number of padding.
 
     Raises:
         ValueError: Fewer than two parts, one of no family that can be mixed, or sizes that do not

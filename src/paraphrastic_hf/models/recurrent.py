@@ -40,10 +40,10 @@ class RecurrentConfig(TableConfig):
 
     Args:
         cell: `lstm`, `rnn` or `identity_rnn`.
-        activation: Of an RNN, `tanh` or `relu`.
-        peepholes: Of an LSTM: whether gates see the cell, as in the papers; without them a GPU uses
-            torch's kernel.
-        output_gate: Of an LSTM; without it results were better in thesis Table 2.
+        activation: `tanh` or `relu`, in an RNN.
+        peepholes: Whether the gates of an LSTM see its cell, as in the papers; without them a GPU
+            uses torch's kernel.
+        output_gate: Whether an LSTM has one; without it results were better in thesis Table 2.
         bidirectional: A second cell reads from the last token to the first.
         merge: How the two directions' states become one: `add` (thesis, 4.4), a `tanh` layer over
             both (Wieting and Gimpel, 2017), or `concatenate`, where each has half of `hidden_size`

@@ -24,7 +24,8 @@ class RelatednessConfig(SupervisedConfig):
 
     Args:
         lowest: The lowest score, a whole number: 1 in SICK, 0 in STS.
-        highest: The highest.
+        highest: The highest score, a whole number: 5 in both.
+        problem_type: What transformers' pipelines go by: `regression` shows the score as it is.
 
     Raises:
         ValueError: No two scores.

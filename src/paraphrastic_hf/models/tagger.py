@@ -33,17 +33,18 @@ NO_LABEL = -100
 class TaggerConfig(SupervisedConfig):
     """Configuration of `TaggerModel`; the tags are `id2label`, as everywhere in transformers.
 
+    Of the settings of `SupervisedConfig`, `encoder` is the word encoder's configuration, whose
+    vectors have 150 numbers in the thesis, its characters' 50; `head_size` is the numbers in a
+    state of each LSTM and in l, 50 in the released code; and `head_dropout` the probability that a
+    number of a word's vector is zeroed in training.
+
     Args:
-        encoder: The word encoder's configuration, as `to_dict` gives it; the thesis's word vectors
-            have 150 numbers, its characters' 50.
-        head_size: Numbers in a state of each LSTM and in l; 50 in the released code.
-        head_dropout: Probability that a number of a word's vector is zeroed in training.
         capital_feature: Tell the LSTMs whether a word has a capital letter.
         word_layer: Activation of a dense layer over the word vectors, as wide as they are (the
             thesis's 2-layer CHARAGRAM); `none` for no layer.
         recurrent_std: Standard deviation of the LSTMs' initial weights; biases start at 0.
-        max_words: A longer sentence is read in pieces of so many words.
-        max_word_tokens: A word of more tokens is cut.
+        max_words: A longer sentence is read in pieces of this number of words.
+        max_word_tokens: A word is cut at this number of tokens.
 
     Raises:
         ValueError: No encoder, one of no family, another activation, or a size below 1.

@@ -20,7 +20,7 @@ from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.remote_code import write_remote_code
@@ -73,7 +73,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
                 raise ModelError(
                     "a character n-gram tokenizer needs ngrams.json; the directory has none"
                 )
-            ngrams = json.loads(Path(vocab_file).read_text(encoding="utf-8"))
+            ngrams = read_json(Path(vocab_file))
         missing = sorted(set(orders) - {len(ngram) for ngram in ngrams})
         if missing:
             raise ModelError(

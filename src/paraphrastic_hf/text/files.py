@@ -105,6 +105,20 @@ def open_to_readers(path: Path) -> None:
     path.chmod(0o666 & ~mask)
 
 
+def read_json(path: Path) -> Any:
+    """The value in a JSON file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not JSON in UTF-8, its brackets are nested too deeply to be read, or a
+            number has thousands of digits.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("its brackets are nested too deeply") from error
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write indented UTF-8 JSON, complete or not at all."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))

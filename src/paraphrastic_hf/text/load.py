@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER
+from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
+STOCK = "tokenizer.json"
 TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTokenizer]] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
@@ -25,6 +26,8 @@ TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTo
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
     """Load the tokenizer of a model directory written by this package, in its fastest form.
 
+    Of a model that sentence-transformers has saved again, `tokenizer.json` is enough.
+
     Raises:
         ModelError: The directory holds no tokenizer of this package.
     """
@@ -32,12 +35,19 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     if (directory / CHAR_NGRAMS).exists():
         return _char_ngrams(directory)
     path = directory / "paraphrastic_tokenizer.json"
+    if not path.exists() and (directory / STOCK).exists():
+        from paraphrastic_hf.text.rebuilt import rebuild_tokenizer  # imports protobuf
+
+        return rebuild_tokenizer(directory / STOCK)
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = read_json(path)
         kind, marks = settings.pop("kind"), settings.pop("marks", None)
         opens_prompts = bool(settings.pop("opens_prompts", False))
+        flags = {name: value for name, value in settings.items() if name != "parts"}
+        if any(not isinstance(value, bool) for value in flags.values()):
+            raise ValueError(f"its settings must be true or false, got {str(flags)[:200]}")
         if kind == "mixed":
-            folders = [directory / PARTS_FOLDER / str(k) for k in range(settings["parts"])]
+            folders = (directory / PARTS_FOLDER / str(k) for k in range(settings["parts"]))
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
         loaded = TOKENIZERS[kind].load(directory, **settings)
         if marks is None:
@@ -53,11 +63,12 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
 
 
 def _char_ngrams(directory: Path) -> TextTokenizer:
+    require("train", "transformers", what=f"{directory}, a model of character n-grams,")
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
 
     path = directory / "tokenizer_config.json"
     try:
-        if "orders" not in json.loads(path.read_text(encoding="utf-8")):
+        if "orders" not in read_json(path):
             raise ValueError("no orders")  # text would be cut by default orders, and differently
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
     except (OSError, ValueError, KeyError, TypeError) as error:

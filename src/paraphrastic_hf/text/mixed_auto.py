@@ -6,7 +6,6 @@ trigram. `MixedTokenizer` (`mixed.py`) gives the same ids faster.
 
 from __future__ import annotations
 
-import json
 import shutil
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, SPECIAL_TOKENS, write_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, SPECIAL_TOKENS, read_json, write_json
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.remote_code import write_remote_code
 
@@ -73,7 +72,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
             self._files.get(f"part_{k}_{name.split('.')[0]}") for name in FILES
         )
         if ngrams is not None and settings is not None:
-            known = json.loads(settings.read_text(encoding="utf-8"))
+            known = read_json(settings)
             chosen = {name: known[name] for name in NGRAM_SETTINGS}
             return CharNgramTokenizer(str(ngrams), **chosen)
         if stock is None:

@@ -18,13 +18,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sentencepiece
-from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import write_bytes, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import APART_PLANE, SPACE_MARK, build_normalizer, normalize
@@ -33,6 +34,7 @@ from paraphrastic_hf.text.ragged import Ragged
 PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
 FEW_TEXTS = 256  # so few texts are not worth the threads that sentencepiece starts at every call
+DAMAGED = "it is damaged: get the model again"
 NORMAL_PIECE = 1  # sentencepiece's type of the pieces that text can have
 
 
@@ -135,11 +137,23 @@ class SubwordTokenizer:
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
-        except (OSError, RuntimeError) as error:
+            tokenizer._check()
+        except (OSError, RuntimeError, ValueError) as error:
             raise ModelError(f"cannot read the sentencepiece model {path}: {error}") from error
-        if not tokenizer.vocab_size:
-            raise ModelError(f"the sentencepiece model {path} is empty; it was cut short")
         return tokenizer
+
+    def _check(self) -> None:
+        """Refuse, as a `ValueError`, what sentencepiece reads and no model that we saved has."""
+        if not self.vocab_size:
+            raise ValueError("it is empty; it was cut short")
+        if (self._processor.pad_id(), self._processor.unk_id()) != (PAD_ID, UNKNOWN_ID):
+            raise ValueError(f"its first two pieces are not <pad> and <unk>; {DAMAGED}")
+        try:
+            _, scores, _ = self.unigram()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"a piece is not UTF-8 ({error}); {DAMAGED}") from error
+        if not np.isfinite(scores).all():
+            raise ValueError(f"the score of a piece is not finite; {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Return the ids of each text; one that is empty or has no known character has none."""
@@ -165,14 +179,14 @@ class SubwordTokenizer:
         Returns:
             The smaller tokenizer, and the old ids of its pieces, in order, (pieces,).
         """
-        proto = ModelProto.FromString(self._model)
+        proto = _proto(self._model)
         kept = [
             number
             for number, piece in enumerate(proto.pieces)
             if not any(ord(character) >= APART_PLANE for character in piece.piece)
         ]
         pieces = [proto.pieces[number] for number in kept]
-        smaller = ModelProto.FromString(self._model)
+        smaller = _proto(self._model)
         del smaller.pieces[:]
         smaller.pieces.extend(pieces)
         smaller.trainer_spec.vocab_size = len(pieces)
@@ -226,7 +240,7 @@ class SubwordTokenizer:
         pieces around it are the same. The control symbols, which sentencepiece never finds in text,
         get a score so low that no cut of a text uses them.
         """
-        proto = ModelProto.FromString(self._model)
+        proto = _proto(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
         fast = Tokenizer(models.Unigram(pieces, UNKNOWN_ID, False))
         fast.normalizer = build_normalizer(self.lowercase)
@@ -244,10 +258,19 @@ class SubwordTokenizer:
 
 def round_scores(model: bytes) -> bytes:
     """Round every score of a serialised sentencepiece model to a multiple of 1/256."""
-    proto = ModelProto.FromString(model)
+    proto = _proto(model)
     for piece in proto.pieces:
         piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP
     return bytes(proto.SerializeToString())
+
+
+def _proto(model: bytes) -> Any:
+    """The parts of a serialised sentencepiece model, which protobuf reads; pieces are found without
+    it."""
+    require("train", "google", what="changing or saving a sentencepiece tokenizer")
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
+
+    return ModelProto.FromString(model)
 
 
 def _character_ranges(characters: Iterable[str]) -> str:

@@ -139,6 +139,10 @@ class WordTokenizer:
         words = (tokens(int(number)) for number in ids if number not in self.special.all)
         return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)
 
+    def to_fast(self) -> Tokenizer:
+        """The same tokenizer for the `tokenizers` library."""
+        return self._fast
+
     def tokens(self) -> list[str]:
         """Return the word of every id."""
         return [token.removeprefix(SPACE_MARK) for token in self._ordered_entries()]

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.data.folder import corpus_folder
 from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.packaged_recipes import RECIPES
 from paraphrastic_hf.recipe import argument
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
@@ -114,7 +116,9 @@ class DataArguments:
     )
     min_words: int = argument(1, help="skip pairs with a side of fewer words", at_least=0)
     max_words: int | None = argument(100, help="skip pairs with a side of more words", at_least=1)
-    max_length: int = argument(100, help="cut a side at this many tokens", at_least=1)
+    max_length: int = argument(
+        100, help="cut a side at this many tokens", at_least=1, at_most=2**31 - 1
+    )
     bad_rows: str = argument("skip", help="what to do with a malformed row", choices=BAD_ROWS)
 
 
@@ -283,15 +287,17 @@ def check_source(source: SourceArguments) -> None:
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
     """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
-    folder."""
+    folder, or a text that comes with the package's recipes."""
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
     if root is not None and (Path(root) / path).exists():
         return Path(root) / path
     if Path(path).exists():
         return Path(path)
+    if path.startswith("recipes/") and (RECIPES.parent / path).exists():
+        return RECIPES.parent / path
     searched = f"{root} or the working folder" if root is not None else "the working folder"
     raise RecipeError(
-        f"{path} is not in {searched}; name its folder with --data-root or {DATA_ROOT_VARIABLE}"
+        f"{path} is not in {searched}; name its folder with --data or {DATA_ROOT_VARIABLE}"
     )
 
 
@@ -301,10 +307,4 @@ def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> P
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
-    if root is None:
-        return None
-    folders = find_source(dataset.name).folders
-    for place in (Path(root), Path(root) / "eval"):
-        if any((place / name).exists() for name in folders):
-            return place
-    return None
+    return None if root is None else corpus_folder(find_source(dataset.name), root)

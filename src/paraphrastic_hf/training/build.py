@@ -9,6 +9,7 @@ from pathlib import Path
 from huggingface_hub.errors import StrictDataclassError
 
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.averaging import AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
@@ -17,18 +18,46 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelArguments
+from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
 
 READS_ORDER = ("recurrent", "gated", "char_cnn")
 TABLE_ALONE = {"averaging"}
 
 
+def check_start(recipe: ContrastiveRecipe, model: SentenceEncoderModel) -> None:
+    """Refuse what the encoder that training begins with cannot take.
+
+    Raises:
+        RecipeError: `finish` asks for what its kind has not, or nothing would be trained.
+    """
+    asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
+    if asked and not is_table:
+        raise RecipeError(
+            f"finish.{asked[0]} changes the table of an averaging model, which start "
+            f"({recipe.start}), a {type(model).__name__}, is not: leave it out"
+        )
+    if (recipe.finish.dimension or 0) > model.config.hidden_size:
+        raise RecipeError(
+            f"finish.dimension must be from 1 to the {model.config.hidden_size} of start "
+            f"({recipe.start}), got {recipe.finish.dimension}"
+        )
+    if recipe.training.freeze == "tables" and is_table:
+        raise RecipeError(
+            f"training.freeze tables leaves nothing to train in start ({recipe.start}), which is "
+            "its table: leave it out"
+        )
+
+
 def check_encoders(recipe: ContrastiveRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read.
+    """Refuse an encoder without a meaning before any text is read. One that training begins with is
+    left to `check_start`.
 
     Raises:
         RecipeError: A setting that its family does not have, or settings that do not go together.
     """
+    if recipe.start is not None:
+        return
     configs = []
     for encoder in recipe.encoders:
         configs.append(check_encoder(encoder))
@@ -49,14 +78,10 @@ def check_encoders(recipe: ContrastiveRecipe) -> None:
 
 def _check_finish(recipe: ContrastiveRecipe) -> None:
     """Refuse before training what could not be done after it."""
-    asked = {
-        name: value
-        for name, value in dataclasses.asdict(recipe.finish).items()
-        if name not in ("sample", "precision") and value
-    }
+    asked = _finish_asked(recipe)
     if not asked:
         return
-    name, value = next(iter(asked.items()))
+    name, value = asked[0], getattr(recipe.finish, asked[0])
     if recipe.parts or recipe.model.kind != "averaging":
         what = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
@@ -70,14 +95,23 @@ def _check_finish(recipe: ContrastiveRecipe) -> None:
         )
 
 
+def _finish_asked(recipe: ContrastiveRecipe) -> list[str]:
+    """The keys of `finish` that change a table."""
+    given = dataclasses.asdict(recipe.finish).items()
+    return [name for name, value in given if name not in ("sample", "precision") and value]
+
+
 def check_encoder(encoder: EncoderArguments) -> TableConfig:
     """The configuration of one encoder, before its vocabulary is known.
 
     Raises:
-        RecipeError: A setting that its family does not have, or settings that do not go together.
+        RecipeError: A setting that its family does not have, settings that do not go together, or
+            more numbers than the machine's memory holds.
     """
     _check_tokenizer(encoder)
-    return build_config(encoder.model, encoder.tokenizer.vocab_size)
+    config = build_config(encoder.model, encoder.tokenizer.vocab_size)
+    check_memory(FAMILIES[encoder.model.kind], build_config(encoder.model, SMALLEST_TABLE))
+    return config
 
 
 def build_model(
@@ -155,7 +189,9 @@ def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
 ) -> TableModel:
     """One encoder at its random or given start."""
-    model = FAMILIES[arguments.kind](build_config(arguments, tokenizer.vocab_size))
+    config = build_config(arguments, tokenizer.vocab_size)
+    check_memory(FAMILIES[arguments.kind], config)
+    model = FAMILIES[arguments.kind](config)
     if arguments.vectors is not None:
         path = resolve_vectors(arguments.vectors, data_root)
         start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)

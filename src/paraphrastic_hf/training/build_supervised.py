@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from huggingface_hub.errors import StrictDataclassError
 
@@ -12,24 +11,10 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.build import build_encoder
 from paraphrastic_hf.training.problems import Problem
+from paraphrastic_hf.training.start import settings_from_start
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
-
-NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_version", "dtype")
-
-
-def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
-    """The encoder a recipe starts from: a path of `resolve_path`, else a packaged model.
-
-    Raises:
-        ModelError: There is none of that name, or it is not one of ours.
-    """
-    try:
-        return SentenceEncoder.from_pretrained(resolve_path(name, data_root))
-    except RecipeError:
-        return SentenceEncoder.from_pretrained(name)
 
 
 def build_supervised(
@@ -48,10 +33,7 @@ def build_supervised(
         encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
     else:
         encoder = start.model
-    settings = _plain(encoder.config.to_dict())
-    for part in settings.get("parts") or [settings]:
-        part["embedding_dropout"] = recipe.model.embedding_dropout
-        part["word_dropout"] = recipe.model.word_dropout
+    settings = settings_from_start(encoder, recipe.model)
     try:
         model = problem.new_model(settings)
     except StrictDataclassError as error:
@@ -63,11 +45,3 @@ def build_supervised(
         for table in model.tables():
             table.requires_grad_(False)
     return model
-
-
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """A configuration without where it came from."""
-    kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
-    if kept.get("parts"):
-        kept["parts"] = [_plain(part) for part in kept["parts"]]
-    return kept

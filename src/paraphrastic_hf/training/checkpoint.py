@@ -8,7 +8,6 @@ bytes, and the hashes tell that. Older ones are removed only after a newer one i
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import shutil
@@ -21,7 +20,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import CheckpointError
-from paraphrastic_hf.text.files import replacing, write_json
+from paraphrastic_hf.text.files import read_json, replacing, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +70,7 @@ def load_latest(
     paths = list_checkpoints(root)
     for path in reversed(paths):
         try:
-            state = json.loads((path / STATE).read_text(encoding="utf-8"))
+            state = read_json(path / STATE)
             for name, fingerprint in state["files"].items():
                 if _fingerprint(path / name) != fingerprint:
                     raise CheckpointError(f"{name} is cut short or changed")

@@ -18,6 +18,7 @@ from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import PairCorpus
@@ -71,10 +72,13 @@ class ContrastiveObjective:
         # So many leading dimensions are embeddings of their own to the loss.
         self._widths = [*self.arguments.matryoshka, whole]
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
-        self.penalty = Penalty(model, *lambdas)
+        self.penalty = Penalty(model, *lambdas, to_start=recipe.start is not None)
         models = [encoder.model for encoder in recipe.encoders]
         dropout = any(model.embedding_dropout or model.word_dropout for model in models)
-        self._embeds_alike_in_training = not dropout and not self.arguments.scramble
+        scrambles, is_first = self.arguments.scramble, self.arguments.scramble_before_negatives
+        self._chooses_scrambled = bool(scrambles and is_first)
+        self._embeds_alike_in_training = not dropout and not (scrambles and not is_first)
+        self._sides = 2 if self.arguments.hinge == "two_sided" else 1
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
     def examples(self, epoch: int) -> int:
@@ -108,7 +112,8 @@ class ContrastiveObjective:
             # Nothing to choose, or from the step's own embeddings, in `loss`.
             batches = iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
         else:
-            batches = split(sentences, self._choose(sentences, step), args.batch_size)
+            chosen = self._choose(sentences, epoch, step)
+            batches = split(sentences, chosen, args.batch_size, self._sides)
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         return batches if alone else (batch.share(rank, world) for batch in batches)
 
@@ -123,9 +128,11 @@ class ContrastiveObjective:
         """
         wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)
-        ids, lengths = self._tokens(sentences, epoch, step)
+        texts, device = self._texts(sentences, epoch, step), self.model.device
+        ids = torch.from_numpy(texts.ids).to(device).long()
+        lengths = torch.from_numpy(np.diff(texts.offsets)).to(device)
         vectors = model(ids, lengths=lengths).sentence_embedding  # (sentences, dim)
-        rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 or 4, pairs)
+        rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 to 4, pairs)
         parts: dict[str, Tensor] = {}
         if self.arguments.objective != "infonce":
             parts["margin"] = self._margin(vectors, rows, batch, step).float() / len(self._widths)
@@ -142,7 +149,7 @@ class ContrastiveObjective:
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
-            within = self._choose_within(vectors.detach(), rows, batch.pairs, step)
+            within = self._choose_within(vectors.detach(), rows, batch.pairs, step)[: self._sides]
             has_negative = within >= 0
             rows = torch.cat([rows, rows.T.reshape(-1)[within.clamp(min=0)]])
         args = self.arguments
@@ -191,32 +198,35 @@ class ContrastiveObjective:
             self._epoch = (epoch, order, coins < self.arguments.scramble)
         return self._epoch[1:]
 
-    def _tokens(self, sentences: np.ndarray, epoch: int, step: int) -> tuple[Tensor, Tensor]:
-        """Ids, text after text, and lengths."""
-        if self.arguments.scramble:
-            padded, mask = self._padded(sentences, epoch, step)
-            kept = mask.bool()
-            return padded[kept], kept.sum(1)
-        texts, device = self.corpus.sentences.select(sentences, self.max_length), self.model.device
-        lengths = torch.from_numpy(np.diff(texts.offsets))
-        return torch.from_numpy(texts.ids).to(device).long(), lengths.to(device)
-
-    def _padded(self, sentences: np.ndarray, epoch: int, step: int) -> tuple[Tensor, Tensor]:
-        """Ids and mask, with the pairs scrambled whose turn it is."""
+    def _texts(self, sentences: np.ndarray, epoch: int, step: int) -> Ragged:
+        """The ids of some sentences, with the pairs scrambled whose turn it is."""
+        if not self.arguments.scramble:
+            return self.corpus.sentences.select(sentences, self.max_length)
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
         chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
-        random = np.random.default_rng([self.seed, step, 2])
-        scramble(ids, mask, chosen, random, self.corpus.special.start, self.corpus.special.end)
-        device = self.model.device
-        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+        keys = self._keys(sentences[chosen], ids.shape[1], epoch, step)
+        scramble(ids, mask, chosen, keys, self.corpus.special.start, self.corpus.special.end)
+        offsets = np.concatenate([[0], np.cumsum(mask.sum(1))])
+        return Ragged(ids[mask == 1].astype(np.int32), offsets)
 
-    def _choose(self, sentences: np.ndarray, step: int) -> np.ndarray:
+    def _keys(self, sentences: np.ndarray, width: int, epoch: int, step: int) -> np.ndarray:
+        """What the tokens of scrambled sentences are sorted by, (sentences, width)."""
+        if not self._chooses_scrambled:
+            return np.random.default_rng([self.seed, step, 2]).random((len(sentences), width))
+        # One order a sentence and epoch, which the choice of negatives and every step agree on.
+        keys = np.empty((len(sentences), width))
+        for row, sentence in zip(keys, sentences.tolist(), strict=True):
+            np.random.default_rng([self.seed, epoch, 4, sentence]).random(out=row)
+        return keys
+
+    def _choose(self, sentences: np.ndarray, epoch: int, step: int) -> np.ndarray:
         """Negatives of a mega-batch, chosen with the current weights in evaluation mode."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         shares = np.array_split(np.arange(len(sentences)), world)
-        embeddings = embed_texts(
-            self.model, self.corpus.sentences, sentences[shares[rank]], max_length=self.max_length
-        )
+        texts, which = self.corpus.sentences, sentences[shares[rank]]
+        if self._chooses_scrambled:
+            texts, which = self._texts(which, epoch, step), np.arange(len(which))
+        embeddings = embed_texts(self.model, texts, which, max_length=self.max_length)
         if world > 1:
             embeddings = self._gather_rows(embeddings, shares)
         rows = torch.from_numpy(shares[rank]).to(embeddings.device)

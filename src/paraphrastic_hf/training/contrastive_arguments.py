@@ -23,8 +23,10 @@ from paraphrastic_hf.training.encoder_arguments import (
     EncoderArguments,
     ModelArguments,
     TokenizerArguments,
+    refuse_beside_start,
 )
 
+HINGES = ("two_sided", "one_sided")
 DEVELOPMENT_SETS = (
     "none",
     "clean",
@@ -80,6 +82,13 @@ class ContrastiveTraining(OptimisationArguments):
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(0.4, help="margin of the hinge, in units of the similarity")
+    hinge: str = argument(
+        "two_sided",
+        help="two_sided holds each side of a pair apart from a negative of its own, as 3.1.3 "
+        "prints and all released code does; one_sided the first side alone, as 4.4, 5.1.1 and "
+        "7.2.1 print",
+        choices=HINGES,
+    )
     temperature: float = argument(
         0.05, help="temperature of the softmax over cosines of infonce", above=0
     )
@@ -92,6 +101,11 @@ class ContrastiveTraining(OptimisationArguments):
         "average does not see the order",
         at_least=0,
         at_most=1,
+    )
+    scramble_before_negatives: bool = argument(
+        False,
+        help="negatives are chosen among the sentences as they were scrambled, as in the 2017 "
+        "paper (4.2); otherwise among sentences in their own order",
     )
     first_epoch: str = argument(
         "shuffled",
@@ -109,8 +123,8 @@ class ContrastiveTraining(OptimisationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters; those of an identity-RNN are "
-        "pulled to their start",
+        help="weight of the L2 penalty on all other parameters; those of an identity-RNN, and "
+        "with `start` all, are pulled to their start",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -133,6 +147,12 @@ class ContrastiveTraining(OptimisationArguments):
                     f"training.mega_batch with objective {self.objective}",
                     self.mega_batch,
                     "1: the softmax is over a mini-batch, and batch_size its width",
+                ),
+                (
+                    self.objective != "infonce" or self.hinge == "two_sided",
+                    "training.hinge with objective infonce",
+                    self.hinge,
+                    "left out: infonce has no hinge",
                 ),
                 (
                     self.objective == "margin" or cosine,
@@ -177,6 +197,7 @@ class FinishArguments:
         None,
         help="binary digits kept of every number, so that files compress; 8 loses nearly nothing",
         at_least=2,
+        at_most=24,  # those of float32
     )
     precision: str = argument(
         "float32", help="number format of the saved weights", choices=("float32", "float16")
@@ -205,8 +226,18 @@ class ContrastiveRecipe:
         "contrastive", help="what is trained: a sentence encoder", choices=("contrastive",)
     )
     data: DataArguments = argument(DataArguments(), help="what to train on")
-    tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
-    model: ModelArguments = argument(ModelArguments(), help="the encoder")
+    start: str | None = argument(
+        None,
+        help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
+        "parameters are the start; on the command line it takes the place of the recipe's own "
+        "tokenizer and model",
+    )
+    tokenizer: TokenizerArguments = argument(
+        TokenizerArguments(), help="how text becomes ids; with `start`, its own"
+    )
+    model: ModelArguments = argument(
+        ModelArguments(), help="the encoder; with `start`, the two dropouts alone"
+    )
     parts: list[EncoderArguments] = argument(
         [],
         help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}; instead "
@@ -230,7 +261,9 @@ class ContrastiveRecipe:
         refuse_unless(
             [
                 (
-                    finish.dimension is None or finish.dimension <= self.model.hidden_size,
+                    finish.dimension is None
+                    or self.start is not None
+                    or finish.dimension <= self.model.hidden_size,
                     "finish.dimension",
                     finish.dimension,
                     "from 1 to model.hidden_size",
@@ -246,6 +279,11 @@ class ContrastiveRecipe:
             raise RecipeError(
                 "the leading dimensions of parts side by side are the first part's alone: leave "
                 "training.matryoshka out, or add the parts"
+            )
+        refuse_beside_start(self.start, self.tokenizer, self.model)
+        if self.start is not None and self.parts:
+            raise RecipeError(
+                f"start ({self.start}) is one encoder, and parts are several: leave one of them out"
             )
         if not self.parts and self.combine != "concatenate":
             raise RecipeError("combine is about parts, and there are none; leave it out")

@@ -12,7 +12,7 @@ from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.build import build_model, check_encoders
+from paraphrastic_hf.training.build import build_model, check_encoders, check_start
 from paraphrastic_hf.training.contrastive import ContrastiveObjective
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, load_corpus
@@ -26,7 +26,7 @@ from paraphrastic_hf.training.held_out import (
 )
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.sources import check_sources, read_sources
-from paraphrastic_hf.training.start import resolve_vectors
+from paraphrastic_hf.training.start import encoder_from_start, load_start, resolve_vectors
 from paraphrastic_hf.training.tokenizers import train_tokenizers
 
 
@@ -40,11 +40,15 @@ class Contrastive:
     Raises:
         RecipeError: A setting is wrong, or a combination of settings has no meaning.
         DataError: A source is not there.
+        ModelError: `start` is no encoder of this package.
     """
 
     def __init__(self, recipe: ContrastiveRecipe, context: Context) -> None:
         check_encoders(recipe)
         self.recipe, self.context = recipe, context
+        self.start = None if recipe.start is None else load_start(recipe.start, context.data_root)
+        if self.start is not None:
+            check_start(recipe, self.start.model)
         self.development_pairs = read_development(recipe.run.development, context.data_root)
         self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
@@ -63,7 +67,10 @@ class Contrastive:
         if self.holds_out:
             sources, held_out = hold_out(sources)
             write_held_out(held_out, work)
-        tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
+        if self.start is not None:
+            tokenizer = self.start.tokenizer
+        else:
+            tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
         tokenizer.save(work / "tokenizer")
         exclude = recipe.training.exclude
         build_corpus(
@@ -77,7 +84,10 @@ class Contrastive:
         self.held_out: HeldOut = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch():
             raise DataError("an epoch is empty: every source has weight 0")
-        model = build_model(self.recipe, self.tokenizer, self.context.data_root)
+        if self.start is not None:
+            model = encoder_from_start(self.start, self.recipe.model)
+        else:
+            model = build_model(self.recipe, self.tokenizer, self.context.data_root)
         for table in model.tables():
             table.weight.requires_grad_(self.recipe.training.freeze == "none")
         return model

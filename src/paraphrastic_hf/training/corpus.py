@@ -7,7 +7,6 @@ here.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,9 +17,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.pairs import Pair
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import CheckpointError, DataError
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
-from paraphrastic_hf.text.files import replacing, write_json
+from paraphrastic_hf.text.files import read_json, replacing, write_json
 from paraphrastic_hf.text.lemmas import lemmatize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.exclusions import exclusions
@@ -68,22 +67,34 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Returns:
         Columns by name, arrays or `Ragged`, and the meta mapping.
+
+    Raises:
+        CheckpointError: A file is missing or damaged.
     """
-    meta = json.loads((directory / META).read_text(encoding="utf-8"))
     columns: dict[str, Column] = {}
-    for name in meta.pop("columns"):
-        array = np.load(directory / f"{name}.npy", mmap_mode="r")
-        offsets = directory / f"{name}.offsets.npy"
-        columns[name] = (
-            Ragged(array, np.load(offsets, mmap_mode="r")) if offsets.exists() else array
-        )
+    try:
+        meta = read_json(directory / META)
+        for name in meta.pop("columns"):
+            array = np.load(directory / f"{name}.npy", mmap_mode="r")
+            offsets = directory / f"{name}.offsets.npy"
+            columns[name] = (
+                Ragged(array, np.load(offsets, mmap_mode="r")) if offsets.exists() else array
+            )
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError) as error:
+        raise CheckpointError(
+            f"the tokenized text in {directory} is damaged ({error}); remove that folder and run "
+            "the same command again"
+        ) from error
     return columns, meta
 
 
 def has_columns(directory: Path) -> bool:
     """Whether a run before has left a whole corpus there, in the present form."""
     path = directory / META
-    return path.exists() and "columns" in json.loads(path.read_text(encoding="utf-8"))
+    try:
+        return path.exists() and "columns" in read_json(path)
+    except (OSError, ValueError, TypeError):  # damaged, so it is made again
+        return False
 
 
 @dataclass(frozen=True)

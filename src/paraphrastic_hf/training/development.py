@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from paraphrastic_hf.data.folder import evaluation_files
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
@@ -41,11 +42,11 @@ def read_development(name: str, data_root: str | Path | None) -> list[ScoredPair
     root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
     if root is None:
         raise RecipeError(
-            f"the development set {name} is read from DATA_ROOT/eval: give --data-root or "
+            f"the development set {name} is read from the folder of all data: give --data or "
             f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
         )
     try:
-        return _read(name, Path(root) / "eval")
+        return _read(name, evaluation_files(root))
     except DataError as error:
         way_out = "or train without a development set: --development none"
         raise type(error)(f"{error}; {way_out}") from error

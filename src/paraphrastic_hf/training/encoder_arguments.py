@@ -6,10 +6,14 @@ configuration (`models/`), and `training/build.py` refuses it for the families t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
 from paraphrastic_hf.training.arguments import refuse_unless
+
+MOST_ENTRIES = 2**31 - 1  # ids are 32-bit integers
+MOST_DIMENSIONS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,10 @@ class TokenizerArguments:
         "sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram", "char")
     )
     vocab_size: int = argument(
-        20_000, help="entries with <pad> and <unk>; 200,000 for words and n-grams", at_least=3
+        20_000,
+        help="entries with <pad> and <unk>; 200,000 for words and n-grams",
+        at_least=3,
+        at_most=MOST_ENTRIES,
     )
     lowercase: bool = argument(True, help="lower-case first")
     keep_unknown: bool = argument(
@@ -35,7 +42,12 @@ class TokenizerArguments:
         above=0,
         at_most=1,
     )
-    input_sentence_size: int = argument(10_000_000, help="sentencepiece: lines sampled (at-scale)")
+    input_sentence_size: int = argument(
+        10_000_000,
+        help="sentencepiece: lines sampled (at-scale)",
+        at_least=0,
+        at_most=MOST_ENTRIES,
+    )
     orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams", at_least=1)
     padding_mode: str = argument(
         "both", help="char_ngram: spaces around a text", choices=("both", "left", "none")
@@ -81,11 +93,14 @@ class ModelArguments:
             "char_cnn",
         ),
     )
-    hidden_size: int = argument(300, help="dimensions of a sentence vector", at_least=1)
+    hidden_size: int = argument(
+        300, help="dimensions of a sentence vector", at_least=1, at_most=MOST_DIMENSIONS
+    )
     embedding_size: int | None = argument(
         None,
         help="projection, recurrent, char_cnn: dimensions of a token vector, if others",
         at_least=1,
+        at_most=MOST_DIMENSIONS,
     )
     embedding_dropout: float = argument(
         0.3,
@@ -130,8 +145,12 @@ class ModelArguments:
     presence: bool | None = argument(
         None, help="charagram: count an n-gram once a text (released code), not each time (3.6.2)"
     )
-    filter_widths: list[int] | None = argument(None, help="char_cnn: widths of the filters")
-    filter_counts: list[int] | None = argument(None, help="char_cnn: filters of each width")
+    filter_widths: list[int] | None = argument(
+        None, help="char_cnn: widths of the filters", at_least=1, at_most=MOST_DIMENSIONS
+    )
+    filter_counts: list[int] | None = argument(
+        None, help="char_cnn: filters of each width", at_least=1, at_most=MOST_DIMENSIONS
+    )
     dense_activation: str | None = argument(
         None, help="char_cnn: of the dense layer, tanh or linear; none for no dense layer"
     )
@@ -143,3 +162,23 @@ class EncoderArguments:
 
     tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
     model: ModelArguments = argument(ModelArguments(), help="the encoder")
+
+
+def refuse_beside_start(
+    start: str | None, tokenizer: TokenizerArguments, model: ModelArguments
+) -> None:
+    """Refuse keys that an encoder brings which training begins with.
+
+    Raises:
+        RecipeError: There is a `start`, and a key of the tokenizer, or one of the model other than
+            its two dropouts.
+    """
+    plain = ModelArguments()
+    undropped = replace(
+        model, embedding_dropout=plain.embedding_dropout, word_dropout=plain.word_dropout
+    )
+    if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
+        raise RecipeError(
+            f"start ({start}) brings its own tokenizer and encoder: leave out tokenizer "
+            "and all of model but embedding_dropout and word_dropout"
+        )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import build, key_paths, parse_overrides, read_mapping, set_key
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -27,16 +28,23 @@ if TYPE_CHECKING:
 
 
 class Recipe(Protocol):
-    """What every recipe has, whatever its kind."""
+    """What every recipe has, whatever its kind; `load_recipe` reads one."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """What is trained: a key of `KINDS`."""
+
     @property
-    def training(self) -> OptimisationArguments: ...
+    def training(self) -> OptimisationArguments:
+        """The objective and its optimisation."""
+
     @property
-    def run(self) -> RunArguments: ...
+    def run(self) -> RunArguments:
+        """Checkpoints, logs and model selection."""
+
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Seed of all that is random."""
 
 
 class Kind(Protocol):
@@ -122,13 +130,15 @@ KINDS: dict[str, KindEntry] = {
 }
 
 
-def read_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
+def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     """Read a recipe file of any kind, with command-line overrides applied on top.
 
     Args:
-        path: YAML file. Without a `kind`, a recipe with a `task` is supervised, any other
-            contrastive.
-        overrides: Alternating `--key value...` strings, as of `recipe.load_recipe`.
+        path: YAML file, or the name of a recipe that comes with the package, such as `own` or
+            `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised,
+            any other contrastive.
+        overrides: Alternating `--key value...` strings, as `recipe.load_recipe` takes them. With
+            `--start` the file's own tokenizer and encoder give way.
 
     Returns:
         An instance of the kind's recipe class.
@@ -140,16 +150,28 @@ def read_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         >>> import tempfile
         >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
-        ...     read_recipe(file.name, ["--margin", "0.5"]).training.margin
+        ...     load_recipe(file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
-    mapping, settings = read_mapping(path), parse_overrides(overrides)
+    mapping, settings = read_mapping(find_recipe(path)), parse_overrides(overrides)
     mapping |= {key: value for key, value in settings if key == "kind"}
     recipe_class = class_of(mapping)
+    if any(key == "start" for key, _ in settings):
+        _make_room_for_start(mapping)
     for key, value in settings:
         _refuse_key_of_another_kind(key, recipe_class)
         set_key(recipe_class, mapping, key, value)
     return build(recipe_class, mapping)
+
+
+def _make_room_for_start(mapping: dict[str, Any]) -> None:
+    """Take out of a recipe's file the tokenizer and the encoder, in whose place a `--start` comes;
+    what is left of `model` are the two dropouts."""
+    mapping.pop("tokenizer", None)
+    model = mapping.pop("model", None)
+    if isinstance(model, dict):
+        kept = {key: model[key] for key in ("embedding_dropout", "word_dropout") if key in model}
+        mapping["model"] = kept
 
 
 def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:

@@ -28,6 +28,7 @@ from paraphrastic_hf.training.corpus import has_columns, read_columns, write_col
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
 from paraphrastic_hf.training.loop import Losses
+from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.sources import check_sources, read_sentences
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
@@ -134,6 +135,7 @@ class LanguageModelling:
 
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
+        check_memory(LanguageModel, self._config(SMALLEST_TABLE))
         check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
@@ -162,22 +164,30 @@ class LanguageModelling:
         """The model with random weights."""
         self.tokenizer = cast(MarkedTokenizer, load_tokenizer(work / "tokenizer"))
         self.columns, _ = read_columns(work / "corpus")
-        size, special = self.recipe.model, self.tokenizer.special
+        special = self.tokenizer.special
+        config = self._config(
+            self.tokenizer.vocab_size,
+            pad_token_id=special.pad,
+            bos_token_id=special.start[0],
+            eos_token_id=special.end[0],
+        )
+        check_memory(LanguageModel, config)
+        return LanguageModel(config)
+
+    def _config(self, vocab_size: int, **marks: int) -> LanguageModelConfig:
+        size = self.recipe.model
         try:
-            config = LanguageModelConfig(
-                vocab_size=self.tokenizer.vocab_size,
+            return LanguageModelConfig(
+                vocab_size=vocab_size,
                 hidden_size=size.hidden_size,
                 num_hidden_layers=size.layers,
                 num_attention_heads=size.heads,
                 intermediate_size=size.feed_forward,
                 dropout=size.dropout,
-                pad_token_id=special.pad,
-                bos_token_id=special.start[0],
-                eos_token_id=special.end[0],
+                **marks,
             )
         except StrictDataclassError as error:
             raise RecipeError(f"model: {error.__cause__ or error}") from error
-        return LanguageModel(config)
 
     def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
         """The sentences, in batches of about equally many tokens."""

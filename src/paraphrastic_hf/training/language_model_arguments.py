@@ -18,7 +18,7 @@ from paraphrastic_hf.training.arguments import (
     refuse_unless,
     seed_argument,
 )
-from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, TokenizerArguments
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,16 @@ class SentenceArguments(DataArguments):
 class TransformerArguments:
     """Size of a transformer."""
 
-    hidden_size: int = argument(256, help="numbers of a token's state", at_least=1)
-    layers: int = argument(3, help="transformer blocks", at_least=1)
+    hidden_size: int = argument(
+        256, help="numbers of a token's state", at_least=1, at_most=MOST_DIMENSIONS
+    )
+    layers: int = argument(3, help="transformer blocks", at_least=1, at_most=1000)
     heads: int = argument(4, help="attention heads of a block; they share hidden_size", at_least=1)
     feed_forward: int = argument(
-        1024, help="units of the feed-forward layer of a block", at_least=1
+        1024,
+        help="units of the feed-forward layer of a block",
+        at_least=1,
+        at_most=MOST_DIMENSIONS,
     )
     dropout: float = argument(
         0.1, help="probability that a number is zeroed in training", at_least=0, below=1

@@ -19,8 +19,9 @@ class MiniBatch:
 
     Attributes:
         pairs: (2, pairs) sentence numbers: the first sides, then their partners.
-        negatives: (2, pairs) sentence numbers of the negatives of each, -1 for none; None if they
-            are to be chosen from the mini-batch itself.
+        negatives: (2, pairs) sentence numbers of the negatives of each, -1 for none, or (1, pairs)
+            if the first sides alone have one; None if they are to be chosen from the mini-batch
+            itself.
         weight: Factor of the loss: this process's share of the pairs times the number of processes.
         whole: The batch this is one process's share of; None if it is the whole.
     """
@@ -32,13 +33,14 @@ class MiniBatch:
 
     @property
     def sentences(self) -> np.ndarray:
-        """(2 or 4, pairs) sentence numbers a step reads: the pairs, then their negatives.
+        """(2 to 4, pairs) sentence numbers a step reads: the pairs, then their negatives.
 
         Where there is no negative (-1) the anchor stands in; the loss masks that term.
         """
         if self.negatives is None:
             return self.pairs
-        negatives = np.where(self.negatives >= 0, self.negatives, self.pairs)
+        anchors = self.pairs[: len(self.negatives)]
+        negatives = np.where(self.negatives >= 0, self.negatives, anchors)
         return np.concatenate([self.pairs, negatives])
 
     def share(self, rank: int, world: int) -> MiniBatch:
@@ -92,15 +94,18 @@ def interleave(firsts: np.ndarray) -> np.ndarray:
     return np.stack([firsts, firsts ^ 1], 1).reshape(-1)
 
 
-def split(sentences: np.ndarray, negatives: np.ndarray, batch_size: int) -> Iterator[MiniBatch]:
+def split(
+    sentences: np.ndarray, negatives: np.ndarray, batch_size: int, sides: int = 2
+) -> Iterator[MiniBatch]:
     """A mega-batch back into mini-batches.
 
     Args:
         sentences: Interleaved sentence numbers.
         negatives: For each, the position in `sentences` of its negative, or -1.
         batch_size: Pairs in a mini-batch.
+        sides: How many sides of a pair keep their negative: 2, or 1 for the first alone.
     """
     chosen = np.where(negatives >= 0, sentences[negatives], -1)
     for start in range(0, len(sentences), 2 * batch_size):
         rows = slice(start, start + 2 * batch_size)
-        yield MiniBatch(sentences[rows].reshape(-1, 2).T, chosen[rows].reshape(-1, 2).T)
+        yield MiniBatch(sentences[rows].reshape(-1, 2).T, chosen[rows].reshape(-1, 2).T[:sides])

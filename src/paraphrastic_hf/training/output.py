@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -21,7 +20,7 @@ from accelerate.utils import InitProcessGroupKwargs
 import paraphrastic_hf
 from paraphrastic_hf.errors import BusyError, CheckpointError, RecipeError
 from paraphrastic_hf.recipe import build, read_mapping, to_yaml
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.loop import Progress
 
@@ -35,7 +34,14 @@ logger = logging.getLogger(__name__)
 CHANGES_SHOWN = 6
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
-    *("run.json", "*.safetensors", "config.json", "config_sentence_transformers.json"),
+    *(
+        "run.json",
+        "README.md",
+        "training.png",
+        "*.safetensors",
+        "config.json",
+        "config_sentence_transformers.json",
+    ),
     *("generation_config.json", "modules.json", "tokenizer*.json"),
     *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
     "recipe.yaml",  # last: it marks the folder as ours
@@ -190,8 +196,14 @@ def is_finished(output: Path) -> bool:
 
 def read_finished(output: Path) -> Progress:
     """What a finished run came to."""
-    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
-    return Progress.of(record["progress"])
+    path = output / "run.json"
+    try:
+        return Progress.of(read_json(path)["progress"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path}, which says how the run ended, is damaged ({error}): the model beside it may "
+            "be whole; train again with --overwrite, or in another --output"
+        ) from error
 
 
 def circumstances() -> dict[str, Any]:

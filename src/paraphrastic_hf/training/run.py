@@ -1,9 +1,10 @@
 """A recipe of any kind from beginning to end: data to a finished model directory.
 
 Beside the model (`encoding/directory.py`) the directory holds `recipe.yaml`, every setting of the
-run; `run.json`, what happened; and `logs/`, `train.jsonl` and TensorBoard files. While the run
-lasts there are `work/`, the tokenizer and the tokenized text, and `checkpoints/`; both go at the
-end. What a kind of recipe adds is a `Kind` (`kinds.py`).
+run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the training curve;
+and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
+tokenizer and the tokenized text, and `checkpoints/`; both go at the end. What a kind of recipe adds
+is a `Kind` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
-from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.training.checkpoint import list_checkpoints
+from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
+from paraphrastic_hf.training.memory import WAY_OUT, is_out_of_memory
 from paraphrastic_hf.training.output import (
     circumstances,
     claim,
@@ -52,7 +57,7 @@ def train(
     on CPU with the same number of threads, ends with the same weights bit for bit.
 
     Args:
-        recipe: Every setting; `kinds.read_recipe` reads one.
+        recipe: Every setting; `kinds.load_recipe` reads one.
         output: Directory of the finished model.
         data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
             the working folder.
@@ -67,15 +72,16 @@ def train(
         Steps, examples, seconds and the best development score.
 
     Raises:
-        RecipeError: A setting is wrong, or `output` holds another run.
+        RecipeError: A setting is wrong, the model does not fit into memory, or `output` holds
+            another run.
         BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
         CheckpointError: All checkpoints are damaged, or one could not be written.
 
     Example:
-        >>> from paraphrastic_hf.training.kinds import read_recipe
-        >>> recipe = read_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> from paraphrastic_hf.training.kinds import load_recipe
+        >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
         >>> train(recipe, "runs/mine", progress=False).best_score  # doctest: +SKIP
     """
     output = Path(output)
@@ -92,6 +98,7 @@ def train(
                 clear_work(output)  # where a kill came between the end of a run and this
             return read_finished(output)
         work = output / "work" if work is None else Path(work)
+        is_begun = False
         try:
             if is_main:
                 with nullcontext() if work.parent == output else locked(work):
@@ -100,11 +107,19 @@ def train(
             torch.manual_seed(recipe.seed)
             model = kind.build(work).to(accelerator.device)
             objective = kind.objective(model, accelerator)
-        except Exception:
-            if is_new:
+            is_begun = True
+            return _train(recipe, kind, model, objective, output, accelerator, progress)
+        except Exception as error:
+            no_memory = is_out_of_memory(error)
+            has_come_to_nothing = not is_begun or (
+                no_memory and not list_checkpoints(output / "checkpoints")
+            )
+            if is_new and has_come_to_nothing:
                 give_up(output)
+            if no_memory:
+                reason = str(error).partition("\n")[0]
+                raise RecipeError(f"memory ran out ({reason}): {WAY_OUT}") from error
             raise
-        return _train(recipe, kind, model, objective, output, accelerator, progress)
 
 
 def _train(
@@ -134,23 +149,34 @@ def _train(
     accelerator.wait_for_everyone()  # all have read the best weights before they are removed
     if accelerator.is_main_process:
         try:
-            record = kind.save(model, output)
+            _finish(recipe, kind.save(model, output), result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
                 "intact; free some space and run the same command again"
             ) from error
-        rate = round(result.examples / result.seconds) if result.seconds else None
-        write_json(
-            output / "run.json",
-            {
-                "progress": result.__dict__,
-                f"{KINDS[recipe.kind].examples}_per_second": rate,
-                **record,
-                "processes": accelerator.num_processes,
-                **circumstances(),
-            },
-        )
         clear_work(output)
     accelerator.wait_for_everyone()
     return result
+
+
+def _finish(
+    recipe: Recipe,
+    outcome: dict[str, Any],
+    result: Progress,
+    output: Path,
+    accelerator: Accelerator,
+) -> None:
+    """Write the curve, the card and `run.json`, which comes last: with it the run is finished."""
+    rate = round(result.examples / result.seconds) if result.seconds else None
+    record = {
+        "progress": result.__dict__,
+        f"{KINDS[recipe.kind].examples}_per_second": rate,
+        **outcome,
+        "processes": accelerator.num_processes,
+        "device": accelerator.device.type,
+        **circumstances(),
+    }
+    write_curve(output)
+    write_card(output, run_card(output, run=record))
+    write_json(output / "run.json", record)

@@ -12,7 +12,7 @@ def scramble(
     ids: np.ndarray,
     mask: np.ndarray,
     chosen: np.ndarray,
-    random: np.random.Generator,
+    keys: np.ndarray,
     start_ids: Sequence[int] = (),
     end_ids: Sequence[int] = (),
 ) -> None:
@@ -22,11 +22,11 @@ def scramble(
         ids: (batch, seq).
         mask: (batch, seq), 1 for a token.
         chosen: Numbers of the rows to shuffle.
-        random: Source of the order.
+        keys: Random numbers from 0 to 1, (chosen, seq): tokens are sorted by them.
         start_ids: Ids that begin a text.
         end_ids: Ids that end it.
     """
-    keys = random.random((len(chosen), ids.shape[1]))
+    keys = keys.copy()
     keys[np.isin(ids[chosen], start_ids)] = -1
     keys[np.isin(ids[chosen], end_ids)] = 1
     keys[mask[chosen] == 0] = 2  # padding stays last

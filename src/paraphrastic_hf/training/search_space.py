@@ -12,9 +12,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.parse_yaml import parse_yaml
 from paraphrastic_hf.recipe import convert_key, full_key
 
 SAMPLERS = ("grid", "random", "tpe")
@@ -42,10 +41,7 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
     for text in texts:
         name, _, listed = text.partition("=")
         key = full_key(cls, name.strip().removeprefix("--"))
-        try:
-            values = yaml.safe_load(f"[{listed}]")
-        except yaml.YAMLError as error:
-            raise RecipeError(f"cannot read the values of {key} in {text!r}: {error}") from error
+        values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
         values = [convert_key(cls, key, value) for value in values or []]
         if not values:
             raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from tqdm.auto import tqdm
 
+from paraphrastic_hf.data.lines import raw_lines
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
+from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
@@ -23,6 +26,7 @@ from paraphrastic_hf.training.arguments import (
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
 from paraphrastic_hf.training.language_model_arguments import SentenceArguments
 
+NOTHING = "there is nothing to train on: name files with --sources, or give datasets"
 Rows = Iterable[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
 
 
@@ -54,17 +58,60 @@ class SourcePairs:
 
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Refuse a file or corpus that is not there; reads none.
+    """Refuse a file or corpus that is not there, or an empty file; reads no more than that takes.
 
     Raises:
         RecipeError: A file is not there.
-        DataError: A corpus, its configuration, split, option or folder is not there.
+        DataError: A file is empty or damaged; or a corpus, its configuration, split, option or
+            folder is not there.
     """
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
-            resolve_path(path, data_root)
+            _refuse_empty(resolve_path(path, data_root))
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
+
+
+def _refuse_empty(path: Path) -> None:
+    if path.is_dir():  # a saved dataset
+        return
+    with closing(raw_lines(path)) as lines:
+        if not any(raw.strip() for _, raw in lines):
+            raise DataError(f"{path} is empty; a source is lines of text")
+
+
+def check_text(recipe: Any, data_root: str | Path | None) -> None:
+    """Refuse, for a recipe of any kind, text or a start that is not there; imports no torch.
+
+    Args:
+        recipe: The whole recipe, which is given no datasets beside it.
+        data_root: Folder that its paths start from.
+
+    Raises:
+        RecipeError: A file is not there.
+        DataError: There are no sources, or one of them is empty, damaged or not there.
+        ModelError: The encoder that training starts from can be no model's name.
+    """
+    if data_root is not None and not Path(data_root).is_dir():
+        raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
+    if hasattr(recipe, "task"):
+        chosen = recipe.task.dataset
+        folder = dataset_folder(chosen, data_root)
+        builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
+        if recipe.start is not None:
+            _check_start(recipe.start, data_root)
+        return
+    if not recipe.data.sources:
+        raise DataError(NOTHING)
+    check_sources(recipe.data, data_root)
+
+
+def _check_start(name: str, data_root: str | Path | None) -> None:
+    """An encoder that training starts from: a path as of sources, or the name of a model."""
+    try:
+        resolve_path(name, data_root)
+    except RecipeError:
+        check_model_name(name)
 
 
 def read_sources(
@@ -96,7 +143,7 @@ def read_sources(
         lines = _rows_of_dataset(dataset, source)
         rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
     if not rows:
-        raise DataError("there is nothing to train on: name files with --sources, or give datasets")
+        raise DataError(NOTHING)
     found = []
     for source, lines in tqdm(rows, desc="reading", unit=" sources", disable=not progress):
         pairs = clean_pairs(

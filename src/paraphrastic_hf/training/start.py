@@ -1,10 +1,12 @@
-"""Where the rows of a table start: other people's word vectors, or an earlier model."""
+"""Where an encoder starts: its rows from other people's word vectors or an earlier model, or all of
+it from an earlier model."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,10 +21,51 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.encoder_arguments import ModelArguments
 
 logger = logging.getLogger(__name__)
 
 UNKNOWN_WORD = "UUUNKKK"  # in the papers' vector files
+NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_version", "dtype")
+
+
+def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
+    """The encoder that a recipe's `start` names: a path as of `resolve_path`, else a packaged model
+    or a Hub repository.
+
+    Raises:
+        ModelError: There is none of that name, or it is not one of ours.
+    """
+    try:
+        return SentenceEncoder.from_pretrained(resolve_path(name, data_root))
+    except RecipeError:
+        return SentenceEncoder.from_pretrained(name)
+
+
+def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:
+    """The configuration of a trained encoder, with the two dropouts of a recipe."""
+    settings = _plain(encoder.config.to_dict())
+    for part in settings.get("parts") or [settings]:
+        part["embedding_dropout"] = arguments.embedding_dropout
+        part["word_dropout"] = arguments.word_dropout
+    return settings
+
+
+def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> SentenceEncoderModel:
+    """A trained encoder to train further, with the two dropouts of a recipe."""
+    trained = start.model
+    config = trained.config_class(**settings_from_start(trained, arguments))
+    model: SentenceEncoderModel = type(trained)(config)
+    model.load_state_dict(trained.state_dict())
+    return model
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """A configuration without where it came from."""
+    kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
+    if kept.get("parts"):
+        kept["parts"] = [_plain(part) for part in kept["parts"]]
+    return kept
 
 
 def resolve_vectors(name: str, data_root: str | Path | None) -> Path:

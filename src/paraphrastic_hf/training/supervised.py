@@ -118,6 +118,7 @@ class SupervisedObjective:
         random = np.random.default_rng([self.seed, step, 2])
 
         def shuffle(ids: np.ndarray, mask: np.ndarray) -> None:
-            scramble(ids, mask, chosen, random, *self.marks)
+            keys = random.random((len(chosen), ids.shape[1]))
+            scramble(ids, mask, chosen, keys, *self.marks)
 
         return self.split.inputs(rows, self.model.device, shuffle)

@@ -5,7 +5,7 @@ Defaults are values the thesis tried (3.2.4) unless a help text says otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, check_bounds
@@ -16,7 +16,11 @@ from paraphrastic_hf.training.arguments import (
     refuse_unless,
     seed_argument,
 )
-from paraphrastic_hf.training.encoder_arguments import ModelArguments, TokenizerArguments
+from paraphrastic_hf.training.encoder_arguments import (
+    ModelArguments,
+    TokenizerArguments,
+    refuse_beside_start,
+)
 
 DEFAULT_SCORES = [1, 5]
 SPLITS = ("train", "validation", "test")
@@ -193,16 +197,7 @@ class SupervisedRecipe:
                 f"task.dataset.split is {task.dataset.split!r}, but the official splits are taken: "
                 "leave it out"
             )
-        plain = ModelArguments()
-        undropped = replace(
-            model, embedding_dropout=plain.embedding_dropout, word_dropout=plain.word_dropout
-        )
-        given = undropped, self.tokenizer
-        if self.start is not None and given != (plain, TokenizerArguments()):
-            raise RecipeError(
-                f"start ({self.start}) brings its own tokenizer and encoder: leave out tokenizer "
-                "and all of model but embedding_dropout and word_dropout"
-            )
+        refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return
         if self.start is None and (training.freeze == "encoder" or model.vectors is None):

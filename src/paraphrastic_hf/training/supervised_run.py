@@ -14,11 +14,11 @@ from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.build import check_encoder
-from paraphrastic_hf.training.build_supervised import build_supervised, load_start
+from paraphrastic_hf.training.build_supervised import build_supervised
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.problems import PROBLEMS, Examples
-from paraphrastic_hf.training.start import resolve_vectors
+from paraphrastic_hf.training.start import load_start, resolve_vectors
 from paraphrastic_hf.training.supervised import SupervisedObjective
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.tokenizers import train_tokenizer

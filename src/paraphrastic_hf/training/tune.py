@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
+from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
-from paraphrastic_hf.text.files import write_bytes, write_json
+from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.output import locked
@@ -74,8 +75,9 @@ def tune(
         output: Folder of the search.
         sampler: `grid`, `random` or `tpe`, as `search_space.propose` says.
         trials: Most trials, earlier ones included; all settings if absent.
-        data_root: As of `train`.
-        datasets: As of `train`; all trials see them.
+        data_root: Folder that recipe paths start from, as `train` takes it.
+        datasets: What to train on besides the recipe's sources, as `train` takes it; all trials
+            see them.
         after_trial: Called with all trials so far, best first, after each.
         progress: Show progress bars.
 
@@ -87,6 +89,11 @@ def tune(
             others, `output` holds another search, or no trial succeeded.
         BusyError: Another process searches there.
         CheckpointError: A checkpoint could not be written.
+
+    Example:
+        >>> from paraphrastic_hf import load_recipe
+        >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> best = tune(recipe, {"training.margin": [0.3, 0.6]}, "tuned")[0]  # doctest: +SKIP
     """
     output = Path(output)
     if recipe.run.development == "none":
@@ -223,7 +230,7 @@ def _read(output: Path) -> list[Trial]:
     if not path.exists():
         return []
     try:
-        return [Trial(**values) for values in json.loads(path.read_text(encoding="utf-8"))]
+        return [Trial(**values) for values in read_json(path)]
     except (ValueError, TypeError) as error:
         raise CheckpointError(
             f"{path} is damaged: {error}; mend it, or start over in another --output"
@@ -259,6 +266,7 @@ def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) 
         return
     shutil.rmtree(output / "best", ignore_errors=True)
     folder.rename(output / "best")
+    write_card(output / "best", run_card(output / "best"))  # which names its folder
     head = f"# {recipe.run.development} {trial.score:.2f} with {describe(trial.settings)}\n"
     text = head + to_yaml(with_settings(recipe, trial.settings))
     write_bytes(output / "best.yaml", text.encode("utf-8"))
@@ -275,7 +283,13 @@ def _corpus_name(recipe: ContrastiveRecipe) -> str:
     held_out = ["held out"] * (recipe.run.development == "clean-and-bitext")
     exclude = recipe.training.exclude
     return _digest(
-        [values["data"], [to_mapping(t) for t in tokenizers], exclude, recipe.seed, *held_out]
+        [
+            values["data"],
+            recipe.start or [to_mapping(t) for t in tokenizers],
+            exclude,
+            recipe.seed,
+            *held_out,
+        ]
     )
 
 

@@ -55,7 +55,7 @@ def table(trials: Sequence[Trial], development: str) -> list[str]:
         ]
         for t in trials
     ]
-    columns = [development, *keys, "step", "seconds"]
+    columns = [f"{development} x 100", *keys, "step", "seconds"]
     lines = markdown_table(columns, rows, "r" + "l" * len(keys) + "rr")
     errors = [f"* {_cell(t.settings)} failed: {_cell(t.error)}" for t in trials if t.error]
     return [*lines, "", *errors] if errors else lines

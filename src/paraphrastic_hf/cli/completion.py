@@ -1,0 +1,149 @@
+"""`paraphrastic completion bash | zsh | fish`: what can be typed where, taken from the parsers."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from paraphrastic_hf.cli.parser import Parser
+
+EPILOG = """\
+The script is printed; put it where your shell looks:
+  paraphrastic completion bash > ~/.local/share/bash-completion/completions/paraphrastic
+  paraphrastic completion zsh > ~/.zsh/completions/_paraphrastic    # a folder of your fpath
+  paraphrastic completion fish > ~/.config/fish/completions/paraphrastic.fish
+
+Commands, options, their choices, keys of recipes, suites, corpora and packaged models are
+completed; everything else is a file. Make the script again after an update of the package."""
+LONGEST = 70  # characters of a description
+TRAINED_MODELS_ONLY = ("card", "predict", "perplexity")  # commands that take no packaged model
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option, or a key of a recipe.
+
+    Attributes:
+        names: As it is typed, `-s` and `--systems`.
+        summary: What it is, in some words.
+        takes_value: Whether a value follows.
+        values: The values to choose from; none where any file or number will do.
+        takes_files: Whether a file will do beside these values.
+    """
+
+    names: tuple[str, ...]
+    summary: str
+    takes_value: bool
+    values: tuple[str, ...] = ()
+    takes_files: bool = False
+
+
+@dataclass(frozen=True)
+class Level:
+    """What can be typed after some words, such as `data stats`.
+
+    Attributes:
+        path: These words.
+        commands: The words that may follow, with what they are.
+        options: The options there.
+        places: For each argument in its place, the names it may be; none where it is a file.
+    """
+
+    path: tuple[str, ...]
+    commands: dict[str, str]
+    options: tuple[Option, ...]
+    places: tuple[tuple[str, ...], ...]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to complete in")
+    parser.epilog = EPILOG
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the script."""
+    from paraphrastic_hf.cli import completion_scripts
+    from paraphrastic_hf.cli.main import COMMANDS, build_parser
+
+    levels = list(levels_of(build_parser(COMMANDS)))
+    print(getattr(completion_scripts, arguments.shell)(levels), end="")
+
+
+def levels_of(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[Level]:
+    """What can be typed in each place: first after the parser's own words, then after more."""
+    commands: dict[str, str] = {}
+    options: list[Option] = []
+    places: list[tuple[str, ...]] = []
+    inner: dict[str, Parser] = {}
+    for action in parser._actions:
+        choices = tuple(map(str, action.choices or ()))
+        is_open = not choices and action.dest != "suite"
+        values = choices or names_for(action, path)
+        if isinstance(action, argparse._SubParsersAction):
+            commands = {each.dest: summary(each.help) for each in action._choices_actions}
+            inner = action.choices
+        elif action.option_strings:
+            takes_value = action.nargs != 0
+            names = tuple(action.option_strings)
+            option = Option(names, summary(action.help), takes_value, values, is_open)
+            options.append(option)
+        else:
+            places.append(values)
+    if parser.get_default("takes_overrides"):
+        options += recipe_keys()
+    yield Level(path, commands, tuple(options), tuple(places))
+    for name, each in inner.items():
+        yield from levels_of(each, (*path, name))
+
+
+def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
+    """The names that an argument may be, where they are known beforehand."""
+    is_option = bool(action.option_strings)
+    if action.dest == "suite":
+        return _suites()
+    if action.dest == "name" and not is_option:
+        from paraphrastic_hf.data.sources import SOURCES
+
+        return tuple(SOURCES)
+    is_model = action.dest in ("model", "models", "first", "second")
+    if is_model and not set(path) & set(TRAINED_MODELS_ONLY):
+        from paraphrastic_hf.encoding.locate import known_models
+
+        return tuple(known_models())
+    return ()
+
+
+def _suites() -> tuple[str, ...]:
+    try:
+        from paraphrastic_hf.evaluation.suites import SUITES
+    except ImportError:  # evaluation is not installed
+        return ()
+    return (*SUITES, "all")
+
+
+def recipe_keys() -> list[Option]:
+    """The keys of recipes of every kind, as the options that set them."""
+    try:
+        from paraphrastic_hf.recipe import key_paths
+        from paraphrastic_hf.training.kinds import KINDS
+    except ImportError:  # training is not installed
+        return []
+    found: dict[str, Option] = {}
+    for entry in KINDS.values():
+        for key, field in key_paths(entry.recipe).items():
+            earlier = found[key].values if key in found else ()
+            values = tuple(dict.fromkeys((*earlier, *field.metadata["choices"])))
+            found[key] = Option((f"--{key}",), summary(field.metadata["help"]), True, values)
+    return list(found.values())
+
+
+def summary(text: str | None) -> str:
+    """The beginning of a help text, up to its first bracket, colon or semicolon."""
+    text = (text or "").replace("%%", "%")
+    for mark in (" (", ": ", "; "):
+        text = text.partition(mark)[0]
+    return textwrap.shorten(text, LONGEST, placeholder=" ...")

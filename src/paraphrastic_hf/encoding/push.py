@@ -1,0 +1,110 @@
+"""A model directory to a Hub repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.errors import ModelError, refuse_keywords
+
+CARD = "README.md"
+
+
+class Saved(ABC):
+    """Base of what is loaded from a model directory, and is saved and uploaded as one."""
+
+    _directory: Path | None = None  # that it was loaded from, with its card
+
+    @abstractmethod
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a model directory, its numbers as float32.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> str:
+        """Upload what `save_pretrained` writes, with the card of the directory that it was loaded
+        from, if there is one.
+
+        Args:
+            repo_id: Repository, `someone/model`; made if need be.
+            **options: `private`, `token`, `revision` and `commit_message`, as `push` takes them.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            ModelError: The Hub cannot be reached, or refuses.
+            TypeError: There is no option of a name.
+
+        Example:
+            >>> from paraphrastic_hf import SentenceEncoder
+            >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
+            >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
+        """
+        card = self._directory / CARD if self._directory else None
+        return push(self.save_pretrained, repo_id, card=card, **options)
+
+
+def push(
+    save: Callable[[Path], object],
+    repo_id: str,
+    *,
+    card: Path | None = None,
+    private: bool | None = None,
+    token: str | bool | None = None,
+    revision: str | None = None,
+    commit_message: str | None = None,
+    **unknown: Any,
+) -> str:
+    """Upload what a function writes to a folder.
+
+    Args:
+        save: Writes the model to the folder that it is given.
+        repo_id: Repository, `someone/model`; made if need be.
+        card: A model card that goes along, if there is such a file.
+        private: Whether a new repository is private; as the account has it if None.
+        token: Of the account; the one of `hf auth login` if None.
+        revision: Branch; the main one if None.
+        commit_message: What the commit says.
+        **unknown: Refused, with the most similar name.
+
+    Returns:
+        The address of the commit.
+
+    Raises:
+        ModelError: The Hub cannot be reached, or refuses.
+        TypeError: There is no option of a name.
+        OSError: The disk is full.
+    """
+    refuse_keywords(unknown, push)
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    hub = HfApi(token=token)
+    with tempfile.TemporaryDirectory() as folder:
+        save(Path(folder))
+        if card is not None and card.is_file():
+            shutil.copy(card, Path(folder, CARD))
+        try:
+            made = hub.create_repo(repo_id, private=private, exist_ok=True)
+            if revision is not None:
+                hub.create_branch(made.repo_id, branch=revision, exist_ok=True)
+            commit = hub.upload_folder(
+                repo_id=made.repo_id,
+                folder_path=folder,
+                revision=revision,
+                commit_message=commit_message or "Upload a model of paraphrastic_hf",
+            )
+        except (HfHubHTTPError, HFValidationError, ConnectionError, ValueError) as error:
+            raise ModelError(f"cannot upload to {repo_id}: {error}") from error
+    return str(commit.commit_url)

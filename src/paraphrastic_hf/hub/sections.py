@@ -1,0 +1,273 @@
+"""The sections of a card, each written from what a run left; none claims what was not measured."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.hub.families import composition, token_kind, tokens_of, word_order
+from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
+from paraphrastic_hf.markdown import literal, markdown_table
+
+NOT_STATED = "not stated"
+TASKS = {
+    "relatedness": "scores of two texts",
+    "entailment": "the relation of two texts",
+    "sentiment": "the class of a text",
+    "tagging": "a tag for every word of a sentence",
+}
+SPLITS = ("train", "validation", "test")
+PREDICTIONS = {
+    "relatedness": 'predict(["a cat sleeps"], ["a cat is asleep"])',
+    "entailment": 'predict(["a cat sleeps"], ["a cat is asleep"])',
+    "sentiment": 'predict(["a good film"])',
+}
+USE_ENCODER = """from paraphrastic_hf import SentenceEncoder
+
+model = {model}  # this directory, or USER/NAME on the Hub
+encoder = SentenceEncoder.from_pretrained(model)
+encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
+
+{stock}
+from sentence_transformers import SentenceTransformer
+
+SentenceTransformer(model{trust}).encode(["a cat sleeps"])"""
+USE_PREDICTOR = """from paraphrastic_hf import SentencePredictor
+
+model = {model}  # this directory, or USER/NAME on the Hub
+SentencePredictor.from_pretrained(model).{prediction}"""
+USE_TAGGER = """from paraphrastic_hf import Tagger
+
+model = {model}  # this directory, or USER/NAME on the Hub
+Tagger.from_pretrained(model).tag([["I", "saw", "a", "cat", "."]])"""
+USE_LANGUAGE_MODEL = """import paraphrastic_hf
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+directory = {model}  # this directory, or USER/NAME on the Hub
+model = AutoModelForCausalLM.from_pretrained(directory)
+tokenizer = AutoTokenizer.from_pretrained(directory)
+model.generate(**tokenizer("the", return_tensors="pt"), max_new_tokens=20, do_sample=True)"""
+
+
+def front_matter(
+    trained: TrainedModel, *, languages: Sequence[str] = (), licence: str | None = None
+) -> str:
+    """The YAML block that the Hub reads; what nobody said is left out of it.
+
+    Args:
+        trained: The model.
+        languages: Codes of its languages; those that its recipe names if there are none.
+        licence: Of the weights, as the Hub names it; None if not stated.
+    """
+    from huggingface_hub import ModelCardData
+
+    library = "sentence-transformers" if trained.is_encoder else "transformers"
+    static = ["static-embedding"] if trained.is_stock else []
+    data = ModelCardData(
+        license=licence,
+        language=list(languages) or trained.languages or None,
+        library_name=library,
+        pipeline_tag=_pipeline(trained),
+        tags=["paraphrastic", *static, library],
+    )
+    return f"---\n{data.to_yaml(original_order=['license'])}\n---"
+
+
+def about(trained: TrainedModel) -> str:
+    """What the model computes, and its size."""
+    size = (trained.directory / "model.safetensors").stat().st_size / 1e6
+    weights = f"{size:.1f} MB of weights."
+    if trained.generates:
+        config = trained.config
+        tokens = tokens_of(token_kind(trained.directory))
+        return (
+            f"A causal transformer over the {tokens} of a sentence: blocks "
+            f"{config['num_hidden_layers']}, heads {config['num_attention_heads']}, dimensions "
+            f"{config['hidden_size']}, entries {config['vocab_size']:,}. {weights}"
+        )
+    encoder = trained.encoder
+    how = composition(encoder, trained.directory)
+    entries = f"{encoder['vocab_size']:,} entries, {encoder['hidden_size']} dimensions. {weights}"
+    if trained.task:
+        what = "word" if trained.task == "tagging" else "text"
+        return f"Predicts {TASKS[trained.task]}. The vector of a {what} is {how}. {entries}"
+    return (
+        f"A sentence encoder; similarity is the cosine of two vectors. The vector of a sentence is "
+        f"{how}. {entries}"
+    )
+
+
+def use(trained: TrainedModel) -> str:
+    """Python that loads and uses the model."""
+    model = json.dumps(trained.name, ensure_ascii=False)
+    if trained.generates:
+        return USE_LANGUAGE_MODEL.format(model=model)
+    if trained.task == "tagging":
+        return USE_TAGGER.format(model=model)
+    if trained.task:
+        return USE_PREDICTOR.format(model=model, prediction=PREDICTIONS[trained.task])
+    stock = "stock classes; needs nothing of ours" if trained.is_stock else "with this package"
+    trust = "" if trained.is_stock else ", trust_remote_code=True"
+    return USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
+
+
+def command(trained: TrainedModel) -> str:
+    """The command that trains the model again, beside its recipe."""
+    return f"paraphrastic train recipe.yaml --output {shlex.quote(trained.name)}"
+
+
+def circumstances(trained: TrainedModel) -> str:
+    """How long training was, on what, and from what it started."""
+    run, at = trained.run, trained.run["progress"]
+    examples = at.get("examples", at.get("pairs"))  # older runs have `pairs`
+    versions = " and ".join(f"{name} {version}" for name, version in run["versions"].items())
+    processes = f" in {run['processes']} processes" if run.get("processes", 1) > 1 else ""
+    device = f", device {run['device']}" if "device" in run else ""
+    starts = " and ".join(map(_source_name, _starts(trained.recipe)))
+    begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
+    return (
+        f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {examples:,} "
+        f"examples seen in {_duration(at['seconds'])} of training with "
+        f"{run['threads']} CPU thread(s){processes}{device}; {versions}; finished "
+        f"{run['finished'][:10]}. The recipe lies beside this card.{begun}"
+    )
+
+
+def sources(trained: TrainedModel) -> list[str]:
+    """A table of what it was trained on; licences are those that this package has on record."""
+    run, recipe = trained.run, trained.recipe
+    if trained.task:
+        dataset = recipe["task"]["dataset"]
+        counts = [f"{run['examples'][split]:,}" for split in SPLITS]
+        row = [literal(_corpus_name(dataset)), *counts, _licence(dataset)]
+        return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
+    given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
+    if "pairs_by_source" in run:
+        rows = [
+            [literal(_source_name(name)), f"{pairs:,}", _licence(given.get(name))]
+            for name, pairs in run["pairs_by_source"].items()
+        ]
+        held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
+        left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
+        return [*markdown_table(["source", "pairs", "licence"], rows, "lrl"), *left]
+    rows = [[literal(_source_name(name)), _licence(dataset)] for name, dataset in given.items()]
+    lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
+    for what in ("sentences", "pairs"):
+        if what in run:
+            lines += ["", f"{run[what]:,} distinct {what} were trained on."]
+    return lines
+
+
+def picture(trained: TrainedModel) -> list[str]:
+    """The training curve, if one was drawn."""
+    if not (trained.directory / PICTURE).exists():
+        return []
+    return [f"![Training curve]({PICTURE})"]
+
+
+def scores(trained: TrainedModel) -> list[str]:
+    """What the run itself measured, and how more is measured."""
+    run = trained.run
+    if trained.task:
+        measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
+        rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
+        return markdown_table(["split", *(literal(name) for name in measures)], rows)
+    if trained.generates:
+        if "held_out" not in run:
+            return ["No sentences were held out, and nothing has been measured."]
+        held_out = run["held_out"]
+        return wrapped(
+            f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
+            f"nats) on {held_out['sentences']:,} sentences of the same sources that were not "
+            "trained on; they also chose the state that was kept."
+        )
+    held_out = [
+        [literal(name), f"{value:.4g}"]
+        for name, value in run.get("held_out", {}).items()
+        if isinstance(value, (int, float))
+    ]
+    table = [*markdown_table(["of held-out examples", "figure"], held_out), ""] if held_out else []
+    known = ["the figures above"] * bool(held_out)
+    known += ["the development score"] * (run["progress"]["best_step"] is not None)
+    measured = f"Nothing but {' and '.join(known)}" if known else "Nothing"
+    name = shlex.quote(trained.name)
+    return table + wrapped(
+        f"{measured} has been measured. `paraphrastic evaluate {name} --suite all` measures more, "
+        "and `paraphrastic card` writes a card with its figures."
+    )
+
+
+def limits(trained: TrainedModel) -> str:
+    """What follows from how the model is built, and what nobody has looked at."""
+    order = ""
+    if not trained.generates and trained.task != "tagging":
+        order = word_order(trained.encoder, trained.directory)
+        order = f"{order} A text without a known token has the zero vector.".lstrip()
+    return (
+        f"{order} It knows the text above, and no figure here is of text of another kind.".lstrip()
+    )
+
+
+def wrapped(text: str) -> list[str]:
+    """Prose as lines of at most a hundred characters, none broken within a word."""
+    return textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def page(sections: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Sections as one text; those without a line are left out."""
+    found = []
+    for title, lines in sections:
+        if lines:
+            found += [f"## {title}" if title else "", "", *lines, ""]
+    return "\n".join(found).strip() + "\n"
+
+
+def _pipeline(trained: TrainedModel) -> str:
+    """The task of the Hub."""
+    if trained.is_encoder:
+        return "sentence-similarity"
+    if trained.generates:
+        return "text-generation"
+    return "token-classification" if trained.task == "tagging" else "text-classification"
+
+
+def _given_sources(recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return recipe.get("data", {}).get("sources") or []
+
+
+def _starts(recipe: Mapping[str, Any]) -> list[str]:
+    """The trained encoder, or the vectors, that a recipe begins with."""
+    encoders = recipe.get("parts") or [recipe]
+    vectors = [encoder.get("model", {}).get("vectors") for encoder in encoders]
+    return [name for name in (recipe.get("start"), *vectors) if name]
+
+
+def _source_name(name: str) -> str:
+    """A source as others may read it: of a path on one machine, its last part."""
+    return PurePath(name).name if PurePath(name).is_absolute() else name
+
+
+def _name_of(source: dict[str, Any]) -> str:
+    """What `run.json` calls a source of the recipe."""
+    dataset = source.get("dataset")
+    return _corpus_name(dataset) if dataset else str(source.get("path"))
+
+
+def _corpus_name(dataset: dict[str, Any]) -> str:
+    return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
+
+
+def _licence(dataset: dict[str, Any] | None) -> str:
+    record = SOURCES.get(dataset["name"]) if dataset else None
+    return NOT_STATED if record is None else record.licence
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes"

@@ -1,0 +1,95 @@
+"""What the folder of a finished run says of its model: settings, what happened, configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from transformers import AutoConfig
+
+from paraphrastic_hf.encoding.directory import GENERATION_CONFIG, STATIC_EMBEDDING
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.files import read_json
+
+PICTURE = "training.png"  # the training curve, beside the model
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model and the records of its training; every word of a card comes from here.
+
+    Attributes:
+        directory: Folder of the model.
+        recipe: `recipe.yaml`, every setting.
+        run: `run.json`, what happened.
+        config: The model's configuration, with the settings that have their defaults.
+    """
+
+    directory: Path
+    recipe: Mapping[str, Any]
+    run: Mapping[str, Any]
+    config: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, directory: str | Path, *, run: Mapping[str, Any] | None = None) -> TrainedModel:
+        """Read the folder of a run.
+
+        Args:
+            directory: The folder.
+            run: What `run.json` is going to hold, of a run that has not written it yet.
+
+        Raises:
+            ModelError: The folder holds no finished run.
+        """
+        directory = Path(directory)
+        try:
+            if run is None:
+                run = read_json(directory / "run.json")
+            recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
+            config = AutoConfig.from_pretrained(directory, trust_remote_code=False).to_dict()
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            raise ModelError(
+                f"{directory} holds no finished run of `paraphrastic train`"
+            ) from error
+        return cls(directory, recipe, run, config)
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.directory.resolve().name
+
+    @property
+    def task(self) -> str | None:
+        """What a supervised model learned, such as `tagging`; None of other kinds."""
+        return self.run.get("task")
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether it embeds sentences."""
+        return (self.directory / "modules.json").exists()
+
+    @property
+    def generates(self) -> bool:
+        """Whether it generates text and does nothing else."""
+        return (self.directory / GENERATION_CONFIG).exists() and not self.is_encoder
+
+    @property
+    def is_stock(self) -> bool:
+        """Whether stock sentence-transformers loads it without this package."""
+        path = self.directory / "modules.json"
+        return path.exists() and STATIC_EMBEDDING in path.read_text(encoding="utf-8")
+
+    @property
+    def encoder(self) -> Mapping[str, Any]:
+        """The configuration of its encoder, which is a part of that of a supervised model."""
+        return self.config["encoder"] if self.task else self.config
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that its recipe names; a default is nothing that is known of a text."""
+        sources = self.recipe.get("data", {}).get("sources") or []
+        named = {language for source in sources for language in source.get("languages") or ()}
+        return sorted(name for name in named if name.isalpha() and name.islower() and len(name) < 4)

@@ -1,0 +1,77 @@
+"""Finds a recipe by name: the recipes of the papers come with the package.
+
+In a checkout they are in `recipes/` at its top; `setup.py` copies them, with the small texts that
+they name, into the wheel.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from paraphrastic_hf.errors import RecipeError
+
+_PACKAGE = Path(__file__).parent
+RECIPES = next(
+    (path for path in (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes") if path.is_dir()),
+    _PACKAGE / "recipes",
+)
+
+
+def find_recipe(name: str | Path) -> Path:
+    """The file of a recipe.
+
+    Args:
+        name: A file; or the name of a recipe that comes with the package, `own` or
+            `simple-and-effective-2019/own`, with or without `recipes/` before it and `.yaml` after
+            it. A file of that name comes first.
+
+    Raises:
+        RecipeError: There is none, or there are several; the message names them, or the nearest.
+
+    Example:
+        >>> find_recipe("own").name
+        'own.yaml'
+        >>> find_recipe("simple-and-effective-2019/own") == find_recipe("own")
+        True
+    """
+    if Path(name).is_file():
+        return Path(name)
+    wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")
+    known = recipe_names()
+    found = [full for full in known if wanted in (full, full.partition("/")[2])]
+    if len(found) == 1:
+        return RECIPES / f"{found[0]}.yaml"
+    if found:
+        raise RecipeError(f"several recipes are named {wanted}; choose {' or '.join(found)}")
+    within = [full for full in known if full.startswith(f"{wanted}/")]
+    if within:
+        raise RecipeError(f"{wanted} holds several recipes; choose {', '.join(within)}")
+    raise RecipeError(
+        f"there is no recipe {str(name)!r}, neither a file nor one of the package's; "
+        f"{_nearest(wanted, known)}"
+    )
+
+
+def recipe_names() -> list[str]:
+    """The recipes that come with the package, as `folder/name`."""
+    return sorted(
+        path.relative_to(RECIPES).with_suffix("").as_posix() for path in RECIPES.glob("*/*.yaml")
+    )
+
+
+def _nearest(wanted: str, known: list[str]) -> str:
+    """The end of the message: recipes whose name, with or without its folder, is similar."""
+    last = wanted.rpartition("/")[2]
+    stems = {full.partition("/")[2] for full in known}
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
+    close += [
+        full
+        for stem in difflib.get_close_matches(last, stems, n=1, cutoff=0.6)
+        for full in known
+        if full.partition("/")[2] == stem
+    ]
+    if close:
+        return f"did you mean {' or '.join(dict.fromkeys(close))}?"
+    folders = dict.fromkeys(full.partition("/")[0] for full in known)
+    return f"name a file, or one of those in {', '.join(folders)}"

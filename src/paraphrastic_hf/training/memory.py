@@ -1,0 +1,59 @@
+"""Whether a model can be in this machine's memory: asked before it is made, and where it could not.
+
+A table of 10^12 numbers a row is refused by its size; what is larger than it looked fails when the
+memory is asked for, and that becomes an error of this package too.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.base import ParaphrasticModel
+
+BYTES = 4  # of a float32
+GIGABYTE = 1 << 30
+SMALLEST_TABLE = 3  # rows, where the vocabulary is not known yet
+WAY_OUT = (
+    "lower model.hidden_size, tokenizer.vocab_size, training.batch_size or data.max_length, "
+    "whichever is large"
+)
+
+
+def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
+    """Refuse a model whose numbers alone are more than the machine's memory holds.
+
+    Args:
+        model_class: The class of the model.
+        config: Its configuration. No memory is taken for the model.
+
+    Raises:
+        RecipeError: It has more numbers.
+    """
+    most = machine_memory()
+    with torch.device("meta"):
+        model = model_class(config)
+    numbers = sum(weight.numel() for weight in model.parameters())
+    if most is not None and numbers * BYTES > most:
+        raise RecipeError(
+            f"a model of {numbers:,} numbers takes {numbers * BYTES / GIGABYTE:,.1f} GB, and this "
+            f"machine has {most / GIGABYTE:,.1f} GB of memory: {WAY_OUT}"
+        )
+
+
+def machine_memory() -> int | None:
+    """The bytes of memory of this machine; None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no such function
+        return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory, of the machine or of an accelerator, was not to be had."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )

@@ -1,0 +1,197 @@
+"""What `pip install paraphrastic-hf` alone must do. It runs in an environment with the package and
+its core dependencies, away from the source tree: `python tests/check_core.py`.
+
+`check_wheel.py` makes such an environment, and so does cibuildwheel for each platform, with
+`--compiled`, which refuses a wheel without the compiled module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import paraphrastic_hf
+from paraphrastic_hf import SentenceEncoder, SimileScorer, mine, packaged_model
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoding.static import WordTable
+from paraphrastic_hf.errors import MissingExtraError
+from paraphrastic_hf.extras import EXTRAS
+from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
+
+COMES_WITH_THE_HUB = {"filelock"}
+TEXTS = ["a cat sleeps", "the weather is bad today", "", "Ünïcode — ☃ \ud800"]
+PARAPHRASES = ["it is raining, the weather is bad", "the cat is asleep"]
+NEED = {  # commands, with the extra that they must name
+    "train": ["train", "own", "--sources", "pairs.tsv", "--output", "run"],
+    "tune": ["tune", "own", "--grid", "margin=0.3,0.4", "--output", "run"],
+    "evaluate": ["evaluate", "english", "--suite", "sts", "--data", "."],
+    "report": ["report", "a", "b", "--output", "page"],
+    "analyse": ["analyse", "norms", "english", "--output", "analysis"],
+    "significance": ["significance", "english", "multilingual", "--suite", "sts"],
+    "predict": ["predict", "english", "pairs.tsv"],
+    "perplexity": ["perplexity", "english", "pairs.tsv"],
+    "convert": ["convert", "vectors.txt", "--output", "model"],
+    "compare": ["compare", "-h", "one", "two", "-r", "three"],
+    "install-metric": ["install-metric"],
+    "data": ["data", "stats", "sts", "--data", "."],
+    "card": [
+        *("card", "run", "--evaluation", "scores", "--data", ".", "--summary", "s"),
+        *("--command-line", "train"),
+    ],
+    "encode": ["encode", "english", "pairs.tsv", "--output", "vectors/"],
+    "mine": ["mine", "pairs.tsv", "pairs.tsv", "--model", "english", "--output", "x.parquet"],
+    "mine bfloat16": [
+        *("mine", "pairs.tsv", "pairs.tsv", "--model", "english", "--precision", "bfloat16"),
+        *("--output", "x.tsv"),
+    ],
+}
+MODULES = ("models.averaging", "training.run", "evaluation.sts", "analysis.norms", "losses.margin")
+NAMED = {
+    "evaluate": "evaluate",
+    "report": "evaluate",
+    "analyse": "evaluate",
+    "significance": "evaluate",
+    "card": "evaluate",
+    "compare": "compare",
+    "install-metric": "metric",
+    "data": "data",
+    "encode": "data",
+    "mine": "data",
+}
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """The exit status of a command, and what it printed to both streams."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            status = main(arguments)
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+    return status, out.getvalue(), errors.getvalue()
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """What a function that needs an extra says."""
+    try:
+        call()
+    except MissingExtraError as error:
+        return str(error)
+    return ""
+
+
+def check_that_it_is_the_core_alone() -> None:
+    """The package is installed, and no package of an extra is."""
+    root = Path(__file__).resolve().parents[1]
+    assert not Path(paraphrastic_hf.__file__).resolve().is_relative_to(root / "src")
+    for names in EXTRAS.values():
+        for name in set(names) - COMES_WITH_THE_HUB:
+            assert importlib.util.find_spec(name) is None, f"{name} is installed"
+
+
+def check_encoding() -> None:
+    """The packaged models encode, with the compiled module and without it."""
+    for name in ("english", "multilingual", "simile"):
+        encoder = SentenceEncoder.from_pretrained(name)
+        vectors = encoder.encode(TEXTS, normalize=True)
+        assert vectors.shape == (len(TEXTS), encoder.dimension), vectors.shape
+        assert np.isfinite(vectors).all()
+        apart = encoder.encode(TEXTS, apart=True)
+        assert apart.shape == vectors.shape
+    encoder = SentenceEncoder.from_pretrained(packaged_model())
+    many = [f"{text} {number}" for text in TEXTS[:2] for number in range(500)]
+    expected = encoder.encode(many)
+    encoder._static = None  # as where nothing was compiled
+    np.testing.assert_allclose(encoder.encode(many), expected, atol=1e-5)
+    assert encoder.with_dimension(64).encode(TEXTS).shape == (len(TEXTS), 64)
+
+
+def check_applications() -> None:
+    """Scores, neighbours, exact mining and SimiLE."""
+    Path("pairs.tsv").write_text("a cat sleeps\tthe cat is asleep\n", encoding="utf-8")
+    status, out, _ = run("score", "english", "pairs.tsv")
+    assert status == 0, out
+    assert 0.5 < float(out.split("\t")[0]) <= 1, out
+    Path("corpus.txt").write_text("\n".join(PARAPHRASES) + "\n", encoding="utf-8")
+    status, out, _ = run("neighbours", "english", "corpus.txt", "--query", "a cat sleeps")
+    assert status == 0, out
+    assert "the cat is asleep" in out.splitlines()[1], out
+    status, out, errors = run("encode", "english", "corpus.txt", "--output", "x.npy", "--quiet")
+    assert status == 0, errors
+    encoder = SentenceEncoder.from_pretrained()
+    np.testing.assert_array_equal(np.load("x.npy"), encoder.encode(PARAPHRASES))
+    pairs = mine(encoder.encode(TEXTS[:2]), encoder.encode(PARAPHRASES), k=1, score="absolute")
+    assert sorted(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)) == [
+        (0, 1),
+        (1, 0),
+    ]
+    Path("texts.txt").write_text("\n".join(TEXTS[:2]) + "\n", encoding="utf-8")
+    mined = ("mine", "texts.txt", "corpus.txt", "--model", "english", "--score", "cosine")
+    status, out, errors = run(*mined)
+    assert status == 0, errors
+    assert len(out.splitlines()) == 2, out
+    scores = SimileScorer().score(["the cat is asleep"], ["a cat sleeps"])
+    assert 0.5 < scores.score <= 1, scores
+    status, out, errors = run("simile", "-h", "texts.txt", "-r", "texts.txt")
+    assert status == 0, errors
+    assert "100.0" in out, out
+
+
+def check_that_extras_are_named() -> None:
+    """Commands and functions that need more say what to install, and print no traceback."""
+    for name, arguments in NEED.items():
+        extra = NAMED.get(name, "train")
+        status, _, errors = run(*arguments)
+        assert status == 2, (name, status, errors)
+        assert f"pip install 'paraphrastic-hf[{extra}]'" in errors, (name, errors)
+        assert len(errors.splitlines()) == 1, (name, errors)
+    encoder = SentenceEncoder.from_pretrained()
+    for name, call in {
+        "AveragingModel": lambda: paraphrastic_hf.AveragingModel,
+        "SentencePredictor": lambda: paraphrastic_hf.SentencePredictor,
+        "Tagger": lambda: paraphrastic_hf.Tagger,
+        "load_dataset": lambda: paraphrastic_hf.load_dataset("sts"),
+        "model": lambda: encoder.model,
+        "save_pretrained": lambda: encoder.save_pretrained("saved"),
+        **{name: partial(importlib.import_module, f"paraphrastic_hf.{name}") for name in MODULES},
+    }.items():
+        message = refusal(call)
+        assert "pip install 'paraphrastic-hf[" in message, (name, message)
+
+
+def check_recipes() -> None:
+    """Recipes come with the package, and so do the texts that they name."""
+    assert find_recipe("own") == find_recipe("simple-and-effective-2019/own.yaml")
+    assert find_recipe("own").is_relative_to(Path(paraphrastic_hf.__file__).parent)
+    assert len(recipe_names()) > 60
+    assert find_recipe("demo").with_name("pairs.tsv").is_file()
+
+
+def check() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["PARAPHRASTIC_DATA"] = folder
+        check_that_it_is_the_core_alone()
+        check_encoding()
+        check_applications()
+        check_that_extras_are_named()
+        check_recipes()
+        assert "torch" not in sys.modules
+        os.chdir("/")
+    assert WordTable is not None or "--compiled" not in sys.argv, "nothing was compiled"
+    how = "without the compiled module" if WordTable is None else "with the compiled module"
+    print(f"core: encoded, scored, mined and measured {how}; extras named")
+
+
+if __name__ == "__main__":
+    check()

@@ -1,0 +1,189 @@
+"""One rule for blank lines and bytes that are no text, in every command that reads lines."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.cli.lines import read_blocks, valid_texts
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.subword import SubwordTokenizer
+
+SURROGATE = b"\xed\xa0\x80"  # a lone surrogate as some programs write it
+BAD = b"the cat\n\nthe \xff dog\n \t \nthe\0cat\nthe " + SURROGATE + b"\n"
+PAIRS = b"the cat\ta cat\n\nthe \xff\ta dog\n"
+
+
+@pytest.fixture
+def model(subword: SubwordTokenizer, tmp_path: Path) -> str:
+    table = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8))
+    SentenceEncoder(table, subword).save_pretrained(tmp_path / "model")
+    return str(tmp_path / "model")
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> str:
+    (tmp_path / "bad.txt").write_bytes(BAD)
+    return str(tmp_path / "bad.txt")
+
+
+def lines_of(path: str, **options: str) -> list[str]:
+    return [line for block in read_blocks(path, **options) for line in block]
+
+
+def test_every_line_keeps_its_place_and_what_is_no_text_is_named(
+    bad: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lines_of(bad) == [
+        *("the cat", "", "the \ufffd dog", " \t "),
+        *("the\ufffdcat", "the \ufffd\ufffd\ufffd"),
+    ]
+    assert capsys.readouterr().err == (
+        f"{bad}: 3 lines are not UTF-8 text throughout (3, 5, 6); 2 lines are blank (2, 4)\n"
+    )
+
+
+def test_clean_lines_are_read_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text.xz").write_bytes(lzma.compress("straße\r\n\u2028x\n".encode()))
+    assert lines_of(str(tmp_path / "text.xz")) == ["straße", "\u2028x"]
+    assert capsys.readouterr().err == ""
+
+
+def test_many_such_lines_are_counted_and_the_first_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_bytes(b"a\n\n" * 20_000)
+    assert len(lines_of(str(tmp_path / "text"))) == 40_000
+    assert "20,000 lines are blank (2, 4, 6, 8, 10, ...)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a\n\nb\n", "text:2 is blank"),
+        (b"a\n\xff\n", "text:2 is not UTF-8 text"),
+        (b"a\0\n", "text:1 is not UTF-8 text"),
+        (b"a\n" + SURROGATE, "text:2 is not UTF-8 text"),
+    ],
+)
+def test_a_file_may_be_refused_at_the_first(text: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(text)
+    with pytest.raises(DataError, match=message):
+        lines_of(str(tmp_path / "text"), bad_lines="refuse")
+
+
+def test_utf_16_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("the cat\n", encoding="utf-16")
+    with pytest.raises(DataError, match="is UTF-16; convert it, such as with iconv"):
+        lines_of(str(tmp_path / "text"))
+
+
+def test_texts_of_the_command_line_follow_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert valid_texts(["caf\udce9", "né"], "--query") == ["caf\ufffd", "né"]
+    assert capsys.readouterr().err == "--query: 1 line is not UTF-8 text throughout (1)\n"
+
+
+def test_encode_gives_a_blank_line_zeros(model: str, bad: str, tmp_path: Path) -> None:
+    assert main(["encode", model, bad, "--output", str(tmp_path / "v.npy"), "--quiet"]) == 0
+    vectors = np.load(tmp_path / "v.npy")
+    assert [bool(row.any()) for row in vectors] == [True, False, True, False, True, True]
+
+
+def test_score_gives_a_blank_line_nan(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs.tsv").write_bytes(PAIRS)
+    assert main(["score", model, str(tmp_path / "pairs.tsv")]) == 0
+    out, err = capsys.readouterr()
+    scores = [line.split("\t")[0] for line in out.splitlines()]
+    assert scores[1] == "nan"
+    assert -1 <= float(scores[0]) <= 1
+    assert -1 <= float(scores[2]) <= 1
+    assert "1 line is not UTF-8 text throughout (3); 1 line is blank (2)" in err
+
+
+def test_a_blank_line_is_no_neighbour_and_the_numbers_of_lines_stay(
+    model: str, bad: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["neighbours", model, bad, "--query", "the cat", " ", "--count", "9"]) == 0
+    out, err = capsys.readouterr()
+    of_first, of_blank = out.split("\n \n")
+    found = {int(line.split("\t")[1]): line for line in of_first.splitlines()[1:]}
+    assert sorted(found) == [1, 3, 5, 6]
+    assert found[1].endswith("\tthe cat")
+    assert of_blank == ""
+    assert "--query: 1 line is blank (2)" in err
+
+
+def test_mine_leaves_blank_lines_out_and_names_them(
+    model: str, bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--k", "1"]
+    assert main([*command, "--output", str(tmp_path / "pairs.tsv")]) == 0
+    texts = [line.split("\t")[1] for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
+    assert "the cat" in texts
+    assert all(text.strip() for text in texts)
+    assert "2 lines are blank (2, 4)" in capsys.readouterr().err
+
+
+def test_text_that_mining_kept_is_read_again_to_be_refused(
+    model: str, bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["mine", bad, bad, "--model", model, "--k", "1", "--work", str(tmp_path / "work")]
+    assert main([*command, "--output", str(tmp_path / "pairs.tsv")]) == 0
+    assert main([*command, "--output", str(tmp_path / "o"), "--bad-lines", "refuse"]) == 2
+    assert "bad.txt:3 is not UTF-8 text throughout; mend it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["encode", "MODEL", "FILE"],
+        ["score", "MODEL", "FILE"],
+        ["neighbours", "MODEL", "FILE", "--query", "a"],
+        ["mine", "FILE", "FILE", "--model", "MODEL"],
+        ["simile", "-m", "MODEL", "-s", "FILE", "-r", "FILE"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_refuses_what_is_no_text_if_told_to(
+    command: list[str], model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_bytes(b"the cat\ta cat\nthe\xff\ta dog\n")
+    path = str(tmp_path / "text")
+    given = [{"MODEL": model, "FILE": path}.get(item, item) for item in command]
+    assert main([*given, "--bad-lines", "refuse"]) == 2
+    assert f"{path}:2 is not UTF-8 text throughout" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["encode", "model", "FILE"],
+        ["score", "english", "FILE"],
+        ["predict", "model", "FILE"],
+        ["perplexity", "model", "FILE"],
+        ["neighbours", "english", "FILE", "--query", "a"],
+        ["mine", "FILE", "FILE", "--model", "multilingual"],
+        ["simile", "-s", "FILE", "-r", "FILE"],
+        ["compare", "-s", "FILE", "FILE", "-r", "FILE"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_file_that_is_not_there_is_named(
+    command: list[str],
+    model: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["none.txt" if item == "FILE" else item for item in command]) == 2
+    assert f"paraphrastic {command[0]}: none.txt is not there\n" == capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""A folder of official files in miniature, as `--data` names one: what examples read runs on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.data.layouts import SICK_HEADER
+from tests.data.made_files import put
+
+DEMO = Path(__file__).parents[1] / "recipes" / "demo" / "pairs.tsv"
+CLASSES = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
+
+
+def demo_pairs() -> list[tuple[str, str]]:
+    """The sentence pairs of `make demo`."""
+    lines = DEMO.read_text(encoding="utf-8").splitlines()
+    return [(first, second) for first, second in (line.split("\t")[:2] for line in lines)]
+
+
+def write_supervised(root: Path) -> Path:
+    """SICK, SST and a treebank: what supervised recipes and taggers learn from."""
+    pairs = demo_pairs()
+    sick = {
+        name: SICK_HEADER
+        + "".join(
+            f"{number}\t{a}\t{b}\t{1 + number % 5}\t{CLASSES[number % 3]}\n"
+            for number, (a, b) in enumerate(pairs[start : start + 20])
+        )
+        for start, name in zip(
+            (0, 20, 40), ("SICK_train", "SICK_trial", "SICK_test_annotated"), strict=True
+        )
+    }
+    put(root / "eval" / "sick2014", {f"{name}.txt": text for name, text in sick.items()})
+    sst = "".join(f"{number % 2} {a}\n" for number, (a, _) in enumerate(pairs[:20]))
+    put(root / "sst", {f"stsa.binary.{split}": sst for split in ("train", "dev", "test")})
+    trees = {
+        f"wsj_{document:04}.mrg": "".join(
+            f"((S (PRP I) (VBD saw) (DT a) (NN {a.split()[-1].strip('.?!,')}) (. .)))\n\n"
+            for a, _ in pairs[4 * document : 4 * document + 4]
+        )
+        for document in range(10)
+    }
+    put(root / "treebank" / "combined", trees)
+    return root

@@ -1,0 +1,357 @@
+"""Run by `make test-sanitized`: the C under the address and undefined-behaviour sanitizers.
+
+`_words.c` and `_rows.c` are compiled anew, with sanitizers that end the process at the first fault,
+into a folder of their own. A second interpreter, which allocates every string by itself so that a
+read past its end is seen, then does with them what is below: random texts by every kind of table,
+threads that share one encoder, forks while threads work, arguments that do not fit together, and
+Adam on rows. The vectors are compared with those of the tokenizer and numpy.
+
+Usage: python -m tests.robustness.sanitized [--seed N] [--seconds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import os
+import random
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+SOURCES = {"_words": "encoding", "_rows": "training"}
+FLAGS = (
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
+    *("-g", "-O1", "-fno-math-errno", "-shared", "-fPIC"),
+)
+FAULTS = """
+#include <stdlib.h>
+int beyond(int n) { volatile char *bytes = malloc((size_t)n); return bytes[n]; }
+int overflow(int n) { return n + 2147483647; }
+"""
+FAULT_STATUS = 99
+ALPHABETS = [
+    "abcdefghijklmnopqrstuvwxyz     ",
+    "ABCabc.,'!? \t\n\r\x0b\x00\x7f\x1f",
+    "éÉßıİſ\u0301\u200b\ufeff\u2581\u00a0\u3000 aB",
+    "猫\u0928\u0915\U0001f41d\U0010ffff\U000f0061 \u0430\u0431",
+    "".join(map(chr, range(256))),
+]
+BROKEN = ["\ud800", "\udfff", "\udc80\ud83d"]  # what UTF-8 cannot hold
+
+
+def compilers() -> list[str]:
+    """Those on this machine, the one that Python was built with first."""
+    named = [os.environ.get("CC", ""), sysconfig.get_config_var("CC") or "", "gcc", "clang", "cc"]
+    words = [name.split()[0] for name in named if name.split()]
+    return [name for name in dict.fromkeys(words) if shutil.which(name)]
+
+
+def compile_shared(compiler: str, source: Path, target: Path) -> bool:
+    """Whether a shared library with sanitizers was made of a C file."""
+    include = f"-I{sysconfig.get_path('include')}"
+    command = [compiler, *FLAGS, include, str(source), "-o", str(target), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        print(f"{compiler}: {done.stderr.strip()[-300:]}")
+    return done.returncode == 0
+
+
+def build(compiler: str, folder: Path) -> str | None:
+    """Compile both modules, and a library of two faults; the library of the sanitizer, None where
+    the compiler has none."""
+    (folder / "faults.c").write_text(FAULTS)
+    sources = [
+        ROOT / "src" / "paraphrastic_hf" / part / f"{name}.c" for name, part in SOURCES.items()
+    ]
+    for source in (*sources, folder / "faults.c"):
+        if not compile_shared(compiler, source, folder / f"{source.stem}.abi3.so"):
+            return None
+    for name in ("libasan.so", "libclang_rt.asan-x86_64.so"):
+        asked = [compiler, f"-print-file-name={name}"]
+        path = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
+        if Path(path).is_file():
+            return path
+    return None
+
+
+def sees_faults(folder: Path, environment: dict[str, str]) -> bool:
+    """Whether a read beyond an allocation and an overflow end the process, as they are to."""
+    program = "import ctypes, sys; getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(8)"
+    command = [sys.executable, "-c", program, str(folder / "faults.abi3.so")]
+    codes = [
+        subprocess.run([*command, name], env=environment, capture_output=True).returncode
+        for name in ("beyond", "overflow")
+    ]
+    return codes == [FAULT_STATUS, FAULT_STATUS]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60, help="in all, for the fuzz")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.inside:
+        fuzz(Path(arguments.inside), arguments.seed, arguments.seconds)
+        return 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for compiler in compilers() if sys.platform.startswith("linux") else []:
+            library = build(compiler, Path(temporary))
+            if library is not None:
+                break
+        else:
+            print("skipped: no compiler here has the address and undefined-behaviour sanitizers")
+            return 0
+        environment = {
+            **os.environ,
+            "LD_PRELOAD": library,
+            # the interpreter itself frees nothing at its end; a fault ends the process
+            "ASAN_OPTIONS": f"detect_leaks=0:exitcode={FAULT_STATUS}:allocator_may_return_null=1",
+            "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:exitcode={FAULT_STATUS}",
+            "PYTHONMALLOC": "malloc",
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
+        }
+        rest = ["--seed", str(arguments.seed), "--seconds", str(arguments.seconds)]
+        command = [sys.executable, "-m", "tests.robustness.sanitized", "--inside", temporary]
+        if not sees_faults(Path(temporary), environment):
+            print("FAILED: the sanitizers do not see two faults made for them")
+            return 1
+        print(f"{compiler} {FLAGS[0]}, seed {arguments.seed}", flush=True)
+        code = subprocess.run([*command, *rest], env=environment).returncode
+    print("faults found by the sanitizers: 0" if code == 0 else f"FAILED: exit status {code}")
+    return code
+
+
+# ---- inside the interpreter with the sanitizers ----
+
+
+def load(folder: Path) -> tuple[Any, Any]:
+    """The sanitized modules, under the names by which the package imports them."""
+    modules = []
+    for name, part in SOURCES.items():
+        full = f"paraphrastic_hf.{part}.{name}"
+        spec = importlib.util.spec_from_file_location(full, folder / f"{name}.abi3.so")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[full] = module
+        modules.append(module)
+    return modules[0], modules[1]
+
+
+def fuzz(folder: Path, seed: int, seconds: float) -> None:
+    """Every part for a share of the time, at least one round of each; the counts are printed."""
+    words, rows = load(folder)
+    from paraphrastic_hf.encoding import static
+    from paraphrastic_hf.encoding.packing import packed
+    from paraphrastic_hf.text.word import WordTokenizer
+
+    assert static.WordTable is words.WordTable
+    from paraphrastic_hf.encoding.locate import packaged_model
+    from paraphrastic_hf.text.load import load_tokenizer
+
+    static.FEW_TEXTS, static.TEXTS_AT_A_TIME, static.MANY_WORDS = 3, 8, 50
+    numbers = np.random.default_rng(seed)
+    tokenizers: list[Any] = [
+        load_tokenizer(packaged_model("english")),
+        WordTokenizer(["the", "cat", "é", "a" * 60, "猫"], keep_unknown=True),
+        WordTokenizer(["The", "cat", "x" * 16, "x" * 17], lowercase=False),
+    ]
+    for tokenizer in tokenizers:
+        tokenizer.num_threads = 1
+    encoders = []
+    for tokenizer in tokenizers:
+        exact = numbers.normal(size=(tokenizer.vocab_size, 19)).astype(np.float32)
+        exact = (exact.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)  # bfloat16 fits
+        tables = {name: packed(exact, name) for name in ("float32", "bfloat16", "int8")}
+        encoders.append((tokenizer, static.StaticEncoder(tokenizer, num_threads=3), exact, tables))
+    parts: dict[str, tuple[float, Callable[[random.Random], int]]] = {
+        "texts": (0.5, lambda choice: texts(choice, encoders)),
+        "texts in threads": (0.2, lambda choice: threads(choice, encoders)),
+        "forks": (0.1, lambda choice: forks(choice, encoders)),
+        "wrong arguments": (0.1, lambda choice: wrong_arguments(choice, words, rows)),
+        "rows of Adam": (0.1, lambda choice: adam(choice, rows)),
+    }
+    for name, (share, part) in parts.items():
+        choice, count, rounds = random.Random(f"{seed} {name}"), 0, 0
+        end = time.monotonic() + share * seconds
+        while not rounds or time.monotonic() < end:
+            count += part(choice)
+            rounds += 1
+        print(f"{name}: {count:,} in {rounds:,} rounds", flush=True)
+
+
+def some_text(choice: random.Random) -> str:
+    """A text of one alphabet, of words of every length about the limits of the C."""
+    alphabet = choice.choice(ALPHABETS)
+    kind = choice.random()
+    if kind < 0.02:
+        return choice.choice(BROKEN) + "a b"
+    if kind < 0.05:
+        return choice.choice(alphabet) * choice.choice([15, 16, 17, 47, 48, 49, 5000])
+    if kind < 0.1:
+        return " ".join("w" + str(choice.randrange(100_000)) for _ in range(40))
+    return "".join(choice.choices(alphabet, k=choice.randrange(60)))
+
+
+def expected(tokenizer: Any, texts: list[str], table: np.ndarray) -> np.ndarray:
+    """The means by the tokenizer and numpy."""
+    from paraphrastic_hf.text.normalize import valid_unicode
+
+    ids = tokenizer.encode_batch([valid_unicode(text) for text in texts])
+    means = np.zeros((len(texts), table.shape[1]))
+    for i, (start, stop) in enumerate(zip(ids.offsets[:-1], ids.offsets[1:], strict=True)):
+        if stop > start:
+            means[i] = table[ids.ids[start:stop]].astype(np.float64).mean(0)
+    return means
+
+
+def texts(choice: random.Random, encoders: list[Any]) -> int:
+    """Random texts by one encoder and one form of its table, compared with the slow way."""
+    tokenizer, encoder, exact, tables = choice.choice(encoders)
+    batch = [some_text(choice) for _ in range(choice.choice([1, 2, 3, 40, 400]))]
+    form = choice.choice(list(tables))
+    counts = np.empty(len(batch), np.int32)
+    vectors = encoder.encode(batch, tables[form], tokens=counts)
+    assert np.isfinite(vectors).all()
+    assert encoder.encode(batch, tables[form], normalize=True).shape == vectors.shape
+    if form != "int8" and choice.random() < 0.25:  # the slow way takes most of the time
+        np.testing.assert_allclose(vectors, expected(tokenizer, batch, exact), atol=1e-4)
+    return len(batch)
+
+
+def threads(choice: random.Random, encoders: list[Any]) -> int:
+    """Six threads share one encoder, whose table of words grows under them."""
+    from paraphrastic_hf.encoding.static import StaticEncoder
+
+    tokenizer, _, exact, _ = choice.choice(encoders)
+    shared = StaticEncoder(tokenizer, num_threads=3)
+    batches = [[some_text(choice) for _ in range(60)] for _ in range(6)]
+    found: dict[int, np.ndarray] = {}
+
+    def work(number: int) -> None:
+        found[number] = shared.encode(batches[number], exact)
+
+    running = [threading.Thread(target=work, args=(number,)) for number in range(len(batches))]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    for number, batch in enumerate(batches):
+        np.testing.assert_allclose(found[number], expected(tokenizer, batch, exact), atol=1e-4)
+    return sum(map(len, batches))
+
+
+def forks(choice: random.Random, encoders: list[Any]) -> int:
+    """A fork, while another thread encodes, encodes too and ends as it should."""
+    tokenizer, encoder, exact, _ = choice.choice(encoders[1:])
+    batch = [some_text(choice) for _ in range(60)]
+    wanted = expected(tokenizer, batch, exact)
+    other = threading.Thread(target=lambda: encoder.encode(batch * 20, exact))
+    other.start()
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            good = np.allclose(encoder.encode(batch, exact), wanted, atol=1e-4)
+            os._exit(0 if good else 1)
+        children.append(child)
+    other.join()
+    for child in children:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code == 0, f"a fork ended with {code}"
+    return len(children)
+
+
+ODD: list[Any] = [
+    *(None, "", "a", b"a", 0, -1, 2**31, 2**63, -(2**63), 1.5, [], ["a"], ["a", None], object()),
+    *(np.empty(0, np.int32), np.int32([0, 1]), np.int32([-1]), np.int32([2**31 - 1])),
+    *(np.int64([1]), np.int64([-1]), np.int64([2**62]), np.int64([1, 0]), np.int64([0, 1, 3])),
+    *(np.float32([1]), np.float32([np.nan, -np.inf]), np.zeros((3, 4), np.float32)),
+    *(np.zeros((1, 4), np.float32), np.zeros((0, 4), np.float32), np.zeros((3, 0), np.float32)),
+    *(np.zeros((3, 4), np.int8), np.zeros((3, 4), np.uint16), np.zeros((3, 4)).T[::2]),
+    *(np.zeros(3), np.float64([0, 0.5]), np.zeros((2, 3, 4), np.float32), np.zeros(5, np.int8)),
+    *(["a"] * 3, ["\ud800"], [""], ["a", "b"], ["\u2581", "a"], ["", "", "a"]),
+]
+
+
+REFUSALS = (
+    *(TypeError, ValueError, OverflowError, UnicodeEncodeError),
+    *(IndexError, MemoryError, BufferError),
+)
+
+
+def wrong_arguments(choice: random.Random, words: Any, rows: Any) -> int:
+    """Calls with any arguments, right ones among them: a result or an error, never a fault."""
+    table = words.WordTable(lowercase=choice.random() < 0.5)
+    table.add(["a", "b"], np.int32([1, 1]), np.int32([0, choice.choice([0, 2, 99, -5])]))
+    block = table.block()
+    good = np.zeros((3, 4), np.float32)
+    functions: list[tuple[Callable[..., Any], int]] = [
+        (table.add, 3),
+        (table.cut_with, 3),
+        (block.mean, 6),
+        (block.mean, 7),
+        (block.answer, 6),
+        (block.learn, 2),
+        (words.average, 5),
+        (rows.catch_up, 10),
+        (rows.update, 11),
+        (lambda *_: block.asked(), 0),
+        (lambda *_: block.words(), 0),
+        (lambda *_: (len(block), len(table)), 0),
+        (lambda *given: block.mean(["a", "x b"], 0, 2, *given), 3),
+        (lambda *given: words.average(*given, good, np.zeros((1, 4), np.float32), False), 2),
+    ]
+    calls = 0
+    for _ in range(300):
+        function, count = choice.choice(functions)
+        given = [
+            item.copy() if isinstance(item, np.ndarray) else item
+            for item in choice.choices(ODD, k=count)
+        ]
+        with contextlib.suppress(*REFUSALS):
+            function(*given)
+        calls += 1
+    return calls
+
+
+def adam(choice: random.Random, module: Any) -> int:
+    """Steps of Adam on rows, compared with numpy."""
+    count, dim = choice.choice([1, 2, 7, 40]), choice.choice([1, 3, 16, 17, 64])
+    numbers = np.random.default_rng(choice.randrange(2**32))
+    weights, first, second = (numbers.random((count, dim), np.float32) for _ in range(3))
+    ours = [weights.copy(), first.copy(), second.copy()]
+    last = np.zeros(count, np.int64)
+    used = np.sort(numbers.choice(count, choice.randrange(count) + 1, replace=False))
+    values = numbers.normal(size=(len(used), dim)).astype(np.float32)
+    rate, decay_1, decay_2, eps = 0.01, 0.9, 0.999, 1e-8
+    module.update(*ours, last, used, values, 1, rate, decay_1, decay_2, eps)
+    for row, gradient in zip(used, values, strict=True):
+        first[row] += (gradient - first[row]) * np.float32(1 - decay_1)
+        second[row] = second[row] * decay_2 + gradient**2 * np.float32(1 - decay_2)
+        weights[row] -= rate * first[row] / (np.sqrt(second[row]) + eps)
+    for mine, theirs in zip(ours, (weights, first, second), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
+    steps = np.arange(4)
+    decays = [np.float32(decay_1**steps), np.float32(decay_2**steps)]
+    module.catch_up(*ours, last, np.repeat(used, 2), 3, steps * 0.01, *decays, eps)
+    assert all(np.isfinite(table).all() for table in ours)
+    return len(used)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,303 @@
+"""What `damaged.py` damages: small good files of every kind that this package reads, and how each
+is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import pickle
+import tarfile
+import zipfile
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import torch
+
+from paraphrastic_hf.conversion.convert import convert
+from paraphrastic_hf.conversion.release import Choices
+from paraphrastic_hf.data.archives import unpack
+from paraphrastic_hf.data.pairs import read_pairs
+from paraphrastic_hf.data.words import load_vectors
+from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, SUPERVISED, TAGGER, save_model
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.predict import SentencePredictor
+from paraphrastic_hf.encoding.tagger import Tagger
+from paraphrastic_hf.evaluation.report import read_results
+from paraphrastic_hf.generation.likelihood import LanguageScorer
+from paraphrastic_hf.models.averaging import AveragingConfig
+from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.kinds import load_recipe
+from tests.texts import SENTENCES
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+TEXTS = [f"{text} {number}" for number in range(9) for text in SENTENCES]  # more than a few
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something that can be damaged.
+
+    Attributes:
+        make: Writes good files into an empty folder.
+        read: What they hold, as it is used; it raises an `AssertionError` where what it is given is
+            not whole.
+    """
+
+    make: Callable[[Path], None]
+    read: Callable[[Path], Any]
+
+
+# ---- models ----
+
+
+def save_average(tokenizer: Any, folder: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(tokenizer.vocab_size, 8))
+    SentenceEncoder.from_table(rows, tokenizer).save_pretrained(folder)
+
+
+def encode(folder: Path) -> np.ndarray:
+    """Vectors of many texts, which are finite however the model was damaged."""
+    vectors = SentenceEncoder.from_pretrained(folder, num_threads=1).encode(TEXTS)
+    assert vectors.ndim == 2
+    assert len(vectors) == len(TEXTS)
+    assert vectors.dtype == np.float32
+    return vectors
+
+
+def make_recurrent(folder: Path) -> None:
+    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100)
+    torch.manual_seed(0)
+    model = RecurrentModel(RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=6))
+    SentenceEncoder(model.eval(), tokenizer).save_pretrained(folder)
+
+
+def make_mixture(folder: Path) -> None:
+    parts: list[Any] = [
+        WordTokenizer.train(SENTENCES, vocab_size=100),
+        CharNgramTokenizer.train(SENTENCES, vocab_size=200),
+    ]
+    torch.manual_seed(0)
+    configs = [AveragingConfig(vocab_size=part.vocab_size, hidden_size=6) for part in parts]
+    model = MixedModel(MixedConfig.of(configs, "add"))
+    SentenceEncoder(model.eval(), MixedTokenizer(parts)).save_pretrained(folder)
+
+
+def make_predictor(folder: Path) -> None:
+    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100)
+    torch.manual_seed(0)
+    encoder = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6).to_dict()
+    save_model(RelatednessModel(RelatednessConfig(encoder=encoder)), tokenizer, folder, SUPERVISED)
+
+
+def predict(folder: Path) -> Any:
+    found = SentencePredictor.from_pretrained(folder).predict(SENTENCES, SENTENCES[::-1])
+    assert len(found) == len(SENTENCES)
+    return found
+
+
+def make_tagger(folder: Path) -> None:
+    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=200, orders=[2, 3])
+    torch.manual_seed(0)
+    words = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6)
+    config = TaggerConfig.of(words.to_dict(), list("ABC"), head_size=4, recurrent_std=1.0)
+    save_model(TaggerModel(config), tokenizer, folder, TAGGER)
+
+
+def tag(folder: Path) -> Any:
+    sentences = [text.split() for text in SENTENCES]
+    found = Tagger.from_pretrained(folder).tag(sentences)
+    assert [len(tags) for tags in found] == [len(words) for words in sentences]
+    return found
+
+
+def make_language_model(folder: Path) -> None:
+    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "both")
+    torch.manual_seed(0)
+    config = LanguageModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        bos_token_id=tokenizer.special.start[0],
+        eos_token_id=tokenizer.special.end[0],
+    )
+    save_model(LanguageModel(config), tokenizer, folder, LANGUAGE_MODEL)
+
+
+def perplexity(folder: Path) -> Any:
+    found = LanguageScorer.from_pretrained(folder).score(SENTENCES)
+    assert len(found.nats) == len(SENTENCES)
+    return found.nats, found.tokens
+
+
+# ---- data ----
+
+VECTORS = "".join(
+    f"word{n} {' '.join(f'{x:.3f}' for x in np.random.default_rng(n).normal(size=8))}\n"
+    for n in range(300)
+).encode()
+PAIRS = "".join(f"{a}\t{b}\n" for a, b in pairwise(TEXTS)).encode()
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": lambda data: gzip.compress(data, mtime=0),
+    ".xz": lzma.compress,
+}
+
+
+def in_zip(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, data in members.items():
+            packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+
+
+def write_tar(name: str, folder: Path) -> None:
+    path, members = folder / name, MEMBERS
+    with tarfile.open(path, f"w:{path.suffix[1:]}" if path.suffix != ".tar" else "w") as packed:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            packed.addfile(info, io.BytesIO(data))
+
+
+def read_vectors(folder: Path) -> Any:
+    (path,) = folder.iterdir()
+    words, table = load_vectors(path)
+    assert np.isfinite(table).all()
+    assert len(words) == len(set(words)) == len(table)
+    return words, table
+
+
+def pairs_of(folder: Path) -> Any:
+    (path,) = folder.iterdir()
+    pairs = read_pairs(path)
+    assert all(a.strip() and b.strip() for a, b in pairs)
+    return pairs
+
+
+def unpacked(folder: Path) -> Any:
+    """What an archive holds; where it is refused, nothing is left."""
+    (path,) = folder.iterdir()
+    target = folder / "out"
+    try:
+        unpack(path, target)
+    except BaseException:
+        left = [each.name for each in folder.iterdir() if each.suffix != ".lock"]
+        assert left == [path.name], left
+        raise
+    files = sorted(each for each in target.rglob("*") if each.is_file())
+    return [(each.relative_to(target).as_posix(), each.read_bytes()) for each in files]
+
+
+def converted(folder: Path) -> Any:
+    """The vectors of a converted release; where it is refused, nothing is left."""
+    (path,) = folder.iterdir()
+    target = folder / "out"
+    try:
+        convert(path, target, Choices(kind="words"))
+    except BaseException:
+        assert [each.name for each in folder.iterdir()] == [path.name]
+        raise
+    return SentenceEncoder.from_pretrained(target, num_threads=1).encode(SENTENCES)
+
+
+def make_theano(folder: Path) -> None:
+    words = sorted({word for text in SENTENCES for word in text.lower().split()})[:80]
+    table = np.random.default_rng(0).normal(size=(len(words), 6)).astype(np.float32)
+    value = [table, {word: row for row, word in enumerate(words)}]
+    (folder / "model.pickle").write_bytes(pickle.dumps(value, 2))
+
+
+def make_torch(folder: Path, is_zip: bool) -> None:
+    words = sorted({word for text in SENTENCES for word in text.lower().split()})[:80]
+    table = torch.from_numpy(np.random.default_rng(0).normal(size=(len(words), 6)))
+    value = {
+        "state_dict": {"embedding.weight": table.float()},
+        "vocab": {word: row for row, word in enumerate(words)},
+        "args": Namespace(model="avg", pool="mean", zero_unk=1, ngrams=0, lower_case=1),
+    }
+    torch.save(value, folder / "model.pt", _use_new_zipfile_serialization=is_zip)
+
+
+def make_dataset(folder: Path) -> None:
+    sides = {"a": SENTENCES, "b": SENTENCES[::-1]}
+    datasets.Dataset.from_dict(sides).save_to_disk(str(folder / "pairs"))
+
+
+def make_results(folder: Path) -> None:
+    rows = [{"task": "sts12", "dataset": "MSRpar", "pearson": 61.5, "seconds": 0.2}]
+    write_json(folder / "sts.json", {"suite": "sts", "headline": {"2012": 61.5}, "rows": rows})
+
+
+def recipe(folder: Path) -> str:
+    (path,) = folder.iterdir()
+    return to_yaml(load_recipe(path))
+
+
+def writes(name: str, data: bytes) -> Callable[[Path], None]:
+    """A function that writes one file."""
+
+    def write(folder: Path) -> None:
+        (folder / name).write_bytes(data)
+
+    return write
+
+
+def average_of(train: Callable[[], Any]) -> Subject:
+    return Subject(lambda folder: save_average(train(), folder), encode)
+
+
+MEMBERS = {"a.txt": PAIRS, "deep/b.txt": VECTORS, "deep/empty": b""}
+SUBJECTS: dict[str, Subject] = {
+    "model of pieces": average_of(lambda: SubwordTokenizer.train(SENTENCES, vocab_size=300)),
+    "model of words": average_of(lambda: WordTokenizer.train(SENTENCES, vocab_size=150)),
+    "model of characters": average_of(lambda: CharTokenizer.train(SENTENCES, vocab_size=60)),
+    "model of n-grams": average_of(lambda: CharNgramTokenizer.train(SENTENCES, vocab_size=300)),
+    "recurrent model": Subject(make_recurrent, encode),
+    "mixture": Subject(make_mixture, encode),
+    "predictor": Subject(make_predictor, predict),
+    "tagger": Subject(make_tagger, tag),
+    "language model": Subject(make_language_model, perplexity),
+    **{
+        f"vectors.txt{end}": Subject(writes(f"v.txt{end}", pack(VECTORS)), read_vectors)
+        for end, pack in PACKED.items()
+    },
+    "vectors.zip": Subject(lambda f: in_zip(f / "v.zip", {"v.txt": VECTORS}), read_vectors),
+    **{
+        f"pairs.tsv{end}": Subject(writes(f"p.tsv{end}", pack(PAIRS)), pairs_of)
+        for end, pack in PACKED.items()
+    },
+    "saved dataset": Subject(make_dataset, pairs_of),
+    "Theano release": Subject(make_theano, converted),
+    "PyTorch release": Subject(lambda folder: make_torch(folder, True), converted),
+    "PyTorch release, older": Subject(lambda folder: make_torch(folder, False), converted),
+    "archive.zip": Subject(lambda folder: in_zip(folder / "a.zip", MEMBERS), unpacked),
+    **{
+        f"archive.tar{end}": Subject(partial(write_tar, f"a.tar{end}"), unpacked)
+        for end in ("", ".gz", ".xz", ".bz2")
+    },
+    "recipe": Subject(
+        writes("r.yaml", (RECIPES / "paranmt-2018" / "blstm.yaml").read_bytes()), recipe
+    ),
+    "results": Subject(make_results, read_results),
+}

@@ -1,0 +1,92 @@
+"""A few cases of what `make test-damaged` and `make test-sanitized` try by the thousand."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.robustness import damaged
+from tests.robustness.subjects import SUBJECTS
+
+QUICK = ["vectors.txt", "vectors.zip", "pairs.tsv.gz", "archive.zip", "archive.tar.xz", "recipe"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="readers run in forks")
+@pytest.mark.parametrize("name", QUICK)
+def test_damaged_files_are_refused_or_read(name: str, tmp_path: Path) -> None:
+    counts, failures = damaged.try_subject(name, 10, 0, tmp_path)
+    assert not failures
+    assert counts.total() == 10
+
+
+def crash(folder: Path) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse(folder: Path) -> None:
+    raise ValueError("not of this package")
+
+
+def hang(folder: Path) -> None:
+    while True:
+        pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="readers run in forks")
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [(crash, "it ended with -9"), (refuse, "ValueError"), (hang, "it hung")],
+)
+def test_a_crash_a_hang_and_an_error_of_others_are_failures(
+    wrong: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that does this with what is damaged, and reads what is not."""
+    good = SUBJECTS["recipe"]
+
+    def read(folder: Path) -> object:
+        return good.read(folder) if "RANK_OF_TEST" not in os.environ else wrong(folder)  # type: ignore[operator]
+
+    def one_case(*arguments: object) -> str:
+        os.environ["RANK_OF_TEST"] = "case"
+        return real(*arguments)  # type: ignore[arg-type]
+
+    real = damaged.one_case
+    monkeypatch.setattr(damaged, "one_case", one_case)
+    monkeypatch.setattr(damaged, "SECONDS", 3)
+    monkeypatch.setitem(SUBJECTS, "wrong", damaged.Subject(good.make, read))
+    counts, failures = damaged.try_subject("wrong", 2, 0, tmp_path)
+    assert not counts
+    assert len(failures) == 2
+    assert all(message in failure for failure in failures)
+
+
+def test_damage_is_a_function_of_its_seed_and_changes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    content = b'{"a": 1, "b": "text", "c": [2, 3.5]}' * 9
+    found = set()
+    for seed in range(200):
+        results = []
+        for _ in range(2):
+            path.write_bytes(content)
+            kind = damaged.damage(path, random.Random(seed))
+            results.append((kind, path.read_bytes()))
+        assert results[0] == results[1]
+        found.add(results[0][0].split()[0])
+    assert found == {"cut", "bit", "bytes", "zeros", "twice", "gone", "value"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sanitizers are preloaded")
+def test_where_no_compiler_has_sanitizers_the_fuzz_is_skipped_with_a_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.robustness import sanitized
+
+    monkeypatch.setattr(sanitized, "compilers", list)
+    monkeypatch.setattr(sys, "argv", ["sanitized"])
+    assert sanitized.main() == 0
+    assert "skipped: no compiler here has" in capsys.readouterr().out

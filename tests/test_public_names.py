@@ -1,0 +1,50 @@
+"""What `import paraphrastic_hf` offers: names that load on first use, and types."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import paraphrastic_hf
+from paraphrastic_hf.models import MODEL_CLASSES, SENTENCE_TASKS
+from paraphrastic_hf.models.language_model import LanguageModel
+from paraphrastic_hf.models.tagger import TaggerModel
+
+MODELS = [*MODEL_CLASSES, *SENTENCE_TASKS, TaggerModel, LanguageModel]
+LAZY = """
+import sys
+import paraphrastic_hf
+assert {"train", "evaluate", "SentenceEncoder"} <= set(dir(paraphrastic_hf))
+assert not {"numpy", "torch", "transformers", "datasets", "sklearn"} & set(sys.modules)
+"""
+
+
+@pytest.mark.parametrize("name", paraphrastic_hf.__all__)
+def test_a_public_name_is_listed_and_there(name: str) -> None:
+    assert name in dir(paraphrastic_hf)
+    assert getattr(paraphrastic_hf, name) is not None
+
+
+def test_every_name_that_loads_lazily_is_public() -> None:
+    assert {*paraphrastic_hf._PUBLIC, "__version__"} == set(paraphrastic_hf.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'Encoder'"):
+        _ = paraphrastic_hf.Encoder
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_model_and_its_configuration_is_public(model: type) -> None:
+    for each in (model, model.config_class):
+        assert getattr(paraphrastic_hf, each.__name__) is each
+
+
+def test_nothing_is_imported_with_the_package_and_its_names_are_listed() -> None:
+    subprocess.run([sys.executable, "-c", LAZY], check=True, timeout=60)
+
+
+def test_type_checkers_find_the_types() -> None:
+    assert Path(paraphrastic_hf.__file__).with_name("py.typed").exists()
+    pyproject = Path(__file__).parents[1] / "pyproject.toml"
+    assert '"py.typed"' in pyproject.read_text(encoding="utf-8")  # goes into the wheel

@@ -1,0 +1,213 @@
+"""A model has a card as soon as it is trained: of every kind and family, from its run alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from paraphrastic_hf.hub import families
+from paraphrastic_hf.hub.cards import run_card
+from paraphrastic_hf.hub.selection import SELECTION
+from paraphrastic_hf.models import families as models
+from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.run import train
+from tests.data_root import DEMO, write_supervised
+
+SMALL = "model: {{hidden_size: 8, embedding_dropout: 0.0{}}}"
+WORDS = "tokenizer: {kind: word, vocab_size: 200}"
+PAIRS = f"""
+data: {{sources: [{DEMO}]}}
+training: {{epochs: 1, batch_size: 20, mega_batch: 1}}
+run: {{development: none}}
+"""
+ORDERLESS = 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
+CONTRASTIVE = {
+    "sentencepiece": ("tokenizer: {vocab_size: 250}\n" + SMALL.format(""), "its word pieces"),
+    "word": (f"{WORDS}\n" + SMALL.format(""), "the mean of the vectors of its words"),
+    "weighted": (f"{WORDS}\n" + SMALL.format(", kind: weighted"), "each times a weight of its own"),
+    "projection": (
+        f"{WORDS}\n" + SMALL.format(", kind: projection, layers: 2, activation: tanh"),
+        "two dense layers (tanh) over the mean of the vectors of its words",
+    ),
+    "recurrent": (
+        f"{WORDS}\n" + SMALL.format(", kind: recurrent, bidirectional: true, pooling: max"),
+        "the largest values of the states of a bidirectional LSTM over its words",
+    ),
+    "gated": (f"{WORDS}\n" + SMALL.format(", kind: gated, variant: 2"), "GRAN-2"),
+    "charagram": (
+        "tokenizer: {kind: char_ngram, vocab_size: 300}\n" + SMALL.format(", kind: charagram"),
+        "the sum of the vectors of its character n-grams",
+    ),
+    "char_cnn": (
+        "tokenizer: {kind: char, vocab_size: 60}\n"
+        "model: {kind: char_cnn, hidden_size: 8, embedding_size: 4, filter_widths: [2], "
+        "filter_counts: [8]}",
+        "the largest outputs of filters over its characters",
+    ),
+    "mixture": (
+        "parts:\n- {tokenizer: {kind: word, vocab_size: 200}, model: {hidden_size: 8}}\n"
+        "- {tokenizer: {kind: char_ngram, vocab_size: 300}, model: {hidden_size: 4}}",
+        "made of 2, side by side (thesis, 4.5.6): (1) the mean of the vectors of its",
+    ),
+}
+HEAD = f"{WORDS}\n{SMALL.format('')}\ntraining: {{epochs: 2}}\n"
+SUPERVISED = {
+    "relatedness": (HEAD + "task: {kind: relatedness, dataset: sick}", "Predicts scores of two"),
+    "entailment": (HEAD + "task: {kind: entailment, dataset: sick_e}", "the relation of two texts"),
+    "sentiment": (
+        HEAD + "task: {kind: sentiment, dataset: {name: sst, config: binary}}",
+        "the class of a text",
+    ),
+    "tagging": (HEAD + "task: {kind: tagging, dataset: treebank}", "a tag for every word"),
+}
+LANGUAGE_MODEL = f"""
+kind: language_model
+data: {{sources: [{DEMO}], held_out: 10}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
+training: {{epochs: 1, warmup_steps: 2}}
+"""
+RECIPES = {
+    **{name: (text + PAIRS, what) for name, (text, what) in CONTRASTIVE.items()},
+    **SUPERVISED,
+    "language_model": (LANGUAGE_MODEL, "A causal transformer over the words of a sentence"),
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_supervised(tmp_path_factory.mktemp("data"))
+
+
+def trained(text: str, folder: Path, root: Path) -> Path:
+    """The folder of a finished run."""
+    (folder / "recipe.yaml").write_text(text, encoding="utf-8")
+    train(load_recipe(folder / "recipe.yaml"), folder / "mine", data_root=root, progress=False)
+    return folder / "mine"
+
+
+def card_of(model: Path) -> str:
+    """Its card, without line breaks in prose."""
+    text = (model / "README.md").read_text(encoding="utf-8")
+    return re.sub(r"(?<=[\w.,:;)`]) ?\n(?=[\w(`\"])", " ", text)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_trained_model_has_a_card_whose_code_runs(
+    name: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, what = RECIPES[name]
+    model = trained(recipe, tmp_path, root)
+    text = (model / "README.md").read_text(encoding="utf-8")
+    assert what in card_of(model)
+    assert text == run_card(model)  # from what lies in the folder, nothing else
+    assert str(tmp_path) not in text
+    assert str(DEMO) not in text
+    front = yaml.safe_load(text.split("---")[1])
+    assert "license" not in front  # nobody has stated one
+    assert "language" not in front
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {"__name__": "card"})
+
+
+def test_every_family_has_a_sentence_of_its_own() -> None:
+    assert families.FAMILIES.keys() == models.FAMILIES.keys()
+
+
+def test_every_development_set_has_its_words() -> None:
+    assert SELECTION.keys() == set(DEVELOPMENT_SETS)
+
+
+def test_a_family_and_tokens_without_a_sentence_are_named(tmp_path: Path) -> None:
+    found = families.composition({"model_type": "paraphrastic-new-one"}, tmp_path)
+    assert found == "what a new_one model makes of its tokens"
+
+
+@pytest.mark.parametrize("name", ["word", "tagging", "language_model"])
+def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_path: Path) -> None:
+    model = trained(RECIPES[name][0], tmp_path, root)
+    run, card = json.loads((model / "run.json").read_text()), card_of(model)
+    at = run["progress"]
+    assert f"steps {at['step']:,}; {at['examples']:,}" in card
+    if name == "word":
+        assert SELECTION["none"] in card
+        assert "Nothing has been measured." in card
+        assert "| pairs.tsv | 60 | not stated |" in card
+        assert ORDERLESS in card
+    elif name == "tagging":
+        best = f"{at['best_score']:.2f}"
+        assert "The state with the best accuracy on the validation split was kept" in card
+        assert f"Its step is {at['best_step']}, its score {best}." in card
+        accuracy, unknown = run["test"]["accuracy"], run["test"]["unknown_accuracy"]
+        assert f"| test | {accuracy:.4g} | {unknown:.4g} |" in card
+        assert "| treebank | 32 | 4 | 4 |" in card
+        assert "order" not in card.split("## Limits")[1]
+    else:
+        perplexity = f"{run['held_out']['perplexity']:.1f}"
+        assert f"Perplexity {perplexity} a token" in card
+        assert "on 10 sentences" in card
+
+
+def test_the_licence_of_a_corpus_on_record_is_named_and_its_languages(
+    root: Path, tmp_path: Path
+) -> None:
+    recipe = f"{RECIPES['word'][0]}".replace(
+        f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]"
+    )
+    front = yaml.safe_load(
+        (trained(recipe, tmp_path, root) / "README.md").read_text().split("---")[1]
+    )
+    assert front["language"] == ["en", "fr"]
+    tagger = trained(RECIPES["tagging"][0], tmp_path / "mine", root)
+    (row,) = [line for line in card_of(tagger).splitlines() if line.startswith("| treebank")]
+    assert not row.endswith("| not stated |")
+
+
+def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Path) -> None:
+    from tests.evaluation.sts_files import write_sts
+
+    write_sts(tmp_path / "data" / "eval")
+    recipe = RECIPES["sentencepiece"][0].replace("development: none", "development: stsb-dev")
+    model = trained(recipe + "finish: {significant_bits: 5}", tmp_path, tmp_path / "data")
+    card = card_of(model)
+    assert "The state that scored best on STS-B dev was kept." in card
+    assert "Its step is 3, its score" in card
+    assert "before `finish` in the recipe changed the table" in card
+    assert "Nothing but the development score has been measured." in card
+
+
+def test_pairs_held_out_and_sets_that_are_to_come_are_named(root: Path, tmp_path: Path) -> None:
+    model = trained(RECIPES["word"][0], tmp_path, root)
+    run = json.loads((model / "run.json").read_text(encoding="utf-8"))
+    progress = {**run["progress"], "best_step": 2, "best_score": 61.25}
+    told = {"progress": progress, "development": "newer", "pairs_held_out": {"en-fr": 1200}}
+    card = run_card(model, run={**run, **told})
+    assert "Pairs held out of training: 1,200 of en-fr." in card
+    assert "The state that scored best on newer was kept. Its step is 2, its score 61.25." in card
+
+
+def test_order_counts_for_what_reads_in_order_alone(root: Path, tmp_path: Path) -> None:
+    limits = {}
+    for name in ("recurrent", "charagram", "mixture"):
+        (tmp_path / name).mkdir()
+        card = card_of(trained(RECIPES[name][0], tmp_path / name, root))
+        limits[name] = card.split("## Limits")[1]
+    assert "order" not in limits["recurrent"]
+    assert "only where an n-gram" in limits["charagram"]
+    assert "only where an n-gram" in limits["mixture"]
+
+
+def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_path: Path) -> None:
+    model = trained(RECIPES["word"][0], tmp_path, root)
+    assert (model / "training.png").exists()
+    recipe = load_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
+    train(recipe, model, overwrite=True, progress=False)
+    assert "steps 0; 0 examples" in card_of(model)
+    assert "training.png" not in card_of(model)
+    assert not (model / "training.png").exists()  # nothing was logged

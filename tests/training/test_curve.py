@@ -1,0 +1,87 @@
+"""The picture of a training curve: what it is drawn from, and where it is left out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.training.curve import Curve, read_curves, write_curve
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.run import train
+
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+SMALL = f"""
+data: {{sources: [{PAIRS}]}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8}}
+training: {{epochs: 2, batch_size: 10, mega_batch: 1, lambda_w: 0.1}}
+run: {{development: none, log_every: 4}}
+"""
+LOG = [
+    {"step": 2, "epoch": 0, "seconds": 0.5, "lr": 1e-3, "loss": 0.9, "margin": 0.8, "penalty": 0.1},
+    {"step": 3, "development": 41.5},
+    {"step": 3, "epoch": 1, "seconds": 0.9, "loss": 0.7, "margin": 0.65, "penalty": 0.05},
+]
+
+
+def write_log(folder: Path, lines: list[dict[str, float]]) -> Path:
+    (folder / "logs").mkdir()
+    path = folder / "logs" / "train.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
+    assert read_curves(write_log(tmp_path, LOG)) == {
+        "lr": Curve([2], [1e-3]),
+        "loss": Curve([2, 3], [0.9, 0.7]),
+        "margin": Curve([2, 3], [0.8, 0.65]),
+        "penalty": Curve([2, 3], [0.1, 0.05]),
+        "development": Curve([3], [41.5]),
+    }
+
+
+def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -> None:
+    pictures = []
+    for number, factor in enumerate((1, 7)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        times = [{**line, **({"seconds": factor} if "seconds" in line else {})} for line in LOG]
+        write_log(folder, times)
+        write_curve(folder)
+        pictures.append((folder / "training.png").read_bytes())
+    assert pictures[0] == pictures[1]
+    assert pictures[0].startswith(b"\x89PNG")
+
+
+def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:
+    write_log(tmp_path, [])
+    (tmp_path / "training.png").write_bytes(b"of another run")
+    write_curve(tmp_path)
+    assert not (tmp_path / "training.png").exists()
+
+
+def test_without_matplotlib_a_run_ends_well_and_its_card_shows_no_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    train(load_recipe(tmp_path / "recipe.yaml"), tmp_path / "out", progress=False)
+    assert (tmp_path / "out" / "run.json").exists()
+    assert not (tmp_path / "out" / "training.png").exists()
+    assert "training.png" not in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_run_leaves_the_picture_of_its_log(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    train(load_recipe(tmp_path / "recipe.yaml"), tmp_path / "out", progress=False)
+    picture = (tmp_path / "out" / "training.png").read_bytes()
+    curves = read_curves(tmp_path / "out" / "logs" / "train.jsonl")
+    assert curves["loss"].steps == [4, 8, 12]
+    write_curve(tmp_path / "out")
+    assert (tmp_path / "out" / "training.png").read_bytes() == picture
+    assert "](training.png)" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
