@@ -92,6 +92,10 @@ def test_what_cannot_be_written_is_refused_with_the_way_out(
     assert message in capsys.readouterr().err
 
 
-def test_an_encoder_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("translate", "english", "lines.txt", "--to", "fr") == 2
+def test_an_encoder_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("the cat sleeps\n", encoding="utf-8")
+    assert run("translate", "english", str(lines), "--to", "fr") == 2
     assert "which encodes and does not write" in capsys.readouterr().err

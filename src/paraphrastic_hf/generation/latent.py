@@ -42,7 +42,7 @@ class Writing:
         temperature: Below 1 likelier tokens are drawn more often, above 1 less often; above 0.
         count: Sentences written from each text, at most `beams` unless they are drawn.
         max_tokens: Most tokens of a sentence, its end included.
-        seed: Of the draws.
+        seed: Number that every draw follows from.
 
     Raises:
         ValueError: A number is out of range, or `count` larger than `beams`.
@@ -96,6 +96,9 @@ class LatentGenerator(Saved):
         model: The model, in evaluation mode.
         tokenizer: Its tokenizer.
         batch_size: The most texts written at a time, at least 1.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
 
     Example:
         >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -208,7 +211,7 @@ class LatentGenerator(Saved):
 
         Args:
             sources: Sentences whose meaning is written, in any language of the model.
-            styles: As many sentences in `language`.
+            styles: One sentence in `language` for each source.
             language: The language to write.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
