@@ -54,7 +54,7 @@ TRANSLATION = RECIPE.with_name("small-english-translation.yaml")
 class Timed(TrainingLoop):
     """Without checkpoints and evaluation, which the others do not have."""
 
-    def _between_steps(self, log: Any, ends_epoch: bool, is_last: bool) -> None:
+    def _between_steps(self, *_: Any) -> None:
         pass
 
 

@@ -20,7 +20,8 @@ from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator, Writing
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.generative_run import Generative
+from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.run import train
 from tests import fresh
 from tests.training.processes import train_in_two_processes
@@ -280,6 +281,27 @@ def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
     assert losses[-1] < 0.6 * losses[0]
 
 
+def test_encoders_that_train_aggressively_leave_the_decoders_as_they_are(tmp_path: Path) -> None:
+    """Until their loss no longer falls, and until held-out information no longer rises."""
+    settings = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
+    weights = []
+    for steps in ("8", "30"):
+        recipe = load_recipe(write_recipe(tmp_path), [*settings, "--steps", steps])
+        train(recipe, tmp_path / steps, progress=False)
+        weights.append(load_file(tmp_path / steps / "model.safetensors"))
+    torch.manual_seed(1)
+    kind = Generative(recipe, Context())
+    kind.prepare(tmp_path / "work")
+    start = kind.build(tmp_path / "work").state_dict()
+    eight, thirty = weights
+    for name, value in eight.items():
+        assert torch.equal(value, start[name]) == name.startswith("decoders."), name
+    assert not torch.equal(
+        thirty["decoders.translate_en.scorer.weight.weight"],
+        start["decoders.translate_en.scorer.weight.weight"],
+    )
+
+
 def test_the_semantic_table_starts_from_a_trained_model(tmp_path: Path) -> None:
     sp = tmp_path / "sp.yaml"
     sp.write_text(
@@ -321,6 +343,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--reconstructs", "[]"], "has_language_variables needs languages that are"),
         (["--development", "held_out"], "data.held_out with run.development held_out"),
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
+        (["--aggressive", "true"], "training.aggressive must be left out, unless"),
         (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
     ],
 )

@@ -143,6 +143,16 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         semantic one, which is inferred from either."""
         return 0 if variable == SEMANTIC else list(self.config.languages).index(variable)
 
+    def encoder_parameters(self) -> Iterator[nn.Parameter]:
+        """What infers variables."""
+        for variable in self.variables():
+            yield from self.encoder_of(variable).parameters()
+
+    def decoder_parameters(self) -> Iterator[nn.Parameter]:
+        """What writes."""
+        for task in self.tasks():
+            yield from self.decoder_of(task).parameters()
+
     @property
     def reads_both_sides(self) -> bool:
         """Whether the semantic variable of a pair is inferred from either side in turn."""

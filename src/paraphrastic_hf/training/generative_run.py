@@ -104,9 +104,10 @@ class Generative:
                 "training.contrastive needs the meaning of both sides of a pair: translate into "
                 "both languages, or reconstruct both, or leave it out"
             )
-        return GenerativeObjective(
-            self.recipe, self.corpus, self.kept, self.tokenizer.vocab_size, accelerator
+        self._objective = GenerativeObjective(
+            self.recipe, self.corpus, self.kept, model, accelerator
         )
+        return self._objective
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the development set, with the gauges of the held-out pairs beside it."""
@@ -120,6 +121,7 @@ class Generative:
                 assert scorer is not None
                 return scorer(model)
             _warn_of_collapse(gauges)
+            self._objective.aggression.observe(sum(gauges.mutual_information.values()))
             of_set = gauges.likelihood if scorer is None else scorer(model)
             return Evaluation(of_set, gauges.flat())
 
