@@ -106,6 +106,19 @@ def test_nothing_said_nothing_written(generator: LatentGenerator) -> None:
     )
 
 
+def test_a_line_between_two_sentences_begins_and_ends_with_them(
+    generator: LatentGenerator,
+) -> None:
+    first, second = PAIRS[0][0], PAIRS[7][0]
+    found = [line[0].text for line in generator.interpolate(first, second, language="en", steps=4)]
+    ends = [line[0].text for line in generator.reconstruct([first, second], language="en")]
+    assert len(found) == 4
+    assert [found[0], found[-1]] == ends
+    assert [line[0].text for line in generator.interpolate("", second, language="en")] == [""] * 5
+    with pytest.raises(ValueError, match="steps must be at least 2"):
+        generator.interpolate(first, second, language="en", steps=1)
+
+
 def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) -> None:
     texts = [a for a, _ in PAIRS] + ["the dog sings at night on the old roof " * 3]
     together = generator.translate(texts, to="fr", writing=Writing(count=2, max_tokens=12))
