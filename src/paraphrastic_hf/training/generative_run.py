@@ -123,7 +123,10 @@ class Generative:
             _warn_of_collapse(gauges)
             self._objective.aggression.observe(sum(gauges.mutual_information.values()))
             of_set = gauges.likelihood if scorer is None else scorer(model)
-            return Evaluation(of_set, gauges.flat())
+            figures = gauges.flat()
+            if self.recipe.training.aggressive:
+                figures["aggressive"] = float(self._objective.aggression.is_on)
+            return Evaluation(of_set, figures)
 
         return score if scorer is not None or self.recipe.run.development == HELD_OUT else None
 
