@@ -63,8 +63,8 @@ def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
 
     Raises:
         RecipeError: A file is not there.
-        DataError: A file is empty, UTF-16 or damaged; or a corpus, its configuration, split, option or
-            folder is not there.
+        DataError: A file is empty, UTF-16 or damaged; or a corpus, its configuration, split, option
+            or folder is not there.
     """
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
