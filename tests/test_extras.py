@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
-ELSEWHERE = {"gradio": "app.py"}  # the widget of the metric's Space, which lists what it needs
+# the widget of the metric's Space lists what it needs; only scikit-learn itself asks for its tags
+ELSEWHERE = {"gradio": "app.py", "sklearn": "estimator.py"}
 
 
 def distribution(package: str) -> str:

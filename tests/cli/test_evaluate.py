@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -17,7 +17,8 @@ from tests.evaluation.sts_files import write_sts
 def test_a_sentence_transformers_model_is_scored_the_same_way(
     subword: SubwordTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
+    table = StaticEmbedding(subword.to_fast(), embedding_dim=16)
+    stock = SentenceTransformer(modules=[table, Normalize()])
     stock.save(str(tmp_path / "stock"))
     data, output = write_sts(tmp_path / "eval"), tmp_path / "report"
     arguments = ["evaluate", str(tmp_path / "stock"), "--data", str(data)]

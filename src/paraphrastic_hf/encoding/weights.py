@@ -165,8 +165,10 @@ def is_static_embedding(directory: Path) -> bool:
     """Whether a directory is what stock sentence-transformers saves of a `StaticEmbedding`: it has
     none of the files that transformers or this package would add."""
     added = ("config.json", "paraphrastic_tokenizer.json")
-    is_bare = not any((directory / name).exists() for name in added)
-    return is_bare and (directory / MODULES).is_file()
+    modules = directory / MODULES
+    if any((directory / name).exists() for name in added) or not modules.is_file():
+        return False
+    return "StaticEmbedding" in modules.read_text(encoding="utf-8", errors="replace")
 
 
 def read_static_embedding(directory: Path) -> np.ndarray:
