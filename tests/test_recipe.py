@@ -121,21 +121,24 @@ def test_a_missing_key_says_what_it_is(mapping: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"dough": {"flour": "many"}}, "dough.flour must be a int, got 'many'"),
-        ({"dough": {"flour": 2.5}}, "dough.flour must be a int, got 2.5"),
-        ({"dough": {"flour": True}}, "dough.flour must be a int, got True"),
-        ({"dough": {"flour": None}}, "dough.flour must be a int, got None"),
-        ({"dough": {"flour": 1, "is_sour": 1}}, "dough.is_sour must be a bool, got 1"),
-        ({"dough": {"flour": 1, "is_sour": "yes"}}, "dough.is_sour must be a bool, got 'yes'"),
-        ({"dough": {"flour": 1, "kind": 7}}, "dough.kind must be a str, got 7"),
-        ({"dough": {"flour": 1, "rest": "long"}}, "dough.rest must be a int, got 'long'"),
+        ({"dough": {"flour": "many"}}, "dough.flour must be a whole number, got 'many'"),
+        ({"dough": {"flour": 2.5}}, "dough.flour must be a whole number, got 2.5"),
+        ({"dough": {"flour": True}}, "dough.flour must be a whole number, got True"),
+        ({"dough": {"flour": None}}, "dough.flour must be a whole number, got None"),
+        ({"dough": {"flour": 1, "is_sour": 1}}, "dough.is_sour must be true or false, got 1"),
+        (
+            {"dough": {"flour": 1, "is_sour": "yes"}},
+            "dough.is_sour must be true or false, got 'yes'",
+        ),
+        ({"dough": {"flour": 1, "kind": 7}}, "dough.kind must be text, got 7"),
+        ({"dough": {"flour": 1, "rest": "long"}}, "dough.rest must be a whole number, got 'long'"),
         ({"dough": 500}, "dough must be a mapping, got 500"),
-        ({"oven": {"heat": "hot"}}, "oven.heat must be a float, got 'hot'"),
-        ({"oven": {"heat": False}}, "oven.heat must be a float, got False"),
-        ({"oven": {"heat": [1]}}, r"oven.heat must be a float, got \[1\]"),
+        ({"oven": {"heat": "hot"}}, "oven.heat must be a number, got 'hot'"),
+        ({"oven": {"heat": False}}, "oven.heat must be a number, got False"),
+        ({"oven": {"heat": [1]}}, r"oven.heat must be a number, got \[1\]"),
         ({"oven": {"kind": "wood"}}, "oven.kind must be one of fan, gas, got 'wood'"),
-        ({"names": [1]}, r"names\[0\] must be a str, got 1"),
-        ({"names": {"a": 1}}, r"names\[0\] must be a str, got {'a': 1}"),
+        ({"names": [1]}, r"names\[0\] must be text, got 1"),
+        ({"names": {"a": 1}}, r"names\[0\] must be text, got {'a': 1}"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_by_its_place(
@@ -231,7 +234,7 @@ def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
         (["--heat"], "--heat needs a value"),
         (["200"], "expected --key before the value '200'"),
         (["--heat", "[1"], "cannot read the value of --heat"),
-        (["--heat", "1", "2"], r"oven.heat must be a float, got \[1, 2\]"),
+        (["--heat", "1", "2"], r"oven.heat must be a number, got \[1, 2\]"),
     ],
 )
 def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from paraphrastic_hf.parse_yaml import parse_yaml
 T = TypeVar("T")
 
 MOST_BYTES = 10_000_000  # of a recipe file
+SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -340,7 +341,7 @@ def convert(hint: Any, value: Any, where: str) -> Any:
         except ValueError:
             pass
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, hint):
-        raise RecipeError(f"{where} must be a {hint.__name__}, got {value!r}")
+        raise RecipeError(f"{where} must be {SAID.get(hint, hint.__name__)}, got {value!r}")
     return value
 
 

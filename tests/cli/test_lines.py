@@ -86,6 +86,14 @@ def test_utf_16_is_refused_with_the_way_out(tmp_path: Path) -> None:
         lines_of(str(tmp_path / "text"))
 
 
+def test_an_output_makes_its_folder(model: str, tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    for command, name in (("score", "scores.tsv"), ("encode", "vectors.npy")):
+        output = tmp_path / command / "deep" / name
+        assert main([command, model, str(tmp_path / "pairs.tsv"), "--output", str(output)]) == 0
+        assert output.stat().st_size > 0
+
+
 def test_texts_of_the_command_line_follow_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert valid_texts(["caf\udce9", "né"], "--query") == ["caf\ufffd", "né"]
     assert capsys.readouterr().err == "--query: 1 line is not UTF-8 text throughout (1)\n"

@@ -273,3 +273,15 @@ def test_an_encoder_shows_what_it_is(
         assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
     (tmp_path / "recipe.yaml").write_bytes(b"\xff")
     assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"a cat", {"a cat": 1}])
+def test_what_is_no_text_is_refused_by_its_type(wrong: Any) -> None:
+    encoder = SentenceEncoder.from_pretrained()
+    with pytest.raises(TypeError, match=f"list of strings, got {type(wrong).__name__}"):
+        encoder.encode(wrong)
+
+
+def test_a_name_where_a_model_is_meant_is_answered_with_what_to_write() -> None:
+    with pytest.raises(TypeError, match=r"SentenceEncoder\.from_pretrained\('english'\)"):
+        SentenceEncoder("english")  # type: ignore[arg-type]

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
@@ -289,3 +291,21 @@ def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path: Path) 
 def test_a_batch_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
         next(length_batches(np.ones(3, np.int64), 0))
+
+
+def test_a_hub_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*arguments: Any, **options: Any) -> str:
+        raise LocalEntryNotFoundError("no connection")
+
+    asked: list[dict[str, Any]] = []
+
+    def theirs(name: str, **options: Any) -> None:
+        asked.append(options)
+        raise OSError("not in the cache")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", silent)
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", theirs)
+    for name in ("someone/model", "bert-base"):
+        with pytest.raises(ModelError, match="not in the cache"):
+            load_encoder(name)
+    assert [each["local_files_only"] for each in asked] == [True, True]

@@ -186,3 +186,8 @@ def test_the_official_files_have_their_published_sizes() -> None:
     for pairs in read_sts(Path(root) / "eval"):
         sizes[pairs.group] = sizes.get(pairs.group, 0) + len(pairs)
     assert sizes == {"2012": 3108, "2013": 2250, "2014": 3750, "2015": 3000, "2016": 1186}
+
+
+def test_the_name_of_an_encoder_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"SentenceEncoder\.from_pretrained\('english'\)"):
+        evaluate("english", "sts", tmp_path)

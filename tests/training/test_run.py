@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 from safetensors.torch import load_file
 
-from paraphrastic_hf.errors import BusyError, DataError, RecipeError
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import BusyError, DataError, ModelError, RecipeError
 from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
 from paraphrastic_hf.training.checkpoint import list_checkpoints
@@ -275,3 +277,29 @@ def test_memory_that_runs_out_late_takes_no_checkpoint(
             train(load_recipe(recipe, settings), folder, progress=False)
     assert list_checkpoints(folder / "checkpoints")
     assert train(load_recipe(recipe, settings), folder, progress=False).examples == 60
+
+
+def test_names_where_objects_are_meant_are_refused_with_what_to_write(
+    recipe: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(TypeError, match=r"not the name of one: load_recipe\('own'\)"):
+        train("own", tmp_path / "out")  # type: ignore[arg-type]
+    one = Dataset.from_dict({"first": ["a cat"], "second": ["a cat"]})
+    for wrong in (one, {"train": one}):
+        with pytest.raises(TypeError, match=r"must be a list: datasets=\[\.\.\.\]"):
+            train(load_recipe(recipe), tmp_path / "out", datasets=wrong)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_whose_run_has_not_ended_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    with pytest.raises(ModelError, match="holds a run that has not ended"):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+def test_text_in_utf_16_is_refused_as_by_every_command(recipe: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a cat\ta cat\n", encoding="utf-16")
+    with pytest.raises(DataError, match=r"pairs\.tsv is UTF-16; convert it, such as with iconv"):
+        train(load_recipe(recipe, ["--sources", str(pairs)]), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder, load_recipe, train
-from paraphrastic_hf.errors import ModelError, RecipeError
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ROOT / "recipes" / "demo" / "pairs.tsv"
@@ -117,3 +117,13 @@ def test_a_start_is_one_encoder_that_is_there(tmp_path: Path) -> None:
             tmp_path / "out",
             progress=False,
         )
+
+
+@pytest.mark.parametrize("path", [OWN, FINE_TUNE])
+def test_recipes_of_ones_own_pairs_take_no_file_that_happens_to_be_there(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("a cat\ta cat\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="nothing to train on: name files with --sources"):
+        train(load_recipe(path), tmp_path / "out", progress=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import load_recipe, to_yaml
 from paraphrastic_hf.training import tune as module
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -163,6 +163,10 @@ def test_what_is_no_search_is_refused(tmp_path: Path, root: Path) -> None:
     without = small_recipe(tmp_path, "--development", "none")
     with pytest.raises(RecipeError, match="needs a development set: --development clean"):
         search(without, tmp_path / "out", root)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="train without a development set"):
+        search(small_recipe(tmp_path), tmp_path / "out", tmp_path / "empty")
+    assert not (tmp_path / "out").exists()  # no trial began
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
     with pytest.raises(RecipeError, match="holds no search"):

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from paraphrastic_hf.data.lines import open_lines
+from paraphrastic_hf.data.lines import open_lines, refuse_utf16
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
 
@@ -149,8 +149,7 @@ def is_blank(line: str) -> bool:
 
 
 def _without_mark(line: bytes, name: str) -> bytes:
-    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(f"{name} is UTF-16; convert it, such as with iconv -f utf-16 -t utf-8")
+    refuse_utf16(line, name)
     return line.removeprefix(codecs.BOM_UTF8)
 
 
@@ -189,7 +188,8 @@ def is_stream(path: str) -> bool:
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """A text file, complete or not at all; standard output for `-`; a device or pipe as it is.
+    """A text file, complete or not at all, whose folder is made if need be; standard output for
+    `-`; a device or pipe as it is.
 
     Raises:
         DataError: It is a folder, or cannot be written.
@@ -200,6 +200,8 @@ def open_output(path: str) -> Iterator[IO[str]]:
         return
     place = contextlib.nullcontext(Path(path)) if is_stream(path) else replacing(output_file(path))
     try:
+        if not is_stream(path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
         with place as target, target.open("w", encoding="utf-8") as file:
             yield file
     except OSError as error:

@@ -6,6 +6,7 @@ skips bad rows of training text, reads the same raw lines.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import lzma
 import math
@@ -32,6 +33,16 @@ def open_lines(path: Path) -> BinaryIO:
         return cast(BinaryIO, lzma.open(path, "rb") if is_xz else path.open("rb"))
     except OSError as error:
         raise DataError(f"cannot open {path}: {error.strerror or error}") from error
+
+
+def refuse_utf16(line: bytes, name: object) -> None:
+    """Refuse a text whose first line has UTF-16's byte order mark.
+
+    Raises:
+        DataError: It has.
+    """
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"{name} is UTF-16; convert it, such as with iconv -f utf-16 -t utf-8")
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:

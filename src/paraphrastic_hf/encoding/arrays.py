@@ -22,7 +22,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
     If the block raises, the file is as it was before.
 
     Args:
-        path: The file to write or to replace.
+        path: The file to write or to replace; its folder is made if need be.
 
     Yields:
         A function that appends vectors, (n, dim); their texts, which it takes first, are left out.
@@ -46,6 +46,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
         file.write(np.ascontiguousarray(vectors, "<f4").reshape(-1).view(np.uint8).data)
 
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target) as partial, partial.open("wb") as file:
             file.write(bytes(HEADER_BYTES))
             yield write

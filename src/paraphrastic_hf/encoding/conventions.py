@@ -7,7 +7,7 @@ How texts become vectors is left to the encoder (`_embed`). sentence-transformer
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -273,10 +273,12 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     """Texts as a sequence; one text is a list of one.
 
     Raises:
-        TypeError: They are a table, of which it is not said which column is meant.
+        TypeError: They are no texts, or a table, of which it is not said which column is meant.
     """
     if isinstance(texts, str):
         return [texts]
+    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts must be a string or a list of strings, got {type(texts).__name__}")
     if getattr(texts, "ndim", 1) != 1:
         raise TypeError(
             f"texts must be a list of strings, or one column; got {type(texts).__name__} of "

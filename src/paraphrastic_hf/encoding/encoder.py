@@ -61,6 +61,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
 
     Raises:
         ModelError: The tokenizer has another number of entries than the model has rows.
+        TypeError: `model` is a name, or there is no tokenizer; `from_pretrained` loads by name.
         ValueError: `num_threads` is 0 or below -1.
 
     Example:
@@ -72,10 +73,13 @@ class SentenceEncoder(Conventions, Estimator, Saved):
     def __init__(
         self,
         model: SentenceEncoderModel | Weights,
-        tokenizer: TextTokenizer,
+        tokenizer: TextTokenizer | None = None,
         *,
         num_threads: int = -1,
     ) -> None:
+        if isinstance(model, (str, os.PathLike)) or tokenizer is None:
+            given = repr(str(model)) if isinstance(model, (str, os.PathLike)) else "NAME"
+            raise TypeError(f"load a model by SentenceEncoder.from_pretrained({given})")
         if num_threads < 1 and num_threads != -1:
             raise ValueError(f"num_threads must be at least 1, or -1 for all, got {num_threads}")
         self._weights = model if isinstance(model, Weights) else Weights(model)

@@ -42,6 +42,10 @@ def load_encoder(
     try:
         return SentenceEncoder.from_pretrained(name, num_threads=num_threads, latent=latent, **hub)
     except ModelError as ours:
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        if isinstance(ours.__cause__, LocalEntryNotFoundError):
+            hub["local_files_only"] = True  # the Hub does not answer, and was waited for once
         if name is None or latent is not None or not _is_theirs(name, hub):
             raise
         require("all", "sentence_transformers", what=f"{name}, no model of this package,")

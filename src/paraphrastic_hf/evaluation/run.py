@@ -59,6 +59,7 @@ def evaluate(
             neither readable weights nor a name to recognise it by.
         DataError: No task of the suite has its data.
         ModelError: `encode` returns something other than finite vectors.
+        TypeError: `encoder` is the name of one.
 
     Example:
         >>> from paraphrastic_hf import SentenceEncoder
@@ -67,6 +68,11 @@ def evaluate(
     """
     if suite not in SUITES:
         raise RecipeError(f"there is no suite {suite!r}; {nearest_name(suite, SUITES)}")
+    if isinstance(encoder, (str, Path)):
+        raise TypeError(
+            f"evaluate takes an encoder, not the name of one: SentenceEncoder.from_pretrained("
+            f"{str(encoder)!r})"
+        )
     chosen, data_dir = SUITES[suite], Path(data_dir)
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):

@@ -54,6 +54,17 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         if marks is None:
             return loaded
         return MarkedTokenizer(loaded, marks, opens_prompts=opens_prompts)
+    except FileNotFoundError as error:
+        if (directory / "work").is_dir():
+            raise ModelError(
+                f"{directory} holds a run that has not ended, and no model yet; the command that "
+                "began it goes on"
+            ) from error
+        raise ModelError(
+            f"{directory} holds no tokenizer of this package (it has no "
+            f"{Path(error.filename or path).name}); give a directory written by `paraphrastic "
+            "train`, or load it with SentenceTransformer"
+        ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ModelError):
             raise

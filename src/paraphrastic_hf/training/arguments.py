@@ -288,7 +288,7 @@ def check_source(source: SourceArguments) -> None:
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
     """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
     folder, or a text that comes with the package's recipes."""
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
+    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
     if root is not None and (Path(root) / path).exists():
         return Path(root) / path
     if Path(path).exists():
@@ -306,5 +306,5 @@ def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> P
     if the corpus lies there, else None: to be downloaded."""
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
+    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
     return None if root is None else corpus_folder(find_source(dataset.name), root)

@@ -39,7 +39,7 @@ def read_development(name: str, data_root: str | Path | None) -> list[ScoredPair
     """
     if name == "none":
         return None
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE)
+    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
     if root is None:
         raise RecipeError(
             f"the development set {name} is read from the folder of all data: give --data or "

@@ -10,7 +10,7 @@ is a `Kind` (`kinds.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -78,12 +78,19 @@ def train(
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
         CheckpointError: All checkpoints are damaged, or one could not be written.
+        TypeError: `recipe` is the name of one, or `datasets` a single one.
 
     Example:
         >>> from paraphrastic_hf.training.kinds import load_recipe
         >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
         >>> train(recipe, "runs/mine", progress=False).best_score  # doctest: +SKIP
     """
+    if isinstance(recipe, (str, Path)):
+        raise TypeError(f"train takes a recipe, not the name of one: load_recipe({str(recipe)!r})")
+    if hasattr(datasets, "column_names") or isinstance(datasets, Mapping):
+        raise TypeError(
+            f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
+        )
     output = Path(output)
     context = Context(data_root, datasets, progress)
     kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before anything is removed

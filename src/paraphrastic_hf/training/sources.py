@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.data.lines import raw_lines
+from paraphrastic_hf.data.lines import raw_lines, refuse_utf16
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
 from paraphrastic_hf.encoding.locate import check_model_name
@@ -58,26 +58,29 @@ class SourcePairs:
 
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Refuse a file or corpus that is not there, or an empty file; reads no more than that takes.
+    """Refuse a file or corpus that is not there, or a file that is empty or UTF-16; reads no more
+    than that takes.
 
     Raises:
         RecipeError: A file is not there.
-        DataError: A file is empty or damaged; or a corpus, its configuration, split, option or
-            folder is not there.
+        DataError: A file is empty, UTF-16 or damaged; or a corpus, its configuration, split, option
+            or folder is not there.
     """
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
-            _refuse_empty(resolve_path(path, data_root))
+            _refuse_no_text(resolve_path(path, data_root))
         if source.dataset is not None:
             check_dataset(source.dataset, data_root)
 
 
-def _refuse_empty(path: Path) -> None:
+def _refuse_no_text(path: Path) -> None:
     if path.is_dir():  # a saved dataset
         return
     with closing(raw_lines(path)) as lines:
-        if not any(raw.strip() for _, raw in lines):
-            raise DataError(f"{path} is empty; a source is lines of text")
+        first = next((raw for _, raw in lines if raw.strip()), None)
+    if first is None:
+        raise DataError(f"{path} is empty; a source is lines of text")
+    refuse_utf16(first, path)
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:

@@ -26,6 +26,7 @@ from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_y
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.development import read_development
 from paraphrastic_hf.training.output import locked
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.search_space import Grid, Settings, combinations, every, propose
@@ -88,6 +89,7 @@ def tune(
         RecipeError: No development set, several processes, a value that is wrong whatever the
             others, `output` holds another search, or no trial succeeded.
         BusyError: Another process searches there.
+        DataError: The files of the development set are not there.
         CheckpointError: A checkpoint could not be written.
 
     Example:
@@ -103,6 +105,8 @@ def tune(
     if trials is not None and trials < 1:
         raise RecipeError(f"trials must be at least 1, got {trials}")
     _refuse_wrong_values(recipe, grid)
+    if "run.development" not in grid:
+        read_development(recipe.run.development, data_root)  # refused before the first trial
     with locked(output):
         _claim(output, recipe)
         return _search(
