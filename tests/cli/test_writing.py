@@ -92,9 +92,7 @@ def test_what_cannot_be_written_is_refused_with_the_way_out(
     assert message in capsys.readouterr().err
 
 
-def test_an_encoder_writes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_encoder_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("the cat sleeps\n", encoding="utf-8")
     assert run("translate", "english", str(lines), "--to", "fr") == 2

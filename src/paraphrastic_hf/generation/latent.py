@@ -81,8 +81,8 @@ class Written:
 
     Attributes:
         text: The sentence, as the tokenizer normalised its pieces.
-        nats: ln of its probability under the beams' score, a mean over its tokens; NaN where
-            tokens were drawn or the text is empty.
+        nats: Mean over its tokens of ln of their probability, by which beams are compared; NaN for
+            one beam, for drawn tokens, and where nothing was written.
     """
 
     text: str
@@ -154,7 +154,7 @@ class LatentGenerator(Saved):
         self,
         texts: Sequence[str],
         *,
-        to: str,
+        to: str | None = None,
         writing: Writing | None = None,
         progress: bool = False,
     ) -> list[list[Written]]:
@@ -162,7 +162,7 @@ class LatentGenerator(Saved):
 
         Args:
             texts: Texts in any language of the model.
-            to: The language to write.
+            to: The language to write; may be left out where the model translates into one alone.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
 
@@ -170,7 +170,9 @@ class LatentGenerator(Saved):
             The sentences written from each text, the likeliest first.
 
         Raises:
-            ValueError: The model does not translate into that language.
+            ModelError: The model gives NaN.
+            ValueError: The model does not translate into that language, or into several and none
+                is named.
         """
         task = self._task("translate", to)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
@@ -179,7 +181,7 @@ class LatentGenerator(Saved):
         self,
         texts: Sequence[str],
         *,
-        language: str,
+        language: str | None = None,
         writing: Writing | None = None,
         progress: bool = False,
     ) -> list[list[Written]]:
@@ -187,21 +189,24 @@ class LatentGenerator(Saved):
 
         Args:
             texts: Texts in `language`.
-            language: The language of the texts.
+            language: The language of the texts; may be left out where the model reconstructs one
+                alone.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
 
         Raises:
-            ValueError: The model does not reconstruct that language.
+            ModelError: The model gives NaN.
+            ValueError: The model does not reconstruct that language, or several and none is named.
         """
-        return self.transfer(texts, texts, language=language, writing=writing, progress=progress)
+        task = self._task("reconstruct", language)
+        return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def transfer(
         self,
         sources: Sequence[str],
         styles: Sequence[str],
         *,
-        language: str,
+        language: str | None = None,
         writing: Writing | None = None,
         progress: bool = False,
     ) -> list[list[Written]]:
@@ -212,13 +217,14 @@ class LatentGenerator(Saved):
         Args:
             sources: Sentences whose meaning is written, in any language of the model.
             styles: One sentence in `language` for each source.
-            language: The language to write.
+            language: The language to write; may be left out where the model reconstructs one alone.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
 
         Raises:
-            ValueError: The two are not equally many, or the model does not reconstruct that
-                language.
+            ModelError: The model gives NaN.
+            ValueError: The two are not equally many, the model has no variable for style, or it
+                does not reconstruct that language, or several and none is named.
         """
         if len(sources) != len(styles):
             raise ValueError(
@@ -226,28 +232,43 @@ class LatentGenerator(Saved):
                 f"{len(styles):,} styles"
             )
         task = self._task("reconstruct", language)
+        if self.model.variables_of(task) == [SEMANTIC]:
+            raise ValueError(
+                "this model has no language variables, so a style has nowhere to go: train one "
+                "with model.language_variables, or reconstruct"
+            )
         return self._write(task, self._latent(task, sources, styles), writing, progress)
 
-    def _task(self, verb: str, language: str) -> str:
+    def _task(self, verb: str, language: str | None) -> str:
         known = [task.split("_", 1) for task in self.model.tasks()]
         able = [of for name, of in known if name == verb]
+        if language is None and len(able) == 1:
+            language = able[0]
         if language not in able:
             into = "translates into" if verb == "translate" else "reconstructs"
+            asked = "name one of them" if language is None else f"not {language!r}"
             raise ValueError(
-                f"this model {into} {', '.join(able) or 'no language'}, not {language!r}"
+                f"this model {into} {', '.join(able)}, {asked}"
+                if able
+                else f"this model {into} no language"
             )
         return f"{verb}_{language}"
 
     def _latent(self, task: str, sources: Sequence[str], styles: Sequence[str]) -> Tensor:
         """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where
         one of them has no known token."""
+        for text in (sources, styles):
+            if isinstance(text, str) or not all(isinstance(each, str) for each in text):
+                raise TypeError("texts must be a list of strings")
         found, known = [], np.ones(len(sources), bool)
         for variable in self.model.variables_of(task):
             texts = sources if variable == SEMANTIC else styles
             ids = self.tokenizer.encode_batch(list(texts))
             known &= np.diff(ids.offsets) > 0
             found.append(self._means(variable, ids))
-        latent = torch.cat(found, 1) if len(sources) else torch.empty(0, 1)
+        latent = torch.cat(found, 1)
+        if not latent.isfinite().all():
+            raise ModelError("the model gives NaN: its weights or the training were damaged")
         latent[torch.from_numpy(~known)] = torch.nan
         return latent
 
@@ -290,6 +311,7 @@ class LatentGenerator(Saved):
             if how.sample
             else {"do_sample": False, "num_beams": how.beams}
         )
+        latent = latent.to(self.model.dtype)
         output = self.model.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=latent[:, None]),
             task=task,

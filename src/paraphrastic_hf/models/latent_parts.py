@@ -38,6 +38,7 @@ class LatentConfig(PreTrainedConfig):
             (thesis, 5.9.1).
         is_variational: Whether variables are drawn from their posteriors in training; if not, each
             is its mean.
+        variable: The variable whose mean is the embedding, `semantic` or a language.
 
     Raises:
         ValueError: Sizes that do not go together, or an unknown name.
@@ -58,6 +59,7 @@ class LatentConfig(PreTrainedConfig):
     dropout: float | int = 0.3
     latent_at: list[str] = field(default_factory=lambda: ["attention", "logit"])
     is_variational: bool = True
+    variable: str = "semantic"
     is_encoder_decoder: bool = True
     use_cache: bool = True
     pad_token_id: int | None = 0
@@ -94,7 +96,11 @@ class LatentConfig(PreTrainedConfig):
 
 class Inference(nn.Module):
     """What infers one variable: an encoder, and maps of its mean state to mean and log-variance,
-    without bias, as released."""
+    without bias, as released.
+
+    Models that are not variational have the map to the mean too. In the thesis's appendix (5.9.1)
+    the mean state is the embedding itself.
+    """
 
     def __init__(self, config: LatentConfig) -> None:
         super().__init__()

@@ -97,13 +97,6 @@ class Generative:
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
         """The pairs, in batches of about equally many tokens."""
-        config = model.config
-        reads_both = len(config.translates) == 2 or len(config.reconstructs) == 2
-        if self.recipe.training.contrastive and not reads_both:
-            raise RecipeError(
-                "training.contrastive needs the meaning of both sides of a pair: translate into "
-                "both languages, or reconstruct both, or leave it out"
-            )
         return GenerativeObjective(
             self.recipe, self.corpus, self.kept, self.tokenizer.vocab_size, accelerator
         )
