@@ -253,6 +253,9 @@ def test_a_mean_is_read_where_nothing_is_drawn() -> None:
     ("settings", "message"),
     [
         ({"hidden_size": 9}, "multiple of num_attention_heads"),
+        ({"num_attention_heads": 0}, "num_attention_heads must be at least 1, got 0"),
+        ({"state_size": 0}, "state_size must be at least 1, got 0"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"latent_at": ["everywhere"]}, "latent_at must name some of"),
         ({"languages": ["en"], "reconstructs": ["en"], "translates": []}, "languages must be two"),
         ({"languages": ["en", "en"]}, "languages must differ"),

@@ -355,11 +355,14 @@ def test_the_importance_weighted_likelihood_is_at_least_the_lower_bound(trained:
     assert gauges.active_units["semantic"] > 1
 
 
-def test_a_collapsed_variable_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("development", ["held_out", "none"])
+def test_a_collapsed_variable_is_named(
+    development: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     nouns = ("cat", "chat"), ("dog", "chien"), ("bird", "oiseau"), ("child", "enfant")
     verbs = ("sleeps", "dort"), ("eats", "mange"), ("sings", "chante"), ("runs", "court")
     pairs = [f"{n} {v}\t{m} {w}\n" for n, m in nouns for v, w in verbs]  # held out: known words
-    settings = ["--held_out", "3", "--development", "held_out", "--epochs", "100"]
+    settings = ["--held_out", "3", "--development", development, "--epochs", "100"]
     settings += ["--kl_weight", "100", "--kl_rise", "0"]
     recipe = load_recipe(write_recipe(tmp_path), settings)
     (tmp_path / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")

@@ -170,11 +170,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         if not self._weights.has_variables or self._latent is not None:
             return {}
         model: Any = self.model
-        threads = self._num_threads
-        return {
-            name: SentenceEncoder(model.reading(name), self.tokenizer, num_threads=threads)
-            for name in model.variables()
-        }
+        return {n: SentenceEncoder(model.reading(n), self.tokenizer) for n in model.variables()}
 
     def __repr__(self) -> str:
         """The encoder's name, and what can be told apart at a glance."""

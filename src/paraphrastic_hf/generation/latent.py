@@ -291,17 +291,18 @@ class LatentGenerator(Saved):
         how = Writing() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
         found = [[Written("", float("nan"))] * how.count for _ in range(len(latent))]
-        state = torch.get_rng_state()
-        torch.manual_seed(how.seed)
-        bar = tqdm(total=len(known), unit=" texts", disable=not progress)
-        for rows in known.split(self.batch_size) if len(known) else ():
-            for row, written in zip(
-                rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
-            ):
-                found[row] = written
-            bar.update(len(rows))
-        bar.close()
-        torch.set_rng_state(state)
+        devices = [latent.device] if latent.is_cuda else []
+        with (
+            torch.random.fork_rng(devices),
+            tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
+        ):
+            torch.manual_seed(how.seed)
+            for rows in known.split(self.batch_size) if len(known) else ():
+                for row, written in zip(
+                    rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
+                ):
+                    found[row] = written
+                bar.update(len(rows))
         return found
 
     def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:

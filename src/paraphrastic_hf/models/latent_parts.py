@@ -14,6 +14,10 @@ from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, Transform
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, TransformerEncoder
 
 ARCHITECTURES = ("transformer", "lstm")
+SIZES = (
+    *("vocab_size", "hidden_size", "state_size", "encoder_layers", "decoder_layers"),
+    *("num_attention_heads", "intermediate_size"),
+)
 Decoder = TransformerDecoder | LstmDecoder
 
 
@@ -74,6 +78,12 @@ class LatentConfig(PreTrainedConfig):
 
     def validate_latent(self) -> None:
         """Refuse sizes and names without a meaning."""
+        for name in SIZES:
+            size = self.width if name == "state_size" else getattr(self, name)
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         for name in ("encoder_kind", "decoder_kind"):
             if getattr(self, name) not in ARCHITECTURES:
                 raise ValueError(

@@ -130,6 +130,8 @@ class Generative:
             "vocab_size": self.tokenizer.vocab_size,
         }
         if gauges is not None:
+            if self.recipe.run.development == "none":  # else the last evaluation has said it
+                _warn_of_collapse(gauges)
             record["held_out"] = gauges.__dict__
         if gauges is not None and model.config.is_variational and model.config.reconstructs:
             nll = importance_weighted_nll(
