@@ -276,7 +276,7 @@ class LatentGenerator(Saved):
     def _means(self, variable: str, ids: Ragged) -> Tensor:
         size, device = self.model.config.hidden_size, self.model.device
         means = torch.zeros(len(ids), size, device=device)
-        for chosen in length_batches(np.diff(ids.offsets), self.batch_size):
+        for chosen in length_batches(np.diff(ids.offsets), self.batch_size, self.model.most_tokens):
             batch = ids.select(chosen)
             flat = torch.from_numpy(batch.ids).to(device).long()
             lengths = torch.from_numpy(np.diff(batch.offsets)).to(device)

@@ -39,6 +39,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     is_resizable = False
     accepts_loss_kwargs = False
+    most_tokens = 2**15  # a state of each token at every layer: 2**18 of width 1,024 take 1 GB each
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
     scores_part = True  # whether training scores a part of the vocabulary, and so reads few rows
 
