@@ -110,7 +110,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """
         inference = self.encoder_of(variable)
         states = inference.encoder(ids, lengths)
-        pooled = mean_rows(states, lengths)  # (batch, width)
+        # sums in bfloat16 would lose the last of many tokens
+        pooled = mean_rows(states.float(), lengths).to(states.dtype)  # (batch, width)
         mean = inference.mean(pooled)
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
