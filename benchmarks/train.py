@@ -123,7 +123,7 @@ PEER_LOSSES: dict[str, Callable[[SentenceTransformer, float], nn.Module]] = {
 class LoopWithoutCheckpoints(TrainingLoop):
     """The peer writes no checkpoint, so neither do we; `train` still brings all rows up to date."""
 
-    def _between_steps(self, log: Any, is_epoch_end: bool, is_last: bool) -> None:
+    def _between_steps(self, *_: Any) -> None:
         pass
 
 

@@ -30,7 +30,8 @@ from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator, Writing
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.generative_run import Generative
+from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.run import train
 from tests import fresh
 from tests.training.processes import train_in_two_processes
@@ -113,6 +114,19 @@ def test_nothing_said_nothing_written(generator: LatentGenerator) -> None:
     assert (
         generator.transfer(["", "birds sing"], ["birds sing", ""], language="en")[1][0].text == ""
     )
+
+
+def test_a_line_between_two_sentences_begins_and_ends_with_them(
+    generator: LatentGenerator,
+) -> None:
+    first, second = PAIRS[0][0], PAIRS[7][0]
+    found = [line[0].text for line in generator.interpolate(first, second, language="en", steps=4)]
+    ends = [line[0].text for line in generator.reconstruct([first, second], language="en")]
+    assert len(found) == 4
+    assert [found[0], found[-1]] == ends
+    assert [line[0].text for line in generator.interpolate("", second, language="en")] == [""] * 5
+    with pytest.raises(ValueError, match="steps must be at least 2"):
+        generator.interpolate(first, second, language="en", steps=1)
 
 
 def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) -> None:
@@ -398,6 +412,27 @@ def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
     assert losses[-1] < 0.6 * losses[0]
 
 
+def test_encoders_that_train_aggressively_leave_the_decoders_as_they_are(tmp_path: Path) -> None:
+    """Until their loss no longer falls, and until held-out information no longer rises."""
+    settings = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
+    weights = []
+    for steps in ("8", "30"):
+        recipe = load_recipe(write_recipe(tmp_path), [*settings, "--steps", steps])
+        train(recipe, tmp_path / steps, progress=False)
+        weights.append(load_file(tmp_path / steps / "model.safetensors"))
+    torch.manual_seed(1)
+    kind = Generative(recipe, Context())
+    kind.prepare(tmp_path / "work")
+    start = kind.build(tmp_path / "work").state_dict()
+    eight, thirty = weights
+    for name, value in eight.items():
+        assert torch.equal(value, start[name]) == name.startswith("decoders."), name
+    assert not torch.equal(
+        thirty["decoders.translate_en.scorer.weight.weight"],
+        start["decoders.translate_en.scorer.weight.weight"],
+    )
+
+
 def test_the_semantic_table_starts_from_a_trained_model(tmp_path: Path) -> None:
     sp = tmp_path / "sp.yaml"
     sp.write_text(
@@ -439,6 +474,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--reconstructs", "[]"], "has_language_variables needs languages that are"),
         (["--development", "held_out"], "data.held_out with run.development held_out"),
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
+        (["--aggressive", "true"], "training.aggressive must be left out, unless"),
         (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
         (
             ["--contrastive", "1", "--translates", "[fr]", "--reconstructs", "[en]"],

@@ -38,8 +38,9 @@ kind: generative
 data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
 tokenizer: {{kind: word, vocab_size: 200, marks: end}}
 model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
-training: {{epochs: 4, batch_tokens: 100, accumulate: 2, warmup_steps: 2, candidates: 20}}
-run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
+training:
+  {{epochs: 4, batch_tokens: 100, accumulate: 2, warmup_steps: 2, candidates: 20, aggressive: true}}
+run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4, development: held_out}}
 """
 # Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
 # recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.

@@ -239,6 +239,44 @@ class LatentGenerator(Saved):
             )
         return self._write(task, self._latent(task, sources, styles), writing, progress)
 
+    def interpolate(
+        self,
+        first: str,
+        second: str,
+        *,
+        language: str | None = None,
+        steps: int = 5,
+        writing: Writing | None = None,
+    ) -> list[list[Written]]:
+        """Write from points on the line between the variables of two sentences.
+
+        Args:
+            first: Where the line begins, a sentence in `language`.
+            second: Where it ends.
+            language: The language of both, which is written; may be left out where the model
+                reconstructs one alone.
+            steps: Number of points, both ends among them; at least 2.
+            writing: How to search or sample; 5 beams if None.
+
+        Returns:
+            What is written from each point; nothing where a sentence has no known token.
+
+        Raises:
+            ModelError: The model gives NaN.
+            ValueError: `steps` is below 2, or the model does not reconstruct that language, or
+                several and none is named.
+
+        Example:
+            >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
+            >>> generator.interpolate("a cat sleeps", "it rains", language="en")  # doctest: +SKIP
+        """
+        if steps < 2:
+            raise ValueError(f"steps must be at least 2, both ends, got {steps}")
+        task = self._task("reconstruct", language)
+        ends = self._latent(task, [first, second], [first, second])
+        share = torch.linspace(0, 1, steps, device=ends.device)[:, None]
+        return self._write(task, ends[:1] * (1 - share) + ends[1:] * share, writing, False)
+
     def _task(self, verb: str, language: str | None) -> str:
         known = [task.split("_", 1) for task in self.model.tasks()]
         able = [of for name, of in known if name == verb]

@@ -110,8 +110,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """
         inference = self.encoder_of(variable)
         states = inference.encoder(ids, lengths)
-        # sums in bfloat16 would lose the last of many tokens
-        pooled = mean_rows(states.float(), lengths).to(states.dtype)  # (batch, width)
+        pooled = mean_rows(states, lengths)  # (batch, width)
         mean = inference.mean(pooled)
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
@@ -167,6 +166,16 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         if variable != SEMANTIC:
             return list(self.config.languages).index(variable)
         return min(side for task in self.tasks() for side in sides_read(self, task, SEMANTIC))
+
+    def encoder_parameters(self) -> Iterator[nn.Parameter]:
+        """What infers variables."""
+        for variable in self.variables():
+            yield from self.encoder_of(variable).parameters()
+
+    def decoder_parameters(self) -> Iterator[nn.Parameter]:
+        """What writes."""
+        for task in self.tasks():
+            yield from self.decoder_of(task).parameters()
 
     @property
     def reads_both_sides(self) -> bool:

@@ -20,10 +20,12 @@ class Step:
     Attributes:
         batches: The batches whose losses, and so gradients, add up; often one.
         size: Examples of the epoch that it uses up, those of other processes included.
+        frozen: Parameters that it leaves as they are, whatever their gradients.
     """
 
     batches: Sequence[Any]
     size: int
+    frozen: Sequence[Any] = ()
 
 
 def plan_batches(

@@ -13,16 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
+from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import PairTerms, Side
+from paraphrastic_hf.training.aggressive import Aggression
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.corpus import PairCorpus
 from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
@@ -57,8 +61,11 @@ class GenerativeObjective:
         recipe: The whole recipe.
         corpus: Tokenized pairs, with end marks.
         sides: (pairs, 2) sentences to train on, by language of the model.
-        vocab_size: Tokens of the vocabulary.
+        model: The model, unwrapped.
         accelerator: For the number of processes.
+
+    Raises:
+        RecipeError: Aggressive training in several processes.
     """
 
     def __init__(
@@ -66,13 +73,20 @@ class GenerativeObjective:
         recipe: GenerativeRecipe,
         corpus: PairCorpus,
         sides: np.ndarray,
-        vocab_size: int,
+        model: LatentModel,
         accelerator: Accelerator,
     ) -> None:
         self.arguments, self.seed = recipe.training, recipe.seed
         self.max_length, self.accelerator = recipe.data.max_length, accelerator
-        self.corpus, self.vocab_size = corpus, vocab_size
+        self.corpus, self.vocab_size = corpus, model.config.vocab_size
         self.sides = sides
+        self.aggression = Aggression(is_on=self.arguments.aggressive)
+        if self.arguments.aggressive and accelerator.num_processes > 1:
+            raise RecipeError(
+                "training.aggressive ends by what one process sees: train in one, or leave it out"
+            )
+        self._decoders = list(model.decoder_parameters()) if self.arguments.aggressive else []
+        self._encoders = list(model.encoder_parameters()) if self.arguments.aggressive else []
         lengths = corpus.sentences.lengths(sides)
         self.lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
         self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
@@ -103,7 +117,22 @@ class GenerativeObjective:
             kept = own if len(own) else batch[:1]  # with weight 0, so that processes keep step
             weight = world / size if len(own) else 0.0
             batches.append(PairBatch(self.sides[kept], weight, share, number))
-        yield Step(batches, size)
+        turns = self.aggression
+        frozen: list[nn.Parameter] = []
+        if turns.is_on:
+            frozen = self._encoders if turns.is_decoders_turn else self._decoders
+        self._step_loss = 0.0
+        yield Step(batches, size, frozen)
+        if turns.is_on:
+            turns.add(self._step_loss)
+
+    def state(self) -> dict[str, Any]:
+        """Whose turn it is, where encoders are trained aggressively."""
+        return self.aggression.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self.aggression = Aggression.of(state)
 
     def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
         """Every term of a batch, as it counts in the mean over the pairs of the step."""
@@ -130,7 +159,10 @@ class GenerativeObjective:
         if args.contrastive:
             hinge = self._hinge(terms.semantic, batch.own)
             parts["contrastive"] = hinge * (args.contrastive * batch.share)
-        return Losses.of(parts)
+        losses = Losses.of(parts)
+        if self.aggression.is_on:
+            self._step_loss += losses.total.item()
+        return losses
 
     def kl_weight(self, step: int) -> float:
         """w, which rises to `kl_weight` over `kl_rise` of the run."""

@@ -140,6 +140,11 @@ class GenerativeTraining(TokenBatchArguments):
     margin: float = argument(
         0.4, help="margin of that hinge, in units of the cosine", at_least=0, at_most=2
     )
+    aggressive: bool = argument(
+        False,
+        help="let the encoders take steps alone before each step of the decoders, until held-out "
+        "pairs show no more information in the variables (5.9.2)",
+    )
     candidates: int | None = argument(
         None,
         help="score the pieces of the batch and a random sample of so many others, which stand "
@@ -209,6 +214,18 @@ class GenerativeRecipe:
                     "model.state_size",
                     model.state_size,
                     "even",
+                ),
+                (
+                    not training.aggressive
+                    or (
+                        model.variational
+                        and bool(self.data.held_out)
+                        and self.run.development != "none"
+                    ),
+                    "training.aggressive",
+                    True,
+                    "left out, unless model.variational, data.held_out and run.development tell "
+                    "when to end it",
                 ),
                 (
                     model.variational or training.kl_weight in (0.0, 1.0),

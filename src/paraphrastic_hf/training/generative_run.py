@@ -97,9 +97,10 @@ class Generative:
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
         """The pairs, in batches of about equally many tokens."""
-        return GenerativeObjective(
-            self.recipe, self.corpus, self.kept, self.tokenizer.vocab_size, accelerator
+        self._objective = GenerativeObjective(
+            self.recipe, self.corpus, self.kept, model, accelerator
         )
+        return self._objective
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the development set, with the gauges of the held-out pairs beside it."""
@@ -113,6 +114,7 @@ class Generative:
                 assert scorer is not None
                 return scorer(model)
             _warn_of_collapse(gauges)
+            self._objective.aggression.observe(sum(gauges.mutual_information.values()))
             of_set = gauges.likelihood if scorer is None else scorer(model)
             return Evaluation(of_set, gauges.flat())
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from accelerate import Accelerator
@@ -107,6 +107,17 @@ class Objective(Protocol):
         """
 
 
+@runtime_checkable
+class Stateful(Protocol):
+    """An objective of which checkpoints keep something."""
+
+    def state(self) -> dict[str, Any]:
+        """What a resumed run needs to know, as JSON."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+
+
 @dataclasses.dataclass
 class Progress:
     """Where a run is; what a checkpoint holds beside tensors.
@@ -177,6 +188,7 @@ class TrainingLoop:
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
         )
         self._logged: dict[str, Any] | None = None  # what the log had not written yet
+        self._kept: dict[str, Any] | None = None  # the objective's own state
 
     @property
     def best_weights(self) -> Path:
@@ -193,7 +205,7 @@ class TrainingLoop:
         if state is None:
             return False
         self.progress = Progress.of(state["progress"])
-        self._logged = state.get("log")
+        self._logged, self._kept = state.get("log"), state.get("objective")
         return True
 
     def train(self, objective: Objective) -> Progress:
@@ -205,6 +217,8 @@ class TrainingLoop:
         """
         wrapped = self.accelerator.prepare_model(self.model) if self._is_distributed else self.model
         self.model.train()
+        if isinstance(objective, Stateful) and self._kept is not None:
+            objective.restore(self._kept)
         at, epochs = self.progress, self.training.epochs
         total_steps = sum(map(objective.steps, range(epochs)))
         if self.training.steps is not None:
@@ -246,7 +260,7 @@ class TrainingLoop:
                 is_last = self._is_over()
                 if is_last and log.has_unwritten_losses:
                     log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
-                self._between_steps(log, is_epoch_end or is_last, is_last)
+                self._between_steps(objective, log, is_epoch_end or is_last, is_last)
             self._settle()
         if at.best_step is not None:
             load_weights(self.model, self.best_weights)
@@ -284,6 +298,8 @@ class TrainingLoop:
                     values[name] = values.get(name, 0.0) + value.item()
                 self._refuse_unless_finite(values["loss"])
                 self.accelerator.backward(losses.total)
+        for parameter in step.frozen:
+            parameter.grad = None
         if self.training.clip:
             clip_gradients(self.model.parameters(), self.training.clip)
         for group in self.optimizer.param_groups:
@@ -319,7 +335,9 @@ class TrainingLoop:
                 for tensor in [*self.model.parameters(), *(t for t in state if t.ndim)]:
                     broadcast(tensor.data)
 
-    def _between_steps(self, log: TrainingLog, ends_epoch: bool, is_last: bool) -> None:
+    def _between_steps(
+        self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
+    ) -> None:
         """Evaluate and write a checkpoint, if it is time; only here do the weights and the progress
         say all there is to know of the run."""
         at, run = self.progress, self.run_arguments
@@ -339,12 +357,15 @@ class TrainingLoop:
             self._settle()
             at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
             if self.accelerator.is_main_process:
+                state = {"progress": dataclasses.asdict(at), "log": log.state}
+                if isinstance(objective, Stateful):
+                    state["objective"] = objective.state()
                 save_checkpoint(
                     self.directory / "checkpoints",
                     at.step,
                     self.model,
                     self.optimizer,
-                    {"progress": dataclasses.asdict(at), "log": log.state},
+                    state,
                     run.keep_checkpoints,
                 )
             self.accelerator.wait_for_everyone()
