@@ -44,7 +44,7 @@ NEED = {  # commands, with the extra that they must name
     "reconstruct": ["reconstruct", "english", "pairs.tsv", "--language", "en"],
     "transfer": ["transfer", "english", "--source", "pairs.tsv", "--style", "pairs.tsv"],
     "convert": ["convert", "vectors.txt", "--output", "model"],
-    "compare": ["compare", "-h", "one", "two", "-r", "three"],
+    "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
     "install-metric": ["install-metric"],
     "data": ["data", "stats", "sts", "--data", "."],
     "card": [
@@ -145,7 +145,7 @@ def check_applications() -> None:
     assert len(out.splitlines()) == 2, out
     scores = SimileScorer().score(["the cat is asleep"], ["a cat sleeps"])
     assert 0.5 < scores.score <= 1, scores
-    status, out, errors = run("simile", "-h", "texts.txt", "-r", "texts.txt")
+    status, out, errors = run("simile", "-s", "texts.txt", "-r", "texts.txt")
     assert status == 0, errors
     assert "100.0" in out, out
 

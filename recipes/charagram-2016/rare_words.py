@@ -38,7 +38,7 @@ def main() -> None:
     overlap = np.array([common_ngrams(*pair) for pair in zip(first, second, strict=True)])
     print(f"common n-grams alone: {rho(overlap, gold):.1f} of {len(gold):,} pairs")
     for name in arguments.models:
-        cosines = SentenceEncoder.from_pretrained(name).similarity(first, second)
+        cosines = SentenceEncoder.from_pretrained(name).similarity_pairwise(first, second)
         low, high = interval(cosines, gold)
         print(f"{name}: {rho(cosines, gold):.1f} ({low:.1f} to {high:.1f})")
         for count, said in ((2, "both words"), (1, "one word"), (0, "no word")):

@@ -24,7 +24,7 @@ def find_recipe(name: str | Path) -> Path:
     Args:
         name: A file; or the name of a recipe that comes with the package, `own` or
             `simple-and-effective-2019/own`, with or without `recipes/` before it and `.yaml` after
-            it. A file of that name comes first.
+            it. A file of that name comes first; what begins with `.` or `~` is a file.
 
     Raises:
         RecipeError: There is none, or there are several; the message names them, or the nearest.
@@ -39,7 +39,8 @@ def find_recipe(name: str | Path) -> Path:
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")
     known = recipe_names()
-    found = [full for full in known if wanted in (full, full.partition("/")[2])]
+    is_path = str(name).startswith((".", "~"))  # as a name of the package's never does
+    found = [] if is_path else [f for f in known if wanted in (f, f.partition("/")[2])]
     if len(found) == 1:
         return RECIPES / f"{found[0]}.yaml"
     if found:

@@ -25,6 +25,8 @@ CASES = [
     ("encode --bad-lines keep mul", ["multilingual"]),
     ("train own.yaml --output runs/x --training.marg", ["--training.margin"]),
     ("train own.yaml --training.optimizer adag", ["adagrad"]),
+    ("train fine", ["fine-tune"]),
+    ("tune default/e", ["default/english"]),
     ("simile --sys", ["--systems"]),
     ("completion fi", ["fish"]),
 ]

@@ -44,7 +44,7 @@ def test_every_line_keeps_its_place_and_what_is_no_text_is_named(
         *("the\ufffdcat", "the \ufffd\ufffd\ufffd"),
     ]
     assert capsys.readouterr().err == (
-        f"{bad}: 3 lines are not UTF-8 text throughout (3, 5, 6); 2 lines are blank (2, 4)\n"
+        f"{bad}: 2 lines are blank (2, 4); 3 lines are not UTF-8 text throughout (3, 5, 6)\n"
     )
 
 
@@ -69,6 +69,7 @@ def test_many_such_lines_are_counted_and_the_first_named(
     [
         (b"a\n\nb\n", "text:2 is blank"),
         (b"a\n\xff\n", "text:2 is not UTF-8 text"),
+        (b"a\n\n\xff\n", "text:2 is blank"),
         (b"a\0\n", "text:1 is not UTF-8 text"),
         (b"a\n" + SURROGATE, "text:2 is not UTF-8 text"),
     ],
@@ -106,7 +107,7 @@ def test_score_gives_a_blank_line_nan(
     assert scores[1] == "nan"
     assert -1 <= float(scores[0]) <= 1
     assert -1 <= float(scores[2]) <= 1
-    assert "1 line is not UTF-8 text throughout (3); 1 line is blank (2)" in err
+    assert "1 line is blank (2); 1 line is not UTF-8 text throughout (3)" in err
 
 
 def test_a_blank_line_is_no_neighbour_and_the_numbers_of_lines_stay(
@@ -139,7 +140,7 @@ def test_text_that_mining_kept_is_read_again_to_be_refused(
     command = ["mine", bad, bad, "--model", model, "--k", "1", "--work", str(tmp_path / "work")]
     assert main([*command, "--output", str(tmp_path / "pairs.tsv")]) == 0
     assert main([*command, "--output", str(tmp_path / "o"), "--bad-lines", "refuse"]) == 2
-    assert "bad.txt:3 is not UTF-8 text throughout; mend it" in capsys.readouterr().err
+    assert "bad.txt:2 is blank; mend it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -157,10 +157,21 @@ def test_sources_that_are_missing_or_empty_are_named_before_torch_is_imported(
     assert not (tmp_path / "x").exists()
 
 
-def test_a_mistyped_start_is_named_before_torch_is_imported(tmp_path: Path) -> None:
-    recipe = ROOT / "recipes" / "towards-universal-2016" / "sick-universal.yaml"
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "towards-universal-2016/sick-universal"],
+        ["train", "own"],
+        ["tune", "own", "--grid", "margin=1"],
+    ],
+)
+def test_a_mistyped_start_is_named_before_torch_is_imported(
+    command: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "sick2014").mkdir()
-    command = ["train", str(recipe), "--output", "x", "--data", str(tmp_path), "--start", "englsh"]
+    (tmp_path / "mine.tsv").write_text("a cat\tthe cat\n")
+    command = [*command, "--output", "x", "--data", str(tmp_path), "--start", "englsh"]
+    command += ["--sources", "mine.tsv"] * ("own" in command)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *command],
         capture_output=True,

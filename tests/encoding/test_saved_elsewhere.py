@@ -19,11 +19,12 @@ from sentence_transformers.sentence_transformer.training_args import (
     SentenceTransformerTrainingArguments,
 )
 from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
+from tokenizers.models import Unigram, WordLevel
 from transformers import AutoModel, AutoTokenizer
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder, packaged_model
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import MissingExtraError, ModelError
+from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import HOSTILE, SENTENCES
@@ -106,6 +107,31 @@ def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) 
         (tmp_path / "theirs" / name).write_text("[")
         with pytest.raises(ModelError, match="theirs"):
             SentenceEncoder.from_pretrained(tmp_path / "theirs")
+
+
+def test_a_tokenizer_of_pieces_of_others_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581cat", -1.0)]
+    Tokenizer(Unigram(pieces, 3, False)).save(str(tmp_path / "tokenizer.json"))
+    with monkeypatch.context() as patched:
+        patched.setattr("paraphrastic_hf.text.rebuilt._subwords", lambda _: pytest.fail("made"))
+        with pytest.raises(ModelError, match="no tokenizer of this package"):
+            load_tokenizer(tmp_path)
+    Tokenizer(Unigram([("<pad>", 0.0), ("<unk>", 0.0)], 1, False)).save(
+        str(tmp_path / "tokenizer.json")
+    )  # of which tokenizers cannot make ours
+    with pytest.raises(ModelError, match="no tokenizer of this package"):
+        load_tokenizer(tmp_path)
+
+
+def test_without_protobuf_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved_by_them(WordTokenizer(["cat"]), tmp_path)
+    monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda package: package != "google")
+    with pytest.raises(MissingExtraError, match=r"theirs.* needs google.*paraphrastic-hf\[train\]"):
+        SentenceEncoder.from_pretrained(tmp_path / "theirs")
 
 
 LONG = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import CheckpointError, DataError
 from paraphrastic_hf.evaluation.development import read_clean
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.recipe import load_recipe
@@ -81,6 +81,13 @@ def test_what_stands_beside_pairs_goes_with_them() -> None:
 def test_without_enough_bitext_the_way_out_is_named(count: int, language: str) -> None:
     with pytest.raises(DataError, match=r"have too few or none: .* take development clean"):
         hold_out([source(numbered(count), "en", language)])
+
+
+@pytest.mark.parametrize("content", ["[", "[1]", '{"en-fr": [1]}'])
+def test_damaged_held_out_pairs_are_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "held_out.json").write_text(content)
+    with pytest.raises(CheckpointError, match=r"held_out.json, .* is damaged"):
+        read_held_out(tmp_path)
 
 
 def test_retrieval_is_the_mean_of_languages() -> None:

@@ -168,10 +168,9 @@ def _name(model: str) -> str:
 
 
 def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
-    from paraphrastic_hf.recipe import load_recipe
-    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+    from paraphrastic_hf.training.kinds import load_contrastive
 
-    return load_recipe(ContrastiveRecipe, path, overrides)
+    return load_contrastive(path, overrides)
 
 
 def _training_text(model: str, root: str) -> Iterator[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.packaged_recipes import recipe_names
 
 EPILOG = """\
 The script is printed; put it where your shell looks:
@@ -15,7 +17,7 @@ The script is printed; put it where your shell looks:
   paraphrastic completion zsh > ~/.zsh/completions/_paraphrastic    # a folder of your fpath
   paraphrastic completion fish > ~/.config/fish/completions/paraphrastic.fish
 
-Commands, options, their choices, keys of recipes, suites, corpora and packaged models are
+Commands, options, their choices, recipes and their keys, suites, corpora and packaged models are
 completed; everything else is a file. Make the script again after an update of the package."""
 LONGEST = 70  # characters of a description
 TRAINED_MODELS_ONLY = ("card", "predict", "perplexity")  # commands that take no packaged model
@@ -109,6 +111,10 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
         from paraphrastic_hf.data.sources import SOURCES
 
         return tuple(SOURCES)
+    if action.dest == "recipe":
+        names = recipe_names()
+        last = Counter(name.partition("/")[2] for name in names)
+        return (*(name for name, count in last.items() if count == 1), *names)
     is_model = action.dest in ("model", "models", "first", "second")
     if is_model and not set(path) & set(TRAINED_MODELS_ONLY):
         from paraphrastic_hf.encoding.locate import known_models

@@ -162,14 +162,14 @@ def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
     except UnicodeDecodeError:
         texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
         is_text = False
-    for place, line in enumerate([] if is_text else block):
-        if b"\0" in line or not _is_utf8(line):
+    if is_text and all(texts) and not any(map(str.isspace, texts)):
+        return texts
+    for place, (line, text) in enumerate(zip(block, texts, strict=True)):
+        if is_blank(text):
+            remarks.add(BLANK, before + place + 1)
+        elif not is_text and (b"\0" in line or not _is_utf8(line)):
             remarks.add(NO_TEXT, before + place + 1)
-            texts[place] = texts[place].replace("\0", "\ufffd")
-    if not all(texts) or any(map(str.isspace, texts)):
-        for place, text in enumerate(texts):
-            if is_blank(text):
-                remarks.add(BLANK, before + place + 1)
+            texts[place] = text.replace("\0", "\ufffd")
     return texts
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
-from paraphrastic_hf.encoding.locate import check_model_name, local_directory
+from paraphrastic_hf.encoding.locate import check_model_name
 
 EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.generation.likelihood import LanguageScorer
 
-    scorer = LanguageScorer.from_pretrained(local_directory(arguments.model))
+    scorer = LanguageScorer.from_pretrained(arguments.model)
     nats, tokens = 0.0, 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.file, bad_lines=arguments.bad_lines):

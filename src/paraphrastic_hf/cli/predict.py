@@ -11,7 +11,7 @@ from paraphrastic_hf.cli.lines import (
     open_output,
     read_blocks,
 )
-from paraphrastic_hf.encoding.locate import check_model_name, local_directory
+from paraphrastic_hf.encoding.locate import check_model_name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.errors import DataError
 
-    predictor = SentencePredictor.from_pretrained(local_directory(arguments.model))
+    predictor = SentencePredictor.from_pretrained(arguments.model)
     sides = 2 if predictor.takes_pairs else 1
     number = 0
     with open_output(arguments.output) as output:

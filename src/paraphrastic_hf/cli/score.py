@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_bad_lines(parser)
     parser.epilog = (
-        "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity` gives them.\n\n"
+        "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
     add_latent_option(parser)

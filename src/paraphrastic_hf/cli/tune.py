@@ -81,12 +81,12 @@ def run(arguments: argparse.Namespace) -> None:
     logging.getLogger("accelerate").setLevel(logging.WARNING)
     from pathlib import Path
 
-    from paraphrastic_hf.recipe import load_recipe
     from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+    from paraphrastic_hf.training.kinds import load_contrastive
     from paraphrastic_hf.training.search_space import parse_grid
     from paraphrastic_hf.training.sources import check_text
 
-    recipe = load_recipe(ContrastiveRecipe, arguments.recipe, arguments.overrides)
+    recipe = load_contrastive(arguments.recipe, arguments.overrides)
     grid = parse_grid(ContrastiveRecipe, arguments.grid)
     check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.tune import tune

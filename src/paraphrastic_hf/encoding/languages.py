@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.push import CARD
+from paraphrastic_hf.errors import RecipeError
 
 RECIPE = "recipe.yaml"
 
@@ -28,12 +29,12 @@ def languages_of(directory: Path | None) -> list[str]:
         return [declared] if isinstance(declared, str) else [str(each) for each in declared]
     data = _parsed(_read(directory / RECIPE)).get("data")
     sources = data.get("sources") if isinstance(data, dict) else None
-    found = [
-        str(language)
-        for source in sources or ()
-        if isinstance(source, dict)
-        for language in source.get("languages") or (["en"] if source.get("path") else [])
-    ]
+    found: list[str] = []
+    for source in sources if isinstance(sources, list) else ():
+        named = source.get("languages") if isinstance(source, dict) else []
+        if not named and isinstance(source, dict) and source.get("path"):
+            found.append("en")  # the default
+        found += map(str, named) if isinstance(named, list) else []
     return list(dict.fromkeys(found))
 
 
@@ -45,10 +46,10 @@ def _read(path: Path) -> str:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    import yaml
+    from paraphrastic_hf.parse_yaml import parse_yaml
 
     try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        found = parse_yaml(text, "what lies beside a model")
+    except RecipeError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from transformers import AutoConfig
 
 from paraphrastic_hf.encoding.directory import GENERATION_CONFIG, STATIC_EMBEDDING
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.recipe import read_mapping
 from paraphrastic_hf.text.files import read_json
 
 PICTURE = "training.png"  # the training curve, beside the model
@@ -48,9 +48,9 @@ class TrainedModel:
         try:
             if run is None:
                 run = read_json(directory / "run.json")
-            recipe = yaml.safe_load((directory / "recipe.yaml").read_text(encoding="utf-8"))
+            recipe = read_mapping(directory / "recipe.yaml")
             config = AutoConfig.from_pretrained(directory, trust_remote_code=False).to_dict()
-        except (OSError, ValueError, yaml.YAMLError) as error:
+        except (OSError, ValueError) as error:
             raise ModelError(
                 f"{directory} holds no finished run of `paraphrastic train`"
             ) from error

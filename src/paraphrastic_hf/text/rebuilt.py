@@ -24,6 +24,9 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 UNKNOWN_PIECE, CONTROL_PIECE = 2, 3  # sentencepiece's types
 NOT_COMPARED = ("decoder", "truncation", "padding")  # they change no ids of a text
+NOT_OURS = (
+    "is no tokenizer of this package; load the model with sentence_transformers.SentenceTransformer"
+)
 SETTINGS = (True, False), (False, True), (False, True)  # the defaults first
 
 
@@ -42,21 +45,32 @@ def rebuild_tokenizer(path: Path) -> SubwordTokenizer | WordTokenizer:
         raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
     wanted = _described(given)
     kind, entries = wanted["model"].get("type"), wanted["model"].get("vocab")
-    if kind in ("Unigram", "BPE"):
+    if kind in ("Unigram", "BPE") and _begins_as_ours(entries):
         candidates: Iterator[SubwordTokenizer | WordTokenizer]
         candidates = _subwords(entries) if kind == "Unigram" else _words(entries)
-        for tokenizer in candidates:
-            if _described(tokenizer.to_fast()) == wanted:
-                return tokenizer
-    raise ModelError(
-        f"{path} is no tokenizer of this package; load the model with "
-        "sentence_transformers.SentenceTransformer"
-    )
+        try:
+            for tokenizer in candidates:
+                if _described(tokenizer.to_fast()) == wanted:
+                    return tokenizer
+        except Exception as error:  # of tokenizers or sentencepiece, for entries none of ours has
+            raise ModelError(f"{path} {NOT_OURS}") from error
+    raise ModelError(f"{path} {NOT_OURS}")
 
 
 def _described(tokenizer: Tokenizer) -> dict[str, Any]:
     description = json.loads(tokenizer.to_str())
     return {key: value for key, value in description.items() if key not in NOT_COMPARED}
+
+
+def _begins_as_ours(entries: Any) -> bool:
+    """Whether the first entries are padding and unknown text; large tokenizers of others, which
+    take seconds to make, have other ones there."""
+    names = (
+        [text for text, _ in entries]
+        if isinstance(entries, list)
+        else sorted(entries, key=entries.__getitem__)
+    )
+    return names[: len(SPECIAL_TOKENS)] == list(SPECIAL_TOKENS.values())
 
 
 def _subwords(entries: list[Any]) -> Iterator[SubwordTokenizer]:

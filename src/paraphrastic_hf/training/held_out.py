@@ -7,7 +7,6 @@ and the order of the sources.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,10 @@ import numpy as np
 
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import CheckpointError, DataError
 from paraphrastic_hf.evaluation.retrieval import tatoeba_scores
 from paraphrastic_hf.evaluation.similarity import Encode
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.training.sources import SourcePairs
 
 MOST = 500  # pairs of each two languages
@@ -85,9 +84,20 @@ def write_held_out(held_out: HeldOut, work: Path) -> None:
 
 
 def read_held_out(work: Path) -> HeldOut:
-    """The pairs that `write_held_out` kept."""
-    found = json.loads((work / FILE).read_text(encoding="utf-8"))
-    return {name: [(first, second) for first, second in pairs] for name, pairs in found.items()}
+    """The pairs that `write_held_out` kept.
+
+    Raises:
+        CheckpointError: The file is missing or damaged.
+    """
+    path = work / FILE
+    try:
+        found = read_json(path)
+        return {name: [(first, second) for first, second in pairs] for name, pairs in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{path}, the pairs held out of training, is damaged ({error}); remove that folder and "
+            "run the same command again"
+        ) from error
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:

@@ -164,6 +164,24 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     return build(recipe_class, mapping)
 
 
+def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> ContrastiveRecipe:
+    """Read a recipe of a sentence encoder, for what varies such recipes and no others.
+
+    Args:
+        path: As `load_recipe` takes it.
+        overrides: As `load_recipe` takes them.
+
+    Raises:
+        RecipeError: As of `load_recipe`, or the recipe is of another kind.
+    """
+    recipe = load_recipe(path, overrides)
+    if not isinstance(recipe, ContrastiveRecipe):
+        raise RecipeError(
+            f"{path} is a recipe of kind {recipe.kind}; name one of sentence encoders (contrastive)"
+        )
+    return recipe
+
+
 def _make_room_for_start(mapping: dict[str, Any]) -> None:
     """Take out of a recipe's file the tokenizer and the encoder, in whose place a `--start` comes;
     what is left of `model` are the two dropouts."""

@@ -94,12 +94,12 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
     """
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
+    if getattr(recipe, "start", None) is not None:
+        _check_start(recipe.start, data_root)
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)
         builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
-        if recipe.start is not None:
-            _check_start(recipe.start, data_root)
         return
     if not recipe.data.sources:
         raise DataError(NOTHING)
