@@ -54,7 +54,10 @@ def test_a_file_comes_before_a_recipe_of_the_package(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("smoke", r"several recipes are named smoke; choose charagram-2016/smoke or default/smoke"),
+        (
+            "smoke",
+            r"several recipes are named smoke; choose bilingual-generative-2020/smoke or char",
+        ),
         ("language-model", r"holds several recipes; choose language-model/english, "),
         ("owm", r"no recipe 'owm'.* did you mean simple-and-effective-2019/own\?"),
         (
@@ -64,7 +67,10 @@ def test_a_file_comes_before_a_recipe_of_the_package(
         ("./own.yaml", r"no recipe './own.yaml', neither a file"),
         ("simple-and-efective-2019/sp", r"did you mean simple-and-effective-2019/sp"),
         ("blstm-avg", r"did you mean .*revisiting-recurrent-2017/bilstm-avg"),
-        ("xyzzy", r"name a file, or one of those in charagram-2016, default, demo, "),
+        (
+            "xyzzy",
+            r"name a file, or one of those in bilingual-generative-2020, charagram-2016, default, ",
+        ),
     ],
 )
 def test_a_name_of_none_or_several_is_refused_with_the_way_out(name: str, message: str) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import paraphrastic_hf
-from paraphrastic_hf.models import MODEL_CLASSES, SENTENCE_TASKS
+from paraphrastic_hf.models import GENERATIVE, MODEL_CLASSES, SENTENCE_TASKS
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.models.tagger import TaggerModel
 
-MODELS = [*MODEL_CLASSES, *SENTENCE_TASKS, TaggerModel, LanguageModel]
+MODELS = [*MODEL_CLASSES, *GENERATIVE, *SENTENCE_TASKS, TaggerModel, LanguageModel]
 LAZY = """
 import sys
 import paraphrastic_hf

@@ -47,6 +47,12 @@ SMALLER = {  # what is added to a command that begins so
         *("--vocab_size", "120", "--hidden_size", "8", "--heads", "2", "--feed_forward", "16"),
         *("--held_out", "5", "--batch_tokens", "400"),
     ],
+    "paraphrastic train bilingual-generative-2020": [
+        *("--vocab_size", "150", "--hidden_size", "8", "--state_size", "8", "--heads", "2"),
+        *("--feed_forward", "16", "--held_out", "5", "--epochs", "1"),
+    ],
+    "paraphrastic translate": ["--max-tokens", "5"],
+    "paraphrastic transfer": ["--max-tokens", "5"],
     "paraphrastic significance": ["--samples", "20"],
     "paraphrastic simile": ["--samples", "20"],
     "paraphrastic compare": ["--samples", "20"],
@@ -129,6 +135,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             **{"text.en": english, "text.fr": french, "en.txt": english, "fr.txt": french},
             **{"reference.txt": firsts, "system.txt": seconds},
             **{"baseline.txt": "".join(f"{b}\n" for _, b in pairs[1:] + pairs[:1])},
+            **{"source.txt": english, "style.txt": english},
             **{"new.txt": seconds, "para-nmt-50m/para-nmt-50m.txt": paranmt(pairs)},
         },
     )

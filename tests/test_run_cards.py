@@ -12,6 +12,7 @@ import yaml
 from paraphrastic_hf.hub import families
 from paraphrastic_hf.hub.cards import run_card
 from paraphrastic_hf.hub.selection import SELECTION
+from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models import families as models
 from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
 from paraphrastic_hf.training.kinds import load_recipe
@@ -72,6 +73,14 @@ tokenizer: {{kind: word, vocab_size: 200}}
 model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
 training: {{epochs: 1, warmup_steps: 2}}
 """
+BGT = f"""
+kind: generative
+data: {{sources: [{{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}], held_out: 5}}
+tokenizer: {{kind: word, vocab_size: 200, marks: end}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
+training: {{epochs: 1, batch_tokens: 400, warmup_steps: 2}}
+run: {{development: none}}
+"""
 RECIPES = {
     **{name: (text + PAIRS, what) for name, (text, what) in CONTRASTIVE.items()},
     **SUPERVISED,
@@ -117,7 +126,22 @@ def test_a_trained_model_has_a_card_whose_code_runs(
 
 
 def test_every_family_has_a_sentence_of_its_own() -> None:
-    assert families.FAMILIES.keys() == models.FAMILIES.keys()
+    generative = {model.config_class.model_type.split("-", 1)[1] for model in GENERATIVE}
+    assert families.FAMILIES.keys() == models.FAMILIES.keys() | generative
+
+
+def test_a_generative_model_says_what_it_writes_and_what_its_variables_hold(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = trained(BGT, tmp_path, root)
+    card, run = card_of(model), json.loads((model / "run.json").read_text())
+    assert "the mean of the variable semantic, which a transformer infers from its words" in card
+    for name, value in run["held_out"]["active_units"].items():
+        assert f"active\\_units, {name} | {value:.4g} |" in card
+    (block,) = re.findall(r"```python\n(.*?)```", (model / "README.md").read_text(), re.DOTALL)
+    assert '.translate(["a cat sleeps"], to="fr")' in block
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {"__name__": "card"})
 
 
 def test_every_development_set_has_its_words() -> None:

@@ -14,7 +14,8 @@ from paraphrastic_hf.cli.completion import levels_of
 from paraphrastic_hf.cli.main import COMMANDS, build_parser, main
 
 CASES = [
-    ("tra", ["train"]),
+    ("trai", ["train"]),
+    ("tra", ["train", "transfer", "translate"]),
     ("encode eng", ["english"]),
     ("data sta", ["stats"]),
     ("data stats sick", ["sick", "sick_e"]),

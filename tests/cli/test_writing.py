@@ -74,6 +74,7 @@ def test_a_style_file_of_another_length_is_named(
     ("options", "message"),
     [
         (["--to", "de"], "translates into en, fr, not 'de'"),
+        ([], "translates into en, fr, name one of them"),
         (["--to", "fr", "--count", "9"], "9 sentences from each text need as many beams"),
         (["--to", "fr", "--beams", "0"], "beams must be at least 1"),
         (["--to", "fr", "--sample", "--temperature", "0"], "temperature must be above 0"),
@@ -97,3 +98,21 @@ def test_an_encoder_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture
     lines.write_text("the cat sleeps\n", encoding="utf-8")
     assert run("translate", "english", str(lines), "--to", "fr") == 2
     assert "which encodes and does not write" in capsys.readouterr().err
+
+
+def test_damaged_and_endless_lines_keep_their_place(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A surrogate in UTF-8, NUL, unknown characters, 10,000 words, a megabyte of one word."""
+    lines = tmp_path / "lines.txt"
+    strange = [b"the cat \xed\xa0\x80 sleeps", b"the\0cat", "\u4e16\u754c".encode()]
+    strange += [b"the cat " * 5_000, b"x" * 2**20, b"the cat"]
+    lines.write_bytes(b"\n".join(strange) + b"\n")
+    assert run("translate", model, str(lines), "--to", "fr", "--max-tokens", "4", "--quiet") == 0
+    found = capsys.readouterr()
+    is_written = [bool(line) for line in found.out.split("\n")[:-1]]
+    assert is_written == [True, True, False, True, False, True]
+    assert "2 lines are not UTF-8 text throughout (1, 2)" in found.err
+    files = ["--source", str(lines), "--style", str(lines), "--language", "en", "--quiet"]
+    assert run("transfer", model, *files, "--max-tokens", "4") == 0
+    assert [bool(line) for line in capsys.readouterr().out.split("\n")[:-1]] == is_written

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.evaluation.probing import TASKS, read_made, read_probe
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.run import train
 from tests.data.made_files import put
 
 WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
@@ -80,6 +84,25 @@ def test_each_encoder_of_a_model_is_a_group(tmp_path: Path) -> None:
     assert scores["semantic"] == 100
     assert scores["language"] < 60  # both labels are of the same lengths
     assert results["headline"] == {"S. Num.": 100}  # the first encoder's
+
+
+def test_the_command_scores_every_encoder_of_a_generative_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x_probe(tmp_path / "eval")
+    text = "{path: recipes/default/en-fr.tsv, languages: [en, fr]}"
+    settings = ["--sources", text, "--held_out", "0", "--epochs", "1"]
+    train(load_recipe("bilingual-generative-2020/smoke", settings), tmp_path / "m", progress=False)
+    command = ["evaluate", str(tmp_path / "m"), "--suite", "probing", "--data", str(tmp_path)]
+    output = tmp_path / "report"
+    assert main([*command, "--output", str(output)]) == 3  # other tasks have no data
+    rows = json.loads((output / "probing.json").read_text())["rows"]
+    assert [row["group"] for row in rows] == ["semantic", "en", "fr"]
+    assert main([*command, "--latent", "en", "--output", str(output / "en")]) == 3
+    (english,) = json.loads((output / "en" / "probing.json").read_text())["rows"]
+    assert english["group"] == "embedding"
+    assert english["scores"] == rows[1]["scores"]
+    assert "m-en" in capsys.readouterr().out
 
 
 def test_a_label_that_training_lacks_is_never_right(tmp_path: Path) -> None:

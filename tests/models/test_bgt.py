@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +39,6 @@ ROWS: dict[str, dict[str, Any]] = {
         "encoder_kind": "lstm",
         "decoder_kind": "lstm",
         "latent_at": ["word", "hidden", "attention", "logit"],
-        "use_cache": False,
     },
     "word and hidden": {"latent_at": ["word", "hidden", "logit"]},
     "narrow": {"state_size": 4},
@@ -253,6 +253,9 @@ def test_a_mean_is_read_where_nothing_is_drawn() -> None:
     ("settings", "message"),
     [
         ({"hidden_size": 9}, "multiple of num_attention_heads"),
+        ({"num_attention_heads": 0}, "num_attention_heads must be at least 1, got 0"),
+        ({"state_size": 0}, "state_size must be at least 1, got 0"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"latent_at": ["everywhere"]}, "latent_at must name some of"),
         ({"languages": ["en"], "reconstructs": ["en"], "translates": []}, "languages must be two"),
         ({"languages": ["en", "en"]}, "languages must differ"),
@@ -277,3 +280,33 @@ def test_a_posterior_without_variance_is_its_mean() -> None:
     found = make("autoencoder").posterior("semantic", ENGLISH[0], torch.tensor([4]))
     assert isinstance(found, Gaussian)
     torch.testing.assert_close(found.sample(), found.mean)
+
+
+def test_caches_that_a_decoder_cannot_use_are_refused_with_the_way_out() -> None:
+    options = {"input_ids": ENGLISH[:1], "task": "translate_fr", "max_new_tokens": 4}
+    with pytest.raises(ValueError, match="leave cache_implementation out"):
+        make("bgt").eval().generate(**options, cache_implementation="static")
+    with pytest.raises(ValueError, match="generate with use_cache=False"):
+        make("lstm").eval().generate(**options, use_cache=True)
+
+
+@pytest.mark.parametrize("task", [{"reconstructs": ["en"]}, {"translates": ["ar"]}])
+def test_the_meaning_is_gauged_on_a_side_that_training_reads(task: dict[str, Any]) -> None:
+    """Arabic comes first, and neither an English autoencoder nor en-ar translation reads it."""
+    only = {"reconstructs": [], "translates": [], **PLAIN, **task}
+    model = BGTModel(BGTConfig(**{**SIZES, "languages": ["ar", "en"], **only}))
+    assert model.home_of("semantic") == 1
+    assert make("bgt").home_of("semantic") == 0
+
+
+def test_the_variable_it_embeds_by_is_saved_with_it(tmp_path: Path) -> None:
+    model = make("bgt").eval()
+    english = model.reading("en")
+    assert model.variable == "semantic"
+    expected = english(ENGLISH[:1]).sentence_embedding
+    assert not torch.allclose(model(ENGLISH[:1]).sentence_embedding, expected)
+    english.save_pretrained(tmp_path)
+    loaded = BGTModel.from_pretrained(tmp_path).eval()
+    torch.testing.assert_close(loaded(ENGLISH[:1]).sentence_embedding, expected)
+    with pytest.raises(ValueError, match="has no variable 'de'"):
+        BGTModel(BGTConfig(**SIZES, variable="de"))

@@ -6,16 +6,26 @@ import json
 import logging
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoModel,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    DataCollatorForSeq2Seq,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+)
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import BGTConfig, BGTModel, SentenceEncoder
+from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.evaluation.probing import encoders_of
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator, Writing
 from paraphrastic_hf.models.latent import LatentModel
@@ -132,6 +142,111 @@ def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) ->
 def test_ten_thousand_tokens_are_read(generator: LatentGenerator) -> None:
     found = generator.translate(["the cat sleeps " * 3334], to="fr", writing=Writing(max_tokens=5))
     assert len(found) == 1
+
+
+def test_strange_text_is_read_and_written_from(generator: LatentGenerator) -> None:
+    """A lone surrogate, NUL, unknown characters, many tokens: a sentence each, or none."""
+    how = Writing(max_tokens=5)
+    strange = ["the cat \ud800 sleeps", "the\0cat", "\U0001f600 \u4e16", "the cat", "cat " * 10_000]
+    found = generator.transfer(strange, ["birds sing"] * 5, language="en", writing=how)
+    assert [bool(sentences[0].text) for sentences in found] == [True, True, False, True, True]
+    found = generator.transfer(["birds sing"] * 5, strange, language="en", writing=how)
+    assert [bool(sentences[0].text) for sentences in found] == [True, True, False, True, True]
+    with pytest.raises(TypeError, match="must be a list of strings"):
+        generator.translate("the cat sleeps", to="fr")
+
+
+def test_a_language_is_asked_for_where_there_are_several(generator: LatentGenerator) -> None:
+    with pytest.raises(ValueError, match="translates into en, fr, name one of them"):
+        generator.translate(["birds sing"])
+    with pytest.raises(ValueError, match="reconstructs en, fr, name one of them"):
+        generator.reconstruct(["birds sing"])
+
+
+def other(generator: LatentGenerator, **settings: Any) -> LatentGenerator:
+    """A model with the same tokenizer and random weights."""
+    config = generator.model.config
+    sizes = {name: getattr(config, name) for name in ("vocab_size", "eos_token_id")}
+    torch.manual_seed(0)
+    small = BGTConfig(
+        **sizes, hidden_size=8, num_attention_heads=2, encoder_layers=1, intermediate_size=8,
+        decoder_start_token_id=config.eos_token_id, **settings,
+    )  # fmt: skip
+    return LatentGenerator(BGTModel(small).eval(), generator.tokenizer)
+
+
+def test_the_only_language_needs_no_name(generator: LatentGenerator) -> None:
+    english = other(generator, reconstructs=["en"], translates=["fr"], has_language_variables=False)
+    how = Writing(max_tokens=3)
+    texts = ["the cat sleeps"]
+    assert english.translate(texts, writing=how) == english.translate(texts, to="fr", writing=how)
+    assert len(english.reconstruct(texts, writing=how)) == 1
+    with pytest.raises(ValueError, match="no language variables, so a style has nowhere to go"):
+        english.transfer(texts, texts)
+    none = other(generator, reconstructs=[], has_language_variables=False)
+    with pytest.raises(ValueError, match="reconstructs no language"):
+        none.reconstruct(texts)
+
+
+def test_nan_is_an_error_and_not_an_empty_line(generator: LatentGenerator) -> None:
+    broken = other(generator)
+    torch.nn.init.constant_(broken.model.inference["semantic"].mean.weight, torch.nan)
+    with pytest.raises(ModelError, match="the model gives NaN"):
+        broken.translate(["the cat sleeps"], to="fr")
+
+
+def test_half_precision_writes_the_same(trained: Path) -> None:
+    generator = LatentGenerator.from_pretrained(trained)
+    generator.model.to(torch.bfloat16)
+    assert generator.translate(["birds sing"], to="fr")[0][0].text == "les oiseaux chantent"
+
+
+def test_its_encoders_are_told_apart_by_name_and_hash(trained: Path, tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(trained)
+    parts = encoders_of(encoder)
+    assert list(parts) == ["semantic", "en", "fr"]
+    text = ["birds sing"]
+    np.testing.assert_array_equal(parts["semantic"].encode(text), encoder.encode(text))
+    english = SentenceEncoder.from_pretrained(trained, latent="en")
+    assert list(encoders_of(english)) == ["embedding"]
+    np.testing.assert_array_equal(parts["en"].encode(text), english.encode(text))
+    hashes = [weights_hash(each) for each in (encoder, english, *parts.values())]
+    assert hashes[0] == hashes[2]
+    assert hashes[1] == hashes[3]
+    assert len(set(hashes)) == 3
+    english.save_pretrained(tmp_path / "english")
+    saved = SentenceEncoder.from_pretrained(tmp_path / "english")
+    np.testing.assert_array_equal(saved.encode(text), english.encode(text))
+    with pytest.raises(ModelError, match="has no variable 'de'"):
+        SentenceEncoder.from_pretrained(trained, latent="de")
+
+
+def test_stock_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Path) -> None:
+    """Labels, its own collator, evaluation by generating, and a directory that loads again."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    pairs = [("the dog sleeps", "le chien dort"), ("a cat barks", "un chat aboie")] * 4
+    rows = [dict(tokenizer(fr), labels=tokenizer(en)["input_ids"]) for en, fr in pairs]
+    settings = Seq2SeqTrainingArguments(
+        output_dir=str(tmp_path), max_steps=12, per_device_train_batch_size=4, learning_rate=0.01,
+        gradient_accumulation_steps=2, logging_steps=1, save_strategy="no", report_to=[],
+        predict_with_generate=True, generation_max_length=8, disable_tqdm=True, use_cpu=True,
+        dataloader_pin_memory=False,
+    )  # fmt: skip
+    collator = DataCollatorForSeq2Seq(tokenizer, model=model)
+    trainer = Seq2SeqTrainer(
+        model, settings, data_collator=collator, train_dataset=rows, eval_dataset=rows[:2]
+    )
+    trainer.train()
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert losses[-1] < 0.5 * losses[0]
+    assert model.tasks()[0] == "translate_en"
+    written = trainer.predict(rows[:1]).predictions
+    trainer.save_model(str(tmp_path / "saved"))
+    assert tokenizer.decode(written[0], skip_special_tokens=True).strip() == "the dog sleeps"
+    again = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "saved")
+    for name, weight in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], weight)
 
 
 def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGenerator) -> None:
@@ -254,14 +369,22 @@ def test_the_importance_weighted_likelihood_is_at_least_the_lower_bound(trained:
     assert gauges.active_units["semantic"] > 1
 
 
-def test_a_collapsed_variable_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def write_known_words(folder: Path) -> None:
+    """Sixteen pairs of eight words a side: whatever is held out, its words are known."""
     nouns = ("cat", "chat"), ("dog", "chien"), ("bird", "oiseau"), ("child", "enfant")
     verbs = ("sleeps", "dort"), ("eats", "mange"), ("sings", "chante"), ("runs", "court")
-    pairs = [f"{n} {v}\t{m} {w}\n" for n, m in nouns for v, w in verbs]  # held out: known words
-    settings = ["--held_out", "3", "--development", "held_out", "--epochs", "100"]
+    pairs = [f"{n} {v}\t{m} {w}\n" for n, m in nouns for v, w in verbs]
+    (folder / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
+
+
+@pytest.mark.parametrize("development", ["held_out", "none"])
+def test_a_collapsed_variable_is_named(
+    development: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = ["--held_out", "3", "--development", development, "--epochs", "100"]
     settings += ["--kl_weight", "100", "--kl_rise", "0"]
     recipe = load_recipe(write_recipe(tmp_path), settings)
-    (tmp_path / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
+    write_known_words(tmp_path)
     with caplog.at_level(logging.WARNING):
         train(recipe, tmp_path / "out", progress=False)
     assert "has collapsed onto the prior. Lower training.kl_weight" in caplog.text
@@ -367,6 +490,10 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
         (["--aggressive", "true"], "training.aggressive must be left out, unless"),
         (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
+        (
+            ["--contrastive", "1", "--translates", "[fr]", "--reconstructs", "[en]"],
+            "training.contrastive needs the meaning of both sides",
+        ),
     ],
 )
 def test_settings_without_a_meaning_are_refused(

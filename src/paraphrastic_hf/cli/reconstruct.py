@@ -21,7 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "model", help="output of `paraphrastic train` with a recipe of kind generative"
     )
     parser.add_argument("file", help="a sentence a line; .gz, .xz, or - for standard input")
-    parser.add_argument("--language", required=True, help="the language of the lines: en")
+    parser.add_argument(
+        "--language",
+        help="the language of the lines: en; may be left out where the model "
+        "reconstructs one alone",
+    )
     add_writing_options(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)

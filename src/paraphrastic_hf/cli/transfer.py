@@ -30,7 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--source", required=True, help="sentences whose meaning is written")
     parser.add_argument("--style", required=True, help="as many sentences to take the style of")
-    parser.add_argument("--language", required=True, help="the language to write: en")
+    parser.add_argument(
+        "--language",
+        help="the language to write: en; may be left out where the model reconstructs one alone",
+    )
     add_writing_options(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)

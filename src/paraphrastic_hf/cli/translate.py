@@ -24,7 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "model", help="output of `paraphrastic train` with a recipe of kind generative"
     )
     parser.add_argument("file", help="a sentence a line; .gz, .xz, or - for standard input")
-    parser.add_argument("--to", required=True, help="the language to write, by its code: fr")
+    parser.add_argument(
+        "--to",
+        help="the language to write, by its code: fr; may be left out where the model "
+        "translates into one alone",
+    )
     add_writing_options(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)

@@ -17,12 +17,15 @@ from paraphrastic_hf.text.ragged import Ragged
 MAX_PADDED_TOKENS = 2**18  # of a batch, its longest text times the number of texts
 
 
-def length_batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+def length_batches(
+    lengths: np.ndarray, batch_size: int, most_tokens: int = MAX_PADDED_TOKENS
+) -> Iterator[np.ndarray]:
     """Batches of texts sorted by length, smaller ones where texts are very long.
 
     Args:
         lengths: How many tokens each text has, (texts,).
         batch_size: The most texts in a batch, at least 1.
+        most_tokens: The most tokens in a batch of several texts, padding included.
 
     Yields:
         Which texts are in a batch, (n,), as positions in `lengths`.
@@ -40,7 +43,7 @@ def length_batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]
     start = 0
     while start < len(order):
         stop = min(start + batch_size, len(order))
-        while stop - start > 1 and (stop - start) * lengths[order[stop - 1]] > MAX_PADDED_TOKENS:
+        while stop - start > 1 and (stop - start) * lengths[order[stop - 1]] > most_tokens:
             stop = start + max(1, (stop - start) // 2)
         yield order[start:stop]
         start = stop
@@ -88,7 +91,7 @@ def embed_texts(
             torch.inference_mode(),
             tqdm(total=len(which), unit=" texts", disable=not progress) as bar,
         ):
-            for chosen in length_batches(lengths, batch_size):
+            for chosen in length_batches(lengths, batch_size, model.most_tokens):
                 batch = texts.select(which[chosen], max_length)
                 vectors = model(
                     torch.from_numpy(batch.ids).to(model.device),

@@ -91,6 +91,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         super().__init__()
         self.tokenizer = tokenizer
         self._origin: Path | None = None  # the directory of this model, or of what it was made from
+        self._latent: str | None = None  # the variable that was asked for
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
         self._num_threads = num_threads
@@ -154,7 +155,26 @@ class SentenceEncoder(Conventions, Estimator, Saved):
             except ValueError as error:
                 raise ModelError(f"{name}: {error}") from error
             encoder.name = f"{encoder.name}-{latent}"
+            encoder._latent = latent
         return encoder
+
+    @property
+    def encoders(self) -> dict[str, SentenceEncoder]:
+        """The encoders that a generative model consists of, one for each of its variables, by name.
+
+        Returns:
+            Nothing for a model that is one encoder, and where `latent` has chosen one.
+
+        Example:
+            >>> SentenceEncoder.from_pretrained("runs/bgt").encoders.keys()  # doctest: +SKIP
+            dict_keys(['semantic', 'en', 'fr'])
+            >>> SentenceEncoder.from_pretrained("english").encoders
+            {}
+        """
+        if not self._weights.has_variables or self._latent is not None:
+            return {}
+        model: Any = self.model
+        return {n: SentenceEncoder(model.reading(n), self.tokenizer) for n in model.variables()}
 
     def __repr__(self) -> str:
         """The encoder's name, and what can be told apart at a glance."""

@@ -27,7 +27,8 @@ def weights_hash(model: Any) -> str:
     as float32.
 
     Of a `SentenceTransformer` they also stand for the settings that change vectors, such as
-    prompts. Of a model that shows no parameters they stand for its class alone.
+    prompts, and of a generative model for the variable that it embeds by. Of a model that shows no
+    parameters they stand for its class alone.
 
     Args:
         model: A `SentenceEncoder`, a torch module, or anything with `encode`.
@@ -43,6 +44,9 @@ def weights_hash(model: Any) -> str:
     for name in ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length"):
         if getattr(model, name, None):
             digest.update(f"{name} {getattr(model, name)}\n".encode())
+    variable = _variable(model)
+    if variable not in (None, "semantic"):  # that a generative model embeds by
+        digest.update(f"variable {variable}\n".encode())
     digest.update(type(model).__name__.encode())
     return digest.hexdigest()[:DIGITS]
 
@@ -88,6 +92,13 @@ def plain_backend(tokenizer: Any) -> Tokenizer | None:
     backend.no_truncation()
     backend.no_padding()
     return backend
+
+
+def _variable(model: Any) -> str | None:
+    """The variable whose mean a generative model embeds by; None for other models."""
+    if isinstance(model, SentenceEncoder):
+        model = None if model.table() is not None else model.model
+    return getattr(getattr(model, "config", None), "variable", None)
 
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:

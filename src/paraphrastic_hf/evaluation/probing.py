@@ -1,7 +1,8 @@
 """Probing: what a classifier can read off an embedding (thesis, 5.7.2, Tables 52 and 58).
 
 A model may consist of several encoders, which it names in an attribute `encoders`, a mapping from
-names to objects with `encode`. Then each is scored, and has a group of its own in the results.
+names to objects with `encode`. Then each is scored, and has a group of its own in the results. So
+are the semantic and the language encoders of a generative model, unless `latent` chooses one.
 """
 
 from __future__ import annotations

@@ -2,4 +2,4 @@
 
 from paraphrastic_hf.extras import require
 
-require("train", "torch", "transformers", what="a language model")
+require("train", "torch", "transformers", what="a model that writes")

@@ -81,8 +81,8 @@ class Written:
 
     Attributes:
         text: The sentence, as the tokenizer normalised its pieces.
-        nats: ln of its probability under the beams' score, a mean over its tokens; NaN where
-            tokens were drawn or the text is empty.
+        nats: Mean over its tokens of ln of their probability, by which beams are compared; NaN for
+            one beam, for drawn tokens, and where nothing was written.
     """
 
     text: str
@@ -154,7 +154,7 @@ class LatentGenerator(Saved):
         self,
         texts: Sequence[str],
         *,
-        to: str,
+        to: str | None = None,
         writing: Writing | None = None,
         progress: bool = False,
     ) -> list[list[Written]]:
@@ -162,7 +162,7 @@ class LatentGenerator(Saved):
 
         Args:
             texts: Texts in any language of the model.
-            to: The language to write.
+            to: The language to write; may be left out where the model translates into one alone.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
 
@@ -170,7 +170,9 @@ class LatentGenerator(Saved):
             The sentences written from each text, the likeliest first.
 
         Raises:
-            ValueError: The model does not translate into that language.
+            ModelError: The model gives NaN.
+            ValueError: The model does not translate into that language, or into several and none
+                is named.
         """
         task = self._task("translate", to)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
@@ -179,7 +181,7 @@ class LatentGenerator(Saved):
         self,
         texts: Sequence[str],
         *,
-        language: str,
+        language: str | None = None,
         writing: Writing | None = None,
         progress: bool = False,
     ) -> list[list[Written]]:
@@ -187,21 +189,24 @@ class LatentGenerator(Saved):
 
         Args:
             texts: Texts in `language`.
-            language: The language of the texts.
+            language: The language of the texts; may be left out where the model reconstructs one
+                alone.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
 
         Raises:
-            ValueError: The model does not reconstruct that language.
+            ModelError: The model gives NaN.
+            ValueError: The model does not reconstruct that language, or several and none is named.
         """
-        return self.transfer(texts, texts, language=language, writing=writing, progress=progress)
+        task = self._task("reconstruct", language)
+        return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def transfer(
         self,
         sources: Sequence[str],
         styles: Sequence[str],
         *,
-        language: str,
+        language: str | None = None,
         writing: Writing | None = None,
         progress: bool = False,
     ) -> list[list[Written]]:
@@ -212,13 +217,14 @@ class LatentGenerator(Saved):
         Args:
             sources: Sentences whose meaning is written, in any language of the model.
             styles: One sentence in `language` for each source.
-            language: The language to write.
+            language: The language to write; may be left out where the model reconstructs one alone.
             writing: How to search or sample; 5 beams if None.
             progress: Show a progress bar.
 
         Raises:
-            ValueError: The two are not equally many, or the model does not reconstruct that
-                language.
+            ModelError: The model gives NaN.
+            ValueError: The two are not equally many, the model has no variable for style, or it
+                does not reconstruct that language, or several and none is named.
         """
         if len(sources) != len(styles):
             raise ValueError(
@@ -226,6 +232,11 @@ class LatentGenerator(Saved):
                 f"{len(styles):,} styles"
             )
         task = self._task("reconstruct", language)
+        if self.model.variables_of(task) == [SEMANTIC]:
+            raise ValueError(
+                "this model has no language variables, so a style has nowhere to go: train one "
+                "with model.language_variables, or reconstruct"
+            )
         return self._write(task, self._latent(task, sources, styles), writing, progress)
 
     def interpolate(
@@ -233,7 +244,7 @@ class LatentGenerator(Saved):
         first: str,
         second: str,
         *,
-        language: str,
+        language: str | None = None,
         steps: int = 5,
         writing: Writing | None = None,
     ) -> list[list[Written]]:
@@ -242,7 +253,8 @@ class LatentGenerator(Saved):
         Args:
             first: Where the line begins, a sentence in `language`.
             second: Where it ends.
-            language: The language of both, which is written.
+            language: The language of both, which is written; may be left out where the model
+                reconstructs one alone.
             steps: Number of points, both ends among them; at least 2.
             writing: How to search or sample; 5 beams if None.
 
@@ -250,7 +262,9 @@ class LatentGenerator(Saved):
             What is written from each point; nothing where a sentence has no known token.
 
         Raises:
-            ValueError: `steps` is below 2, or the model does not reconstruct that language.
+            ModelError: The model gives NaN.
+            ValueError: `steps` is below 2, or the model does not reconstruct that language, or
+                several and none is named.
 
         Example:
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -263,26 +277,36 @@ class LatentGenerator(Saved):
         share = torch.linspace(0, 1, steps, device=ends.device)[:, None]
         return self._write(task, ends[:1] * (1 - share) + ends[1:] * share, writing, False)
 
-    def _task(self, verb: str, language: str) -> str:
+    def _task(self, verb: str, language: str | None) -> str:
         known = [task.split("_", 1) for task in self.model.tasks()]
         able = [of for name, of in known if name == verb]
+        if language is None and len(able) == 1:
+            language = able[0]
         if language not in able:
             into = "translates into" if verb == "translate" else "reconstructs"
+            asked = "name one of them" if language is None else f"not {language!r}"
             raise ValueError(
-                f"this model {into} {', '.join(able) or 'no language'}, not {language!r}"
+                f"this model {into} {', '.join(able)}, {asked}"
+                if able
+                else f"this model {into} no language"
             )
         return f"{verb}_{language}"
 
     def _latent(self, task: str, sources: Sequence[str], styles: Sequence[str]) -> Tensor:
         """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where
         one of them has no known token."""
+        for text in (sources, styles):
+            if isinstance(text, str) or not all(isinstance(each, str) for each in text):
+                raise TypeError("texts must be a list of strings")
         found, known = [], np.ones(len(sources), bool)
         for variable in self.model.variables_of(task):
             texts = sources if variable == SEMANTIC else styles
             ids = self.tokenizer.encode_batch(list(texts))
             known &= np.diff(ids.offsets) > 0
             found.append(self._means(variable, ids))
-        latent = torch.cat(found, 1) if len(sources) else torch.empty(0, 1)
+        latent = torch.cat(found, 1)
+        if not latent.isfinite().all():
+            raise ModelError("the model gives NaN: its weights or the training were damaged")
         latent[torch.from_numpy(~known)] = torch.nan
         return latent
 
@@ -290,7 +314,7 @@ class LatentGenerator(Saved):
     def _means(self, variable: str, ids: Ragged) -> Tensor:
         size, device = self.model.config.hidden_size, self.model.device
         means = torch.zeros(len(ids), size, device=device)
-        for chosen in length_batches(np.diff(ids.offsets), self.batch_size):
+        for chosen in length_batches(np.diff(ids.offsets), self.batch_size, self.model.most_tokens):
             batch = ids.select(chosen)
             flat = torch.from_numpy(batch.ids).to(device).long()
             lengths = torch.from_numpy(np.diff(batch.offsets)).to(device)
@@ -305,17 +329,18 @@ class LatentGenerator(Saved):
         how = Writing() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
         found = [[Written("", float("nan"))] * how.count for _ in range(len(latent))]
-        state = torch.get_rng_state()
-        torch.manual_seed(how.seed)
-        bar = tqdm(total=len(known), unit=" texts", disable=not progress)
-        for rows in known.split(self.batch_size) if len(known) else ():
-            for row, written in zip(
-                rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
-            ):
-                found[row] = written
-            bar.update(len(rows))
-        bar.close()
-        torch.set_rng_state(state)
+        devices = [latent.device] if latent.is_cuda else []
+        with (
+            torch.random.fork_rng(devices),
+            tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
+        ):
+            torch.manual_seed(how.seed)
+            for rows in known.split(self.batch_size) if len(known) else ():
+                for row, written in zip(
+                    rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
+                ):
+                    found[row] = written
+                bar.update(len(rows))
         return found
 
     def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:
@@ -325,6 +350,7 @@ class LatentGenerator(Saved):
             if how.sample
             else {"do_sample": False, "num_beams": how.beams}
         )
+        latent = latent.to(self.model.dtype)
         output = self.model.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=latent[:, None]),
             task=task,

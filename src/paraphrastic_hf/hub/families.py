@@ -104,6 +104,14 @@ def _gated(config: Config, tokens: str) -> str:
     )
 
 
+def _bgt(config: Config, tokens: str) -> str:
+    kind = "an LSTM" if config["encoder_kind"] == "lstm" else "a transformer"
+    return (
+        f"the mean of the variable {config.get('variable', 'semantic')}, which {kind} infers from "
+        f"its {tokens} (bilingual generative transformer; thesis, 5.4)"
+    )
+
+
 FAMILIES: dict[str, Callable[[Config, str], str]] = {
     "averaging": lambda _, tokens: (
         f"the mean of the vectors of its {tokens} (thesis, 3.1.2, 5.1.1)"
@@ -121,4 +129,5 @@ FAMILIES: dict[str, Callable[[Config, str], str]] = {
     "char_cnn": lambda _, tokens: (
         f"the largest outputs of filters over its {tokens} (charCNN; thesis, 3.7.2.3)"
     ),
+    "bgt": _bgt,
 }

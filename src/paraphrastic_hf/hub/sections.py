@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -37,6 +37,12 @@ encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 from sentence_transformers import SentenceTransformer
 
 SentenceTransformer(model{trust}).encode(["a cat sleeps"])"""
+USE_WRITER = """
+
+# what it writes: `translate`, `reconstruct`, `transfer`
+from paraphrastic_hf import LatentGenerator
+
+LatentGenerator.from_pretrained(model).{verb}(["a cat sleeps"], {argument}={language})[0][0].text"""
 USE_PREDICTOR = """from paraphrastic_hf import SentencePredictor
 
 model = {model}  # this directory, or USER/NAME on the Hub
@@ -113,7 +119,20 @@ def use(trained: TrainedModel) -> str:
         return USE_PREDICTOR.format(model=model, prediction=PREDICTIONS[trained.task])
     stock = "stock classes; needs nothing of ours" if trained.is_stock else "with this package"
     trust = "" if trained.is_stock else ", trust_remote_code=True"
-    return USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
+    encoding = USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
+    return encoding + _writing(trained.config)
+
+
+def _writing(config: Mapping[str, Any]) -> str:
+    """Python by which a generative model writes; nothing for other models."""
+    for key, verb, argument in (
+        ("translates", "translate", "to"),
+        ("reconstructs", "reconstruct", "language"),
+    ):
+        if config.get(key):
+            language = json.dumps(config[key][-1])
+            return USE_WRITER.format(verb=verb, argument=argument, language=language)
+    return ""
 
 
 def command(trained: TrainedModel) -> str:
@@ -187,9 +206,7 @@ def scores(trained: TrainedModel) -> list[str]:
             "trained on; they also chose the state that was kept."
         )
     held_out = [
-        [literal(name), f"{value:.4g}"]
-        for name, value in run.get("held_out", {}).items()
-        if isinstance(value, (int, float))
+        [literal(name), f"{value:.4g}"] for name, value in _figures(run.get("held_out", {}))
     ]
     table = [*markdown_table(["of held-out examples", "figure"], held_out), ""] if held_out else []
     known = ["the figures above"] * bool(held_out)
@@ -200,6 +217,15 @@ def scores(trained: TrainedModel) -> list[str]:
         f"{measured} has been measured. `paraphrastic evaluate {name} --suite all` measures more, "
         "and `paraphrastic card` writes a card with its figures."
     )
+
+
+def _figures(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a record, and of records within it by both names."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _figures(value, f"{within}{name}, ")
+        elif isinstance(value, (int, float)):
+            yield within + name, value
 
 
 def limits(trained: TrainedModel) -> str:

@@ -116,6 +116,8 @@ class ParaphrasticModel(PreTrainedModel):
 class SentenceEncoderModel(ParaphrasticModel):
     """Base of every encoder of this package."""
 
+    most_tokens: ClassVar[int] = 2**18  # of a batch of several texts to encode, with its padding
+
     def sparse_tables(self) -> list[nn.Embedding]:
         return self.tables()
 

@@ -37,7 +37,8 @@ class BGTConfig(LatentConfig):
             reconstructed beside the semantic one.
 
     Raises:
-        ValueError: Other than two languages, one that is not among them, or nothing to write.
+        ValueError: Other than two languages, one that is not among them, or nothing to write. A
+            `variable` that the model lacks is refused when the model is made.
 
     Example:
         >>> BGTConfig(vocab_size=100, hidden_size=32).languages
@@ -93,6 +94,7 @@ class BGTModel(LatentModel):
                 for task in self.tasks()
             }
         )
+        self.read_variable(config.variable)
         self.post_init()
 
     def variables(self) -> list[str]:

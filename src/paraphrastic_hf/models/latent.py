@@ -14,8 +14,9 @@ encoder's output, (batch, 1, numbers), so beams and caches work as for other mod
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -27,8 +28,8 @@ from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import SentenceEncoderModel, SentenceEncoderOutput
-from paraphrastic_hf.models.latent_parts import Decoder, Inference
-from paraphrastic_hf.models.pair_terms import SEMANTIC, PairTerms, Side, pair_terms
+from paraphrastic_hf.models.latent_parts import Decoder, Inference, LatentConfig
+from paraphrastic_hf.models.pair_terms import SEMANTIC, PairTerms, Side, pair_terms, sides_read
 
 NO_LABEL = -100
 
@@ -38,9 +39,14 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     is_resizable = False
     accepts_loss_kwargs = False
-    variable: str = SEMANTIC
+    most_tokens = 2**15  # a state of each token at every layer: 2**18 of width 1,024 take 1 GB each
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
     scores_part = True  # whether training scores a part of the vocabulary, and so reads few rows
+
+    def __init__(self, config: LatentConfig) -> None:
+        if config.decoder_kind == "lstm":
+            config.use_cache = False  # `generate` would give it the last token alone
+        super().__init__(config)
 
     # -- what a model must say of itself -----------------------------------------------------------
 
@@ -66,8 +72,13 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     # -- a sentence encoder ------------------------------------------------------------------------
 
+    @property
+    def variable(self) -> str:
+        """Name of the variable whose mean is the embedding; the config keeps it."""
+        return str(self.config.variable)
+
     def read_variable(self, name: str) -> None:
-        """Have the model embed by the mean of this variable from now on.
+        """Have the model embed by the mean of this variable from now on, also once saved.
 
         Raises:
             ValueError: The model has none of this name.
@@ -76,7 +87,18 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             raise ValueError(
                 f"this model infers {', '.join(self.variables())}, and has no variable {name!r}"
             )
-        self.variable = name
+        self.config.variable = name
+
+    def reading(self, name: str) -> Self:
+        """Return this model as an encoder by another variable; its weights are this one's.
+
+        Raises:
+            ValueError: The model has none of this name.
+        """
+        other = copy.copy(self)
+        other.config = copy.copy(self.config)
+        other.read_variable(name)
+        return other
 
     def posterior(self, variable: str, ids: Tensor, lengths: Tensor) -> Gaussian:
         """Infer a variable of each text.
@@ -139,9 +161,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return list(self.config.languages).index(task.split("_", 1)[1])
 
     def home_of(self, variable: str) -> int:
-        """Number of the side of a pair that a variable is inferred from; the first for the
-        semantic one, which is inferred from either."""
-        return 0 if variable == SEMANTIC else list(self.config.languages).index(variable)
+        """Number of the side of a pair that a variable is inferred from; for the semantic one the
+        first of those that training infers it from."""
+        if variable != SEMANTIC:
+            return list(self.config.languages).index(variable)
+        return min(side for task in self.tasks() for side in sides_read(self, task, SEMANTIC))
 
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
         """What infers variables."""
@@ -219,6 +243,9 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     ) -> SentenceEncoderOutput | Seq2SeqLMOutput | PairTerms | tuple[Any, ...]:
         """Encode texts; or write one text from another; or give the loss terms of pairs.
 
+        With labels, which `Seq2SeqTrainer` gives, decoders read the means of the variables and
+        there is no prior: that trains translation or an autoencoder. `sides` trains all there is.
+
         Args:
             input_ids: (batch, seq) ids, or flat with `lengths`, as of every encoder.
             attention_mask: (batch, seq), 1 for a token.
@@ -244,7 +271,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             logits (batch, seq, vocab); `PairTerms` if `sides` is.
 
         Raises:
-            ValueError: The model has no such task, or shapes do not go together.
+            ValueError: The model has no such task, shapes do not go together, or the decoder takes
+                no such cache.
 
         Example:
             >>> from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
@@ -271,7 +299,12 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
                 raise ValueError("decoder_input_ids or labels must say what the decoder reads")
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         decoder = self.decoder_of(task)
-        cache = past_key_values if decoder.has_cache else None
+        cache = past_key_values
+        if cache is not None and (cache.is_compileable or not decoder.has_cache):
+            raise ValueError(
+                "a transformer decoder takes a cache that grows (leave cache_implementation out), "
+                "an LSTM decoder none (generate with use_cache=False)"
+            )
         inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
         states = decoder(decoder_input_ids, latent, cache=inner)
         batch, seq = decoder_input_ids.shape
@@ -301,7 +334,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return tasks[0] if task is None else task
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Dense layers start Glorot uniform with bias 0; table rows normal, of length about 1."""
+        """Dense layers start Glorot uniform with bias 0; rows of tables and output layers normal,
+        of length about 1 (those of released output layers are Glorot, about half as long)."""
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:

@@ -14,6 +14,10 @@ from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, Transform
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, TransformerEncoder
 
 ARCHITECTURES = ("transformer", "lstm")
+SIZES = (
+    *("vocab_size", "hidden_size", "state_size", "encoder_layers", "decoder_layers"),
+    *("num_attention_heads", "intermediate_size"),
+)
 Decoder = TransformerDecoder | LstmDecoder
 
 
@@ -38,6 +42,7 @@ class LatentConfig(PreTrainedConfig):
             (thesis, 5.9.1).
         is_variational: Whether variables are drawn from their posteriors in training; if not, each
             is its mean.
+        variable: The variable whose mean is the embedding, `semantic` or a language.
 
     Raises:
         ValueError: Sizes that do not go together, or an unknown name.
@@ -58,6 +63,7 @@ class LatentConfig(PreTrainedConfig):
     dropout: float | int = 0.3
     latent_at: list[str] = field(default_factory=lambda: ["attention", "logit"])
     is_variational: bool = True
+    variable: str = "semantic"
     is_encoder_decoder: bool = True
     use_cache: bool = True
     pad_token_id: int | None = 0
@@ -72,6 +78,12 @@ class LatentConfig(PreTrainedConfig):
 
     def validate_latent(self) -> None:
         """Refuse sizes and names without a meaning."""
+        for name in SIZES:
+            size = self.width if name == "state_size" else getattr(self, name)
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         for name in ("encoder_kind", "decoder_kind"):
             if getattr(self, name) not in ARCHITECTURES:
                 raise ValueError(
@@ -94,7 +106,11 @@ class LatentConfig(PreTrainedConfig):
 
 class Inference(nn.Module):
     """What infers one variable: an encoder, and maps of its mean state to mean and log-variance,
-    without bias, as released."""
+    without bias, as released.
+
+    Models that are not variational have the map to the mean too. In the thesis's appendix (5.9.1)
+    the mean state is the embedding itself.
+    """
 
     def __init__(self, config: LatentConfig) -> None:
         super().__init__()

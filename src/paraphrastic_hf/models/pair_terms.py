@@ -45,9 +45,12 @@ class PairTerms:
     """What a model makes of the pairs of a batch.
 
     Attributes:
-        nll: Sums over the batch of -ln p of every sentence a task writes, in nats, by task.
-        smoothing: The part of the translations' loss that is label smoothing, summed; None if none.
-        kl: Sums over the batch of KL(posterior || prior), in nats, by variable.
+        nll: Sums over the batch of -ln p of every sentence a task writes, in nats, by task; that of
+            a translation times 1 - e where labels are smoothed by e.
+        smoothing: The other part of the smoothed translations' loss, e times the mean of -ln p of
+            all tokens, summed; None without smoothing.
+        kl: Sums over the batch of KL(posterior || prior), in nats, by variable; for the semantic
+            one the mean of both sides' where both are read.
         semantic: Means of the semantic variable of each side, (batch, dim); None for a side that
             was not encoded.
         tokens: Tokens that each task predicted, by task.
@@ -69,6 +72,11 @@ def pair_terms(
     sample: bool,
 ) -> PairTerms:
     """Compute every term of the loss of a batch of pairs (thesis, 5.5 and 5.6.2).
+
+    The thesis feeds one side of a pair to the semantic encoder, each in turn. Translation needs
+    both sides, so both are encoded. Reconstruction reads one of them in turn, as in the thesis.
+    The prior pulls at both, each at half weight, which is what taking turns comes to. A sentence's
+    one draw serves translation and reconstruction; the released code gives both the mean.
 
     Args:
         model: The model.
@@ -113,7 +121,7 @@ def _infer(model: LatentModel, sides: Sequence[Side]) -> dict[tuple[str, int], G
         (variable, side)
         for task in model.tasks()
         for variable in model.variables_of(task)
-        for side in _sides_read(model, task, variable)
+        for side in sides_read(model, task, variable)
     )
     found: dict[tuple[str, int], Gaussian] = {}
     for variable in dict.fromkeys(variable for variable, _ in needed):
@@ -130,7 +138,7 @@ def _infer(model: LatentModel, sides: Sequence[Side]) -> dict[tuple[str, int], G
     return found
 
 
-def _sides_read(model: LatentModel, task: str, variable: str) -> list[int]:
+def sides_read(model: LatentModel, task: str, variable: str) -> list[int]:
     """The sides that a task infers a variable from: its own one for a language variable, the
     other for a translation, both in turn for the meaning that it reconstructs from."""
     own = model.side_of(task)
@@ -147,7 +155,7 @@ def _latent_of(
     """v, (batch, latent), that a task writes from."""
     parts = []
     for variable in model.variables_of(task):
-        read = _sides_read(model, task, variable)
+        read = sides_read(model, task, variable)
         if len(read) == 1:
             parts.append(draws[variable, read[0]])
         else:

@@ -180,7 +180,8 @@ class GenerativeObjective:
 
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
         """The margin loss (thesis, 4.4) on the means of a batch's pairs, each with the nearest
-        sentence of the batch that is no translation of it as its negative."""
+        sentence of the batch that is no translation of it as its negative; with several processes,
+        of this one's share of the batch."""
         first, second = semantic
         if first is None or second is None:
             raise ValueError("a hinge needs the semantic variable of both sides")

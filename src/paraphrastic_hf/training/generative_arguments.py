@@ -195,6 +195,12 @@ class GenerativeRecipe:
                 "end, and tokenizer.kind to sentencepiece, word or char"
             )
         model, training = self.model, self.training
+        written = (model.reconstructs, model.translates)
+        if training.contrastive and not any(of is None or len(of) == 2 for of in written):
+            raise RecipeError(
+                "training.contrastive needs the meaning of both sides of a pair: translate into "
+                "both languages, or reconstruct both, or leave it out"
+            )
         refuse_unless(
             [
                 (

@@ -97,13 +97,6 @@ class Generative:
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
         """The pairs, in batches of about equally many tokens."""
-        config = model.config
-        reads_both = len(config.translates) == 2 or len(config.reconstructs) == 2
-        if self.recipe.training.contrastive and not reads_both:
-            raise RecipeError(
-                "training.contrastive needs the meaning of both sides of a pair: translate into "
-                "both languages, or reconstruct both, or leave it out"
-            )
         self._objective = GenerativeObjective(
             self.recipe, self.corpus, self.kept, model, accelerator
         )
@@ -142,6 +135,8 @@ class Generative:
             "vocab_size": self.tokenizer.vocab_size,
         }
         if gauges is not None:
+            if self.recipe.run.development == "none":  # else the last evaluation has said it
+                _warn_of_collapse(gauges)
             record["held_out"] = gauges.__dict__
         if gauges is not None and model.config.is_variational and model.config.reconstructs:
             nll = importance_weighted_nll(

@@ -1,0 +1,78 @@
+"""What gauges say of models whose likelihood is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
+from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.text.ragged import Ragged
+
+END = 11
+SENTENCES = Ragged.from_lists([[3, 4, END], [5, END], [6, 7, 8, END], [9, 10, END]])
+SIDES = np.array([[0, 1], [2, 3]])
+
+
+def deaf(scale: float, **settings: Any) -> BGTModel:
+    """A model whose decoders do not hear their variables, so that p(x | z) is p(x)."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 12, "hidden_size": 2, "state_size": 8, "num_attention_heads": 2}
+    config = BGTConfig(
+        **sizes, encoder_layers=1, intermediate_size=8, eos_token_id=END,
+        decoder_start_token_id=END, **settings,
+    )  # fmt: skip
+    model = BGTModel(config).eval()
+    with torch.no_grad():
+        for task in model.tasks():
+            decoder = model.decoder_of(task)
+            decoder.scorer.weight.weight[:, decoder.scorer.dim :] = 0
+            for block in decoder.blocks:
+                block.from_latent.weight.zero_()
+        for variable in model.variables():
+            inference = model.encoder_of(variable)
+            inference.mean.weight.mul_(scale)
+            inference.log_variance.weight.mul_(scale)
+    return model
+
+
+def exact(model: BGTModel) -> float:
+    """-ln p(x) of both sides together, a pair, in nats."""
+    found = measure(model, SENTENCES, SIDES, 100)
+    tokens = [5 + 2, 2 + 3]  # of each side: 3 and 4, 2 and 3
+    nats = [found.nats_per_token[f"reconstruct_{of}"] for of in model.config.languages]
+    return (nats[0] * tokens[0] + nats[1] * tokens[1]) / len(SIDES)
+
+
+def test_weights_are_one_where_the_posterior_is_the_prior() -> None:
+    model = deaf(0.0)
+    found = importance_weighted_nll(model, SENTENCES, SIDES, 100, draws=2)
+    assert found == pytest.approx(exact(model), rel=1e-4)
+
+
+def test_weights_take_back_what_the_posterior_is_off_by() -> None:
+    """E_q[p(z) / q(z)] = 1, so the estimate is the likelihood itself, with many draws."""
+    model = deaf(0.3)
+    assert measure(model, SENTENCES, SIDES, 100).kl["semantic"] > 0.01
+    found = importance_weighted_nll(model, SENTENCES, SIDES, 100, draws=600)
+    assert found == pytest.approx(exact(model), abs=0.1)  # three standard errors
+
+
+def test_an_autoencoder_of_the_second_language_is_gauged_on_that_language() -> None:
+    settings = {"languages": ["ar", "en"], "reconstructs": ["en"], "translates": []}
+    model = deaf(1.0, **settings, has_language_variables=False)
+    means = [
+        model.posterior("semantic", torch.tensor(text), torch.tensor([len(text)])).mean
+        for text in ([5, END], [9, 10, END])
+    ]
+    found = measure(model, SENTENCES, SIDES, 100)
+    expected = (torch.cat(means).var(0, unbiased=False) > 0.01).sum().item()
+    kls = [
+        model.posterior("semantic", torch.tensor(text), torch.tensor([len(text)])).kl()
+        for text in ([5, END], [9, 10, END])
+    ]
+    assert found.active_units == {"semantic": expected}
+    assert found.kl["semantic"] == pytest.approx(torch.cat(kls).mean().item(), rel=1e-4)
