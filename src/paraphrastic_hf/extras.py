@@ -27,6 +27,9 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
 }
 
 
+NAMES = {"google": "protobuf"}  # what is installed, where that has another name
+
+
 def require(extra: str, *packages: str, what: str) -> None:
     """Refuse to go on without the packages of an extra; imports none.
 
@@ -44,7 +47,8 @@ def require(extra: str, *packages: str, what: str) -> None:
     missing = [name for name in packages if not _is_there(name)]
     if missing:
         raise MissingExtraError(
-            f"{what} needs {', '.join(missing)}, not installed here; {_way_out(extra)}",
+            f"{what} needs {', '.join(map(_name, missing))}, not installed here; "
+            f"{_way_out(extra)}",
             name=missing[0],
         )
 
@@ -61,7 +65,7 @@ def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
     package = (error.name or "").partition(".")[0]
     for extra, packages in EXTRAS.items():
         if package in packages:
-            text = f"{package} is not installed here; {_way_out(extra)}"
+            text = f"{_name(package)} is not installed here; {_way_out(extra)}"
             return MissingExtraError(text, name=error.name)
     return None
 
@@ -70,5 +74,12 @@ def _way_out(extra: str) -> str:
     return f"pip install 'paraphrastic-hf[{extra}]'"
 
 
+def _name(package: str) -> str:
+    return NAMES.get(package.partition(".")[0], package)
+
+
 def _is_there(package: str) -> bool:
-    return package in sys.modules or importlib.util.find_spec(package) is not None
+    try:
+        return package in sys.modules or importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of `google.protobuf` where there is no `google`
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -233,3 +234,30 @@ def test_mistakes_are_one_line_with_the_way_out(
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full where OUT is written"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory"), "OUT is a file; name a folder"),
+        (FileExistsError(errno.EEXIST, "File exists"), "OUT is a file; name a folder"),
+        (PermissionError(errno.EACCES, "Permission denied"), "Permission denied"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_the_system_refuses_names_the_output_and_the_way_out(
+    error: OSError,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("paraphrastic_hf.cli.score.run", fail)
+    output = tmp_path / "out"
+    output.write_text("here", encoding="utf-8")
+    assert main(["score", "english", "pairs.tsv", "--output", str(output)]) == 2
+    assert message.replace("OUT", str(output)) in capsys.readouterr().err

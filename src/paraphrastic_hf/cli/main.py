@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a full disk, a folder that may not be written
-        print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
+        output = getattr(known, "output", None)
+        print(f"paraphrastic {known.command}: {_explained(error, output)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
@@ -109,6 +111,18 @@ def _refuse_files_after_h(parser: Parser, arguments: Sequence[str]) -> None:
     after = arguments[arguments.index("-h") + 1 :] if "-h" in arguments else []
     if after and not after[0].startswith("-"):
         parser.error(f"-h is help; name the files of the systems with -s: -s {after[0]}")
+
+
+def _explained(error: OSError, output: str | None) -> str:
+    """What an error of the system comes to for someone who gave an output."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = error.filename or output
+        place = f" where {where} is written" if where else ""
+        return f"the disk is full{place}: free some space, and run the same command again"
+    is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))
+    if is_no_folder and output and os.path.isfile(output):
+        return f"{output} is a file; name a folder to write to"
+    return str(error)
 
 
 def _name_extra(command: str, error: ModuleNotFoundError) -> int:

@@ -36,7 +36,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         return _char_ngrams(directory)
     path = directory / "paraphrastic_tokenizer.json"
     if not path.exists() and (directory / STOCK).exists():
-        require("train", "google", what=f"{directory}, which other software has saved,")
+        require("train", "google.protobuf", what=f"{directory}, which other software has saved,")
         from paraphrastic_hf.text.rebuilt import rebuild_tokenizer  # imports protobuf
 
         return rebuild_tokenizer(directory / STOCK)

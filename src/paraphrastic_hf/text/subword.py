@@ -267,7 +267,7 @@ def round_scores(model: bytes) -> bytes:
 def _proto(model: bytes) -> Any:
     """The parts of a serialised sentencepiece model, which protobuf reads; pieces are found without
     it."""
-    require("train", "google", what="changing or saving a sentencepiece tokenizer")
+    require("train", "google.protobuf", what="changing or saving a sentencepiece tokenizer")
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
     return ModelProto.FromString(model)
