@@ -47,8 +47,7 @@ def require(extra: str, *packages: str, what: str) -> None:
     missing = [name for name in packages if not _is_there(name)]
     if missing:
         raise MissingExtraError(
-            f"{what} needs {', '.join(map(_name, missing))}, not installed here; "
-            f"{_way_out(extra)}",
+            f"{what} needs {', '.join(map(_name, missing))}, not installed here; {_way_out(extra)}",
             name=missing[0],
         )
 
