@@ -156,7 +156,11 @@ def test_errors_are_one_line_and_status_2(folder: Path, capsys: pytest.CaptureFi
         (["-s", "empty.txt"], ["ref.txt"], "empty.txt is empty"),
         (["-s", "hyp.txt", "--alpha", "-1"], ["ref.txt"], "alpha must be 0 or more, got -1.0"),
         (["-s", "hyp.txt", "-m", "absent/at/all"], ["ref.txt"], "absent/at/all is no model"),
-        (["-s", "hyp.txt", "--output", "no/such/o.json"], ["ref.txt"], "cannot write no/such"),
+        (
+            ["-s", "hyp.txt", "--output", "hyp.txt/o.json"],
+            ["ref.txt"],
+            "cannot write hyp.txt/o.json",
+        ),
     ):
         assert simile(*arguments, references=tuple(references)) == 2, message
         out, err = capsys.readouterr()

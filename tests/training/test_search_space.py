@@ -38,7 +38,7 @@ def test_values_are_read_and_typed_by_their_keys() -> None:
     [
         (["margn=0.4"], "did you mean 'training.margin'"),
         (["kind=word"], "kind must be one of contrastive"),
-        (["margin=wide"], "training.margin must be a float, got 'wide'"),
+        (["margin=wide"], "training.margin must be a number, got 'wide'"),
         (["negatives=max,all"], "training.negatives must be one of max, mix, rand, got 'all'"),
         (["margin="], "no values"),
         (["margin"], "no values"),

@@ -119,13 +119,12 @@ class SentenceEncoder(Conventions, Estimator, Saved):
                 chosen on newstest2015.
             num_threads: How many threads `encode` uses; -1 for one a core.
             latent: For a generative model, the variable whose mean is the embedding: `semantic`,
-                which None stands for, or the code of a language (thesis, 5.5).
+                which None stands for, or a language's code (thesis, 5.5).
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
                 takes them.
 
         Raises:
-            ModelError: It is not there, not a model of this package, damaged, or without that
-                variable.
+            ModelError: It is not there, no model of this package, damaged, or lacks the variable.
             TypeError: There is no option of a name.
             ValueError: `num_threads` is 0 or below -1.
 
