@@ -198,11 +198,9 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
     )
 
     def rows(pairs: np.ndarray) -> list[dict[str, list[int]]]:
-        texts = kind.corpus.sentences
-        return [
-            {"input_ids": texts[a].tolist(), "labels": texts[b].tolist(), "length": len(texts[a])}
-            for a, b in pairs
-        ]
+        texts, most = kind.corpus.sentences, setting.recipe.data.max_length
+        cut = [(texts[a][:most].tolist(), texts[b][:most].tolist()) for a, b in pairs]
+        return [{"input_ids": a, "labels": b, "length": len(a)} for a, b in cut]
 
     data = rows(kind.kept)
     mean = np.mean([len(row["input_ids"]) + len(row["labels"]) for row in data])
