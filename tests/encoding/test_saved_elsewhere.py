@@ -129,8 +129,12 @@ def test_without_protobuf_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved_by_them(WordTokenizer(["cat"]), tmp_path)
-    monkeypatch.setattr("paraphrastic_hf.extras._is_there", lambda package: package != "google")
-    with pytest.raises(MissingExtraError, match=r"theirs.* needs google.*paraphrastic-hf\[train\]"):
+    monkeypatch.setattr(
+        "paraphrastic_hf.extras._is_there", lambda package: package != "google.protobuf"
+    )
+    with pytest.raises(
+        MissingExtraError, match=r"theirs.* needs protobuf.*paraphrastic-hf\[train\]"
+    ):
         SentenceEncoder.from_pretrained(tmp_path / "theirs")
 
 
