@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 
 from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
-from paraphrastic_hf.cli.writing import add_writing_options, print_written, writing_of
+from paraphrastic_hf.cli.writing import (
+    LINES_AT_A_TIME,
+    add_writing_options,
+    print_written,
+    writing_of,
+)
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
@@ -77,7 +82,7 @@ def _blocks(source: str, style: str, bad_lines: str) -> Iterator[tuple[list[str]
         chain.from_iterable(read_blocks(path, bad_lines=bad_lines)) for path in (source, style)
     )
     pairs = enumerate(zip_longest(*lines), 1)
-    while block := list(islice(pairs, 256)):
+    while block := list(islice(pairs, LINES_AT_A_TIME)):
         for number, pair in block:
             if None in pair:
                 ended = source if pair[0] is None else style

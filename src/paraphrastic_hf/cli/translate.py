@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
-from paraphrastic_hf.cli.writing import add_writing_options, print_written, writing_of
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.writing import add_writing_options, write_lines
 
 EXAMPLES = """examples:
   paraphrastic translate runs/bgt english.txt --to fr --output french.txt
@@ -36,23 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the translation of each line."""
-    check_model_name(arguments.model)
-    check_inputs(arguments.file)
-    from tqdm.auto import tqdm
-
-    from paraphrastic_hf.errors import DataError
-    from paraphrastic_hf.generation.latent import LatentGenerator
-
-    writing = writing_of(arguments)
-    generator = LatentGenerator.from_pretrained(arguments.model)
-    number = 1
-    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
-    with open_output(arguments.output) as output, bar:
-        for block in read_blocks(arguments.file, 256, bad_lines=arguments.bad_lines):
-            try:
-                found = generator.translate(block, to=arguments.to, writing=writing)
-            except ValueError as error:
-                raise DataError(str(error)) from error
-            print_written(output, number, found)
-            number += len(block)
-            bar.update(len(block))
+    write_lines(
+        arguments,
+        lambda generator, lines, how: generator.translate(lines, to=arguments.to, writing=how),
+    )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import add_bad_lines
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.generation.latent import Writing, Written
+    from paraphrastic_hf.generation.latent import LatentGenerator, Writing, Written
+
+LINES_AT_A_TIME = 256
 
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +73,37 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
         )
     except ValueError as error:
         raise DataError(str(error)) from error
+
+
+def write_lines(
+    arguments: argparse.Namespace,
+    write: Callable[[LatentGenerator, list[str], Writing], list[list[Written]]],
+) -> None:
+    """Print what a model writes from the lines of `arguments.file`, some at a time.
+
+    Raises:
+        DataError: The model cannot write that, or an option is out of range.
+    """
+    check_model_name(arguments.model)
+    check_inputs(arguments.file)
+    from tqdm.auto import tqdm
+
+    from paraphrastic_hf.generation.latent import LatentGenerator
+
+    how = writing_of(arguments)
+    generator = LatentGenerator.from_pretrained(arguments.model)
+    blocks = read_blocks(arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines)
+    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
+    number = 1
+    with open_output(arguments.output) as output, bar:
+        for block in blocks:
+            try:
+                found = write(generator, block, how)
+            except ValueError as error:
+                raise DataError(str(error)) from error
+            print_written(output, number, found)
+            number += len(block)
+            bar.update(len(block))
 
 
 def print_written(output: IO[str], first: int, found: Iterable[list[Written]]) -> None:

@@ -99,8 +99,11 @@ def measure(
         name: Gaussian(torch.cat(means[name]), torch.cat(log_variances[name])) for name in means
     }
     is_variational = bool(model.config.is_variational)
+    # Batches are sorted by length: sentences of every length are taken, not the shortest.
+    count = len(sides)
+    spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
     information = {
-        name: mutual_information(Gaussian(of.mean[:INFORMED], of.log_variance[:INFORMED]))
+        name: mutual_information(Gaussian(of.mean[spread], of.log_variance[spread]))
         for name, of in posteriors.items()
         if is_variational
     }
