@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.evaluation.run import evaluate
-    from paraphrastic_hf.generation.latent import LatentGenerator, Writing
+    from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer
+    from paraphrastic_hf.generation.translate import Translator
+    from paraphrastic_hf.generation.writing import Writing, Written
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -50,8 +52,10 @@ _PUBLIC = {
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
-    "Writing": "paraphrastic_hf.generation.latent",
     "LanguageScorer": "paraphrastic_hf.generation.likelihood",
+    "Translator": "paraphrastic_hf.generation.translate",
+    "Writing": "paraphrastic_hf.generation.writing",
+    "Written": "paraphrastic_hf.generation.writing",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
@@ -117,9 +121,11 @@ __all__ = [
     "Tagger",
     "TaggerConfig",
     "TaggerModel",
+    "Translator",
     "WeightedConfig",
     "WeightedModel",
     "Writing",
+    "Written",
     "evaluate",
     "load_dataset",
     "load_recipe",
