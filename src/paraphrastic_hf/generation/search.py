@@ -27,6 +27,13 @@ def evaluating(model: Any) -> Iterator[None]:
         model.train(was_training)
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory, of the machine or of an accelerator, was not to be had."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
+
+
 def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> dict[str, Tensor]:
     """`input_ids` and `attention_mask` of some lines, (lines, longest), padded on the right.
 
@@ -41,6 +48,22 @@ def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> di
         ids[row, : len(line)] = torch.tensor(line)
         mask[row, : len(line)] = 1
     return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+
+
+def target_ids(
+    tokenizer: Any, texts: Sequence[str], begin: Sequence[int], most: int | None = None
+) -> list[list[int]]:
+    """The ids of translations that others made, with the end.
+
+    Args:
+        tokenizer: As `AutoTokenizer` loads it.
+        texts: The translations, one or more.
+        begin: Ids that every translation of the model begins with; of these a tokenizer may write
+            the language, which is left out.
+        most: Cut each at so many ids.
+    """
+    ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
+    return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
 
 
 def until_end(written: Tensor, ends: Tensor) -> Tensor:

@@ -31,8 +31,10 @@ from paraphrastic_hf.generation.languages import Languages
 from paraphrastic_hf.generation.search import (
     EndInTime,
     evaluating,
+    is_out_of_memory,
     mean_log_probabilities,
     padded,
+    target_ids,
     until_end,
 )
 from paraphrastic_hf.generation.writing import Writing, Written
@@ -41,9 +43,6 @@ logger = logging.getLogger(__name__)
 
 EXTRA_TOKENS = 5  # that a translation may have beyond its ratio to the source
 MOST_TOKENS = 2**14  # of the sources of a batch, padding included
-MOST_SCORES = (
-    2**26
-)  # of a batch that is scored: a number for each token and entry of the vocabulary
 NOTHING = Written("", float("nan"))
 
 
@@ -304,12 +303,8 @@ class Translator(Saved):
         if not len(sentences):
             return nats
         ids = self.encode(sentences)
-        most = self._most_positions
-        targets = self.tokenizer(
-            text_target=list(translations), truncation=most is not None, max_length=most
-        )["input_ids"]
-        begin = self._begin()
-        targets = [target[target[:1] == begin[1:] :] for target in targets]  # of some, a language
+        begin = self.begin()
+        targets = target_ids(self.tokenizer, translations, begin, self._most_positions)
         pairs = zip(ids, translations, strict=True)
         known = np.flatnonzero([bool(line and text.strip()) for line, text in pairs])
         lengths = np.array([len(ids[row]) + len(targets[row]) for row in known], np.int64)
@@ -336,8 +331,8 @@ class Translator(Saved):
         """What is written from a batch, or from its halves where memory runs out."""
         try:
             return self._of_batch(batch, writing, scores)
-        except torch.OutOfMemoryError:
-            if len(batch) == 1:
+        except Exception as error:
+            if len(batch) == 1 or not is_out_of_memory(error):
                 raise
         half = len(batch) // 2
         logger.warning("no memory for %d lines at a time; trying %d", len(batch), half)
@@ -356,8 +351,10 @@ class Translator(Saved):
         if self._most_positions is not None:
             limit = min(limit, self._most_positions - 1)
         config = copy.deepcopy(self.model.generation_config)
-        config.max_length = config.min_length = None
-        config.update(**writing.options(), max_new_tokens=limit)
+        config.min_length = None
+        config.update(**writing.options(), max_length=limit + 1)  # the start is counted
+        if config.max_new_tokens is not None:  # which counts where both are given, with a warning
+            config.max_new_tokens = limit
         if self.languages.forced is not None:
             config.forced_bos_token_id = self.languages.forced
         rows = writing.count if writing.sample else writing.beams
@@ -368,14 +365,14 @@ class Translator(Saved):
             generation_config=config,
             logits_processor=[EndInTime(most.repeat_interleave(rows), self._ends)],
         )
-        is_written = until_end(sequences[:, len(self._begin()) :], self._ends)
+        is_written = until_end(sequences[:, len(self.begin()) :], self._ends)
         nats = [float("nan")] * len(sequences)
         if scores:
             encoded = encoded.repeat_interleave(writing.count, 0)
             mask = sources["attention_mask"].repeat_interleave(writing.count, 0)
             of_all = mean_log_probabilities(self.model, encoded, mask, sequences, is_written)
             nats = of_all.tolist()
-        written = sequences[:, len(self._begin()) :].tolist()
+        written = sequences[:, len(self.begin()) :].tolist()
         texts = self.tokenizer.batch_decode(
             written, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
@@ -389,7 +386,7 @@ class Translator(Saved):
     def _padded(self, batch: Sequence[Sequence[int]]) -> dict[str, Tensor]:
         return padded(batch, self.tokenizer.pad_token_id, self.model.device)
 
-    def _begin(self) -> list[int]:
+    def begin(self) -> list[int]:
         """The ids that every translation begins with, which say nothing of it."""
         forced = self.languages.forced
         start = int(self.model.generation_config.decoder_start_token_id)

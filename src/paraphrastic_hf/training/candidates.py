@@ -17,7 +17,6 @@ from paraphrastic_hf.metrics.bootstrap import check_finite
 from paraphrastic_hf.metrics.costs import Cost
 from paraphrastic_hf.text.files import replacing
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.memory import is_out_of_memory
 from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments
 
 logger = logging.getLogger(__name__)
@@ -39,6 +38,10 @@ class CandidateLists:
     ids: Ragged
     counts: np.ndarray
     costs: np.ndarray
+
+    def numbers(self) -> np.ndarray:
+        """(candidates,) the number of the list that each is in."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def part(self, first: int, last: int) -> CandidateLists:
         """The lists from number `first` to before `last`."""
@@ -111,7 +114,7 @@ class CandidateMaker:
             max_tokens=NO_LIMIT,
             seed=seed,
         )
-        found = self._write(sources, writing)
+        found = self.translator.write(sources, writing, scores=False)
         lists = [
             _distinct(written, reference, target, how.reference)
             for written, reference, target in zip(found, references, targets, strict=True)
@@ -123,21 +126,6 @@ class CandidateMaker:
             np.array([len(one) for one in lists], np.int64),
             np.asarray(costs, np.float64),
         )
-
-    def _write(self, sources: Sequence[Sequence[int]], writing: Writing) -> list[list[Written]]:
-        while True:
-            try:
-                return self.translator.write(sources, writing, scores=False)
-            except Exception as error:
-                size = self.translator.batch_size
-                if size == 1 or not is_out_of_memory(error):
-                    raise
-                logger.warning(
-                    "no memory for the candidates of %d sentences at a time; trying %d",
-                    size,
-                    size // 2,
-                )
-                self.translator.batch_size = size // 2
 
 
 def _distinct(

@@ -20,6 +20,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
+from paraphrastic_hf.generation.search import padded
 from paraphrastic_hf.losses.minimum_risk import (
     expected_cost,
     list_scores,
@@ -150,7 +151,7 @@ class MinimumRiskObjective:
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
-        rows = np.concatenate([np.arange(len(sources)), np.repeat(*_numbered(lists.counts))])
+        rows = np.concatenate([np.arange(len(sources)), lists.numbers()])
         logits, targets, is_token = self._decode(model, sources, rows, [*references, *candidates])
         count = len(sources)
         own = is_token[:count]
@@ -165,13 +166,9 @@ class MinimumRiskObjective:
             sums = found.new_zeros(len(candidates))
             of_row = torch.repeat_interleave(theirs.sum(1))
             sums = sums.index_add(0, of_row, found)
-            risk = args.cost_scale * self._risk(sums, lists).mean()
+            risk = args.cost_scale * list_risks(sums, lists, args.probability).mean()
         terms = minimum_risk_parts(likelihood * batch.tokens, risk * batch.pairs, args.gamma)
         return Losses.of(dict(zip(("likelihood", "risk"), terms, strict=True)))
-
-    def _risk(self, sums: Tensor, lists: CandidateLists) -> Tensor:
-        """The expected cost of each list, (lists,)."""
-        return list_risks(sums, lists, self.arguments.probability)
 
     def _decode(
         self,
@@ -183,11 +180,12 @@ class MinimumRiskObjective:
         """Scores of every token of some translations, (translations, seq, vocab), the tokens, and
         which are no padding, (translations, seq). `rows` has the sentence of each."""
         translator = self.maker.translator
-        inputs = translator.padded(sources)
+        pad, device = translator.tokenizer.pad_token_id, self.accelerator.device
+        inputs = padded(sources, pad, device)
         encoder: Any = translator.model.get_encoder()
         encoded = encoder(**inputs, return_dict=True).last_hidden_state
-        begin = translator.begin
-        outputs = translator.padded([[*begin, *ids] for ids in written])
+        begin = translator.begin()
+        outputs = padded([[*begin, *ids] for ids in written], pad, device)
         chosen = torch.from_numpy(rows).to(encoded.device)
         logits = model(
             encoder_outputs=BaseModelOutput(last_hidden_state=encoded[chosen]),
@@ -253,7 +251,3 @@ def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
     costs, is_filled = (torch.from_numpy(part).to(sums.device) for part in lists.padded(lists.costs))
     table = scores.new_zeros(costs.shape)
     return expected_cost(table.masked_scatter(is_filled, scores), costs.float(), is_filled)
-
-
-def _numbered(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.arange(len(counts)), counts
