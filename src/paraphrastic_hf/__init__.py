@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
     from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
     from paraphrastic_hf.models.gated import GatedConfig, GatedModel
+    from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
@@ -70,6 +71,8 @@ _PUBLIC = {
     "ClassifierModel": "paraphrastic_hf.models.classifier",
     "GatedConfig": "paraphrastic_hf.models.gated",
     "GatedModel": "paraphrastic_hf.models.gated",
+    "GatedConvConfig": "paraphrastic_hf.models.gated_conv",
+    "GatedConvModel": "paraphrastic_hf.models.gated_conv",
     "LanguageModel": "paraphrastic_hf.models.language_model",
     "LanguageModelConfig": "paraphrastic_hf.models.language_model",
     "MixedConfig": "paraphrastic_hf.models.mixed",
@@ -101,6 +104,8 @@ __all__ = [
     "ClassifierConfig",
     "ClassifierModel",
     "GatedConfig",
+    "GatedConvConfig",
+    "GatedConvModel",
     "GatedModel",
     "LanguageModel",
     "LanguageModelConfig",
