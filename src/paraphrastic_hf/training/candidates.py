@@ -84,7 +84,7 @@ class CandidateMaker:
     def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
         self.translator, self.arguments, self.cost = translator, arguments, cost
         translator.max_ratio = arguments.max_ratio
-        translator.batch_size = arguments.batch_size
+        translator.batch_size = arguments.at_a_time
 
     def make(
         self,
@@ -158,7 +158,7 @@ class CandidateCache:
         """The lists that were made for a step; None if there are none, or they are damaged."""
         path = self._path(step)
         try:
-            with np.load(path) as arrays:
+            with path.open("rb") as file, np.load(file) as arrays:
                 ids = Ragged(arrays["ids"], arrays["offsets"])
                 return CandidateLists(ids, arrays["counts"], arrays["costs"])
         except FileNotFoundError:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,9 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateLists, CandidateMaker
 from paraphrastic_hf.training.loop import Losses
-from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
+from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe, MinimumRiskTraining
 from paraphrastic_hf.training.pair_batches import plan_pair_batches
+from paraphrastic_hf.training.token_batches import TokenBatchObjective
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class RiskBatch:
     pairs: float
 
 
-class MinimumRiskObjective:
+class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
     """Expected cost and likelihood of translations.
 
     Args:
@@ -103,44 +103,30 @@ class MinimumRiskObjective:
         accelerator: Accelerator,
         cache: CandidateCache | None = None,
     ) -> None:
-        self.arguments, self.seed = recipe.training, recipe.seed
         self.every = recipe.candidates.every
-        self.pairs, self.maker, self.accelerator, self.cache = pairs, maker, accelerator, cache
-        self.lengths = np.stack(
-            [np.diff(side.offsets) for side in (pairs.sources, pairs.targets)], 1
-        )
-        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
-        self._steps = ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
+        self.pairs, self.maker, self.cache = pairs, maker, cache
+        sides = (pairs.sources, pairs.targets)
+        lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
         self._has_told = False
-
-    def examples(self, epoch: int) -> int:
-        """Pairs of an epoch."""
-        return len(self.pairs)
-
-    def steps(self, epoch: int) -> int:
-        """Steps of the first epoch; others may differ by a few, as their batches do."""
-        return self._steps
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next steps, as many as share the weights that find their candidates."""
-        plan, starts = self._plan(epoch)
-        first, size = int(np.searchsorted(starts, position)), self.arguments.accumulate
-        ahead = plan[first : first + size * self.every]
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        owns = [np.array_split(batch, world)[rank] for batch in ahead]
-        kept = [own if len(own) else batch[:1] for own, batch in zip(owns, ahead, strict=True)]
-        lists = self._lists(np.concatenate(kept), step)
-        ends = np.cumsum([0, *map(len, kept)])
+        ahead = self.next_batches(epoch, position, self.every)
+        world, size = self.accelerator.num_processes, self.arguments.accumulate
+        shares = [self.share(batch) for batch in ahead]
+        lists = self._lists(np.concatenate([share.examples for share in shares]), step)
+        ends = np.cumsum([0, *(len(share.examples) for share in shares)])
         for start in range(0, len(ahead), size):
             chosen = range(start, min(start + size, len(ahead)))
             tokens = sum(self._tokens(ahead[n]) for n in chosen)
             pairs = sum(len(ahead[n]) for n in chosen)
             batches = [
                 RiskBatch(
-                    kept[n],
+                    shares[n].examples,
                     lists.part(ends[n], ends[n + 1]),
-                    self._tokens(owns[n]) * world / tokens,
-                    len(owns[n]) * world / pairs,
+                    self._tokens(shares[n].examples[: shares[n].size]) * world / tokens,
+                    shares[n].size * world / pairs,
                 )
                 for n in chosen
             ]
@@ -221,19 +207,6 @@ class MinimumRiskObjective:
     def _tokens(self, numbers: np.ndarray) -> int:
         return int(self.lengths[numbers, 1].sum())
 
-    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The epoch's batches, and the place in the epoch at which each begins."""
-        if self._epoch is None or self._epoch[0] != epoch:
-            plan = plan_pair_batches(
-                self.lengths,
-                max_tokens=self.arguments.batch_tokens,
-                max_examples=self.arguments.batch_size,
-                random=np.random.default_rng([self.seed, epoch]),
-            )
-            starts = np.cumsum([0, *map(len, plan)])[:-1]
-            self._epoch = (epoch, plan, starts)
-        return self._epoch[1:]
-
 
 def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
     """The expected cost of each list.
@@ -248,6 +221,8 @@ def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
     """
     lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)
     scores = list_scores(sums, lengths, probability)
-    costs, is_filled = (torch.from_numpy(part).to(sums.device) for part in lists.padded(lists.costs))
+    costs, is_filled = (
+        torch.from_numpy(part).to(sums.device) for part in lists.padded(lists.costs)
+    )
     table = scores.new_zeros(costs.shape)
     return expected_cost(table.masked_scatter(is_filled, scores), costs.float(), is_filled)

@@ -83,7 +83,7 @@ class CandidateArguments:
         "excluded, taken out there; added, a candidate always",
         choices=REFERENCES,
     )
-    batch_size: int = argument(
+    at_a_time: int = argument(
         64,
         help="sentences that are searched at a time; half as many where memory runs out",
         at_least=1,

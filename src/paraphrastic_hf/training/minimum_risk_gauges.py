@@ -79,9 +79,7 @@ class RiskGauges:
         ]
 
     @torch.no_grad()
-    def _log_probabilities(
-        self, sources: list[list[int]], lists: CandidateLists
-    ) -> torch.Tensor:
+    def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:
         """(candidates,) logarithm of each candidate's probability."""
         translator = self.maker.translator
         model, pad, begin = translator.model, translator.tokenizer.pad_token_id, translator.begin()

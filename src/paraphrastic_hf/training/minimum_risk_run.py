@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
-from paraphrastic_hf.generation.search import target_ids
+from paraphrastic_hf.generation.search import evaluating, target_ids
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics.costs import make_cost
 from paraphrastic_hf.recipe import to_yaml
@@ -93,6 +93,8 @@ class MinimumRisk:
             for name in ("kept", "held_out")
         )
         self._work = work
+        first, second = self.kept.lists(np.arange(1))
+        _freeze_what_is_not_used(self.translator.model, first, second)
         return self.translator.model
 
     def objective(self, model: Any, accelerator: Accelerator) -> MinimumRiskObjective:
@@ -188,6 +190,8 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
         translator = Translator.from_pretrained(
             place, device="cpu", source=recipe.from_code, to=recipe.to_code, prefix=recipe.prefix
         )
+    except ModelError:
+        raise
     except ValueError as error:
         raise RecipeError(f"from_code, to_code: {error}") from error
     tokenizer, model = translator.tokenizer, translator.model
@@ -206,6 +210,19 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     if wrong:
         raise ModelError(f"the tokenizer in {start} is of another model: {'; '.join(wrong)}")
     return translator
+
+
+def _freeze_what_is_not_used(
+    model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
+) -> None:
+    """Leave out of training what no gradient reaches, such as tables of positions that are computed
+    and not learned: several processes wait for the gradients of all that is trained."""
+    with evaluating(model):
+        output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
+        output.logits.sum().backward()
+    for parameter in model.parameters():
+        parameter.requires_grad_(parameter.grad is not None)
+        parameter.grad = None
 
 
 def _oriented(item: SourcePairs, source_language: str | None) -> Sequence[Pair]:

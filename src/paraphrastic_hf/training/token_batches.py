@@ -62,11 +62,11 @@ class TokenBatchObjective(Generic[Arguments]):
         """Steps of the first epoch; others may differ by a few, as their batches do."""
         return self._steps
 
-    def next_batches(self, epoch: int, position: int) -> list[np.ndarray]:
-        """The numbers of the examples of each batch of the next step."""
+    def next_batches(self, epoch: int, position: int, steps: int = 1) -> list[np.ndarray]:
+        """The numbers of the examples of each batch of the next step, or of several."""
         plan, starts = self._plan(epoch)
         first = int(np.searchsorted(starts, position))
-        return plan[first : first + self.arguments.accumulate]
+        return plan[first : first + steps * self.arguments.accumulate]
 
     def share(self, batch: np.ndarray) -> Share:
         """What this process has of a batch."""
