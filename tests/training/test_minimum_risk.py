@@ -32,7 +32,7 @@ from tests.training.processes import train_in_two_processes
 RECIPE = """
 kind: minimum_risk
 start: {start}
-data: {{sources: [{{path: {pairs}, languages: [en, de]}}], source_language: de, held_out: 12}}
+data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
 candidates: {{count: 4}}
 cost: {{metric: half}}
 training: {{epochs: 4, batch_tokens: 300, learning_rate: 0.002, probability: token}}
@@ -372,7 +372,7 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
         (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
         (["--start", "english"], ModelError, "cannot load an encoder-decoder"),
         (["--start", "null"], RecipeError, "name it with --start"),
-        (["--source_language", "fr"], DataError, "must be in data.source_language, fr"),
+        (["--data.to", "fr"], DataError, "one side alone must be in data.to, fr"),
         (["--max_length", "2"], DataError, "raise data.max_length"),
         (["--held_out", "90"], DataError, "must leave as many pairs"),
         (["--to_code", "fr"], RecipeError, "from_code, to_code"),

@@ -33,9 +33,10 @@ DEVELOPMENT = ("expected_cost", "first", "none")
 class ParallelArguments(DataArguments):
     """Which translations to train on."""
 
-    source_language: str | None = argument(
-        None,
-        help="the language that is translated; the first column of every source if absent",
+    to: str = argument(
+        "en",
+        help="language that is written; every source has it on one side, and what is on the other "
+        "is read, in one language or several",
     )
     held_out: int = argument(
         500,

@@ -71,7 +71,7 @@ class MinimumRisk:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        pairs = [pair for item in sources for pair in _oriented(item, recipe.data.source_language)]
+        pairs = [pair for item in sources for pair in _oriented(item, recipe.data.to)]
         held_out, kept = _hold_out(pairs, recipe.data.held_out, recipe.seed)
         columns = {
             f"{name}.{side}": ids
@@ -225,20 +225,20 @@ def _freeze_what_is_not_used(
         parameter.grad = None
 
 
-def _oriented(item: SourcePairs, source_language: str | None) -> Sequence[Pair]:
+def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
     """The pairs of a source, each with what is translated first.
 
     Raises:
-        DataError: The language that is translated is on neither side, or on both.
+        DataError: The language that is written is on neither side, or on both.
     """
     languages = list(item.source.languages or ())
-    if source_language is None or source_language == languages[0] != languages[1]:
-        return item.pairs
-    if languages.count(source_language) != 1:
+    if languages.count(to) != 1:
         raise DataError(
-            f"{item.source.name} has the languages {', '.join(languages)}, and one side must be in "
-            f"data.source_language, {source_language}; name them with languages: [de, en]"
+            f"{item.source.name} has the languages {', '.join(languages)}, and one side alone must "
+            f"be in data.to, {to}; name them with languages: [de, en]"
         )
+    if languages[1] == to:
+        return item.pairs
     return [(second, first) for first, second in item.pairs]
 
 
