@@ -24,7 +24,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import no_progress_bar
-from paraphrastic_hf.encoding.locate import HubOptions, check_model_name
+from paraphrastic_hf.encoding.locate import HubOptions, as_directory, check_model_name
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.languages import Languages
@@ -131,8 +131,9 @@ class Translator(Saved):
         own: Any = {key: value for key, value in options.items() if key not in of_hub}
         try:
             with no_progress_bar():
-                tokenizer = AutoTokenizer.from_pretrained(name, **of_hub)
-                model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32, **of_hub)
+                path = as_directory(name)
+                tokenizer = AutoTokenizer.from_pretrained(path, **of_hub)
+                model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32, **of_hub)
         except Exception as error:  # transformers, safetensors and the Hub raise many kinds
             raise ModelError(
                 f"cannot load an encoder-decoder and its tokenizer from {name}: "
