@@ -120,7 +120,10 @@ def test_other_encoders_and_frequencies_of_other_text_judge_too() -> None:
     assert "| good, change |" in text
     values = report.to_dict()["systems"]["good"]
     assert values["BLEU"]["p_value"] <= 1
-    assert values["part of speech"]["NOUN"] > report.to_dict()["systems"]["bad"]["part of speech"]["NOUN"]
+    assert (
+        values["part of speech"]["NOUN"]
+        > report.to_dict()["systems"]["bad"]["part of speech"]["NOUN"]
+    )
 
 
 def test_the_command_writes_what_the_function_finds(

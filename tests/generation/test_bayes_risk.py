@@ -14,7 +14,10 @@ from paraphrastic_hf.metrics.costs import make_cost
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.utilities import SemanticUtility, make_utility
 
-WORDS = "a the cat dog man woman sleeps runs walks in on grass street two red small quickly".split()
+WORDS = [
+    "a", "the", "cat", "dog", "man", "woman", "sleeps", "runs", "walks", "in", "on", "grass",
+    "street", "two", "red", "small", "quickly",
+]  # fmt: skip
 
 
 def drawn_lists(count: int, size: int) -> list[list[str]]:

@@ -96,7 +96,7 @@ def test_shapes_and_choices_without_a_meaning_are_refused() -> None:
         expected_cost(torch.zeros(2, 2), torch.zeros(2, 3))
     with pytest.raises(ValueError, match="kind must be one of sequence, token, released"):
         list_scores(torch.zeros(1), torch.ones(1), "sentence")
-    with pytest.raises(ValueError, match="gamma must be from 0 to 1, got 1.5"):
+    with pytest.raises(ValueError, match=r"gamma must be from 0 to 1, got 1\.5"):
         minimum_risk_parts(torch.tensor(1.0), torch.tensor(1.0), 1.5)
 
 

@@ -201,7 +201,9 @@ def slow_loss(prepared: Prepared, batch: Any) -> torch.Tensor:
 def test_loss_and_gradient_are_those_of_the_equation(
     probability: str, recipe: Path, tmp_path: Path
 ) -> None:
-    prepared = Prepared(recipe, tmp_path, "--probability", probability, "--training.batch_size", "5")
+    prepared = Prepared(
+        recipe, tmp_path, "--probability", probability, "--training.batch_size", "5"
+    )
     (step,) = prepared.objective.batches(0, 0, 0)
     (batch,) = step.batches
     assert (batch.lists.counts == 4).all()
@@ -380,3 +382,11 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
         with pytest.raises(error, match=message):
             train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
         assert not (tmp_path / "out").exists()
+
+
+def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
+    """Its own text is of other words; the start and its tokenizer decide what comes of that."""
+    recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", ["--start", str(start)])
+    result = train(recipe, tmp_path / "out", progress=False)
+    assert result.step == 20
+    assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel

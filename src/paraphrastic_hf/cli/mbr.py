@@ -57,7 +57,7 @@ def decider(
         if arguments.aggregate:
             raise DataError("--aggregate is for --decode mbr")
         return lambda lines: lines
-    if arguments.outputs < 2:
+    if arguments.count < 2:
         raise DataError(
             "--decode mbr chooses among several translations: set --outputs 16 or more, with "
             "--sample or as many --beams"

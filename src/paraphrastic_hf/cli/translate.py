@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.lines import check_inputs
+from paraphrastic_hf.cli.mbr import add_decoding_options, decider
 from paraphrastic_hf.cli.writing import add_writing_options, write_blocks, write_lines, writing_of
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -17,6 +18,7 @@ EXAMPLES = """examples:
   paraphrastic translate runs/de-en german.txt --output english.txt
   echo 'ein Hund schl\u00e4ft' | paraphrastic translate runs/de-en - --outputs 8 --beams 8
   paraphrastic translate Helsinki-NLP/opus-mt-en-de english.txt --sample --outputs 64
+  paraphrastic translate runs/de-en german.txt --sample --top-p 1 --outputs 64 --decode mbr
   paraphrastic translate facebook/m2m100_418M english.txt --from en --to fr
   paraphrastic translate runs/bgt english.txt --to fr --output french.txt
 
@@ -50,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="text before every line, as T5 wants it: 'translate English to German: '",
     )
     add_writing_options(parser)
+    add_decoding_options(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
@@ -62,13 +65,15 @@ def run(arguments: argparse.Namespace) -> None:
     """
     check_model_name(arguments.model)
     check_inputs(arguments.file)
-    how = writing_of(arguments)
+    how, decide = writing_of(arguments), decider(arguments)
     if _writes_from_variables(arguments.model):
         if arguments.source or arguments.prefix:
             raise DataError(f"{arguments.model} reads any of its languages: no --from, no --prefix")
         write_lines(
             arguments,
-            lambda generator, lines, how: generator.translate(lines, to=arguments.to, writing=how),
+            lambda generator, lines, how: decide(
+                generator.translate(lines, to=arguments.to, writing=how)
+            ),
         )
         return
     from paraphrastic_hf.generation.translate import Translator
@@ -81,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(str(error)) from error
 
     def write(lines: list[str]) -> list[list[Written]]:
-        return translator.write(translator.encode(lines), how, scores=how.count > 1)
+        return decide(translator.write(translator.encode(lines), how, scores=how.count > 1))
 
     write_blocks(arguments, write)
 

@@ -20,8 +20,8 @@ SELECTION = {
     "what the model was chosen by.",
     "sts17-en-en": "The state that scored best on STS 2017 en-en was kept, so the score on it is "
     "no test. Of its 250 pairs 125 are also in STS-B test.",
-    "expected_cost": "The state was kept whose candidates for held-out pairs cost least, weighted by "
-    "their probabilities; scores are minus that cost, x 100.",
+    "expected_cost": "The state was kept whose candidates for held-out pairs cost least, weighted "
+    "by their probabilities; scores are minus that cost, x 100.",
     "first": "The state was kept whose likeliest candidates for held-out pairs cost least; scores "
     "are minus that cost, x 100.",
     "ws353-tuning": "The state that scored best on the two parts of WordSim-353 was kept, so "

@@ -1,4 +1,4 @@
-"""What candidate translations cost in minimum risk training: 1 less a score of 0 to 1 (thesis, 7.3).
+"""What candidates cost in minimum risk training: 1 less a score of 0 to 1 (thesis, 7.3).
 
 A cost takes lists of candidates with a reference for each list, so that a reference is encoded or
 cut into n-grams once, however long its list. SIM and SimiLE of all lists are one call of the

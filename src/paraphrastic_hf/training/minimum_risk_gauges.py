@@ -4,6 +4,7 @@ cost that is trained on and by others (thesis, 7.5.2 and Figure 12)."""
 from __future__ import annotations
 
 import importlib.util
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -73,10 +74,7 @@ class RiskGauges:
             clean_up_tokenization_spaces=False,
         )
         ends = np.cumsum([0, *lists.counts])
-        return [
-            [text.strip() for text in flat[first:last]]
-            for first, last in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        return [[text.strip() for text in flat[first:last]] for first, last in pairwise(ends)]
 
     @torch.no_grad()
     def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:
