@@ -35,8 +35,8 @@ start: {start}
 data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
 candidates: {{count: 4}}
 cost: {{metric: half}}
-training: {{epochs: 4, batch_tokens: 300, learning_rate: 0.002, probability: token}}
-run: {{log_every: 1, evaluate_every: 8, checkpoint_every: 5}}
+training: {{epochs: 10, batch_tokens: 300, learning_rate: 0.002, probability: token}}
+run: {{log_every: 1, evaluate_every: 1000, checkpoint_every: 5}}
 """
 
 
