@@ -56,6 +56,7 @@ SMALLER = {  # what is added to a command that begins so
     "paraphrastic significance": ["--samples", "20"],
     "paraphrastic simile": ["--samples", "20"],
     "paraphrastic compare": ["--samples", "20"],
+    "paraphrastic judge": ["--samples", "20"],
 }
 LANGUAGE_MODEL_SOURCES = (
     *("en-fr/tatoeba", "en-en/indian_mturk_translations", "en-en/fisher_4refs"),
