@@ -10,7 +10,13 @@ from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.data.sources import SOURCES
-from paraphrastic_hf.hub.families import composition, token_kind, tokens_of, word_order
+from paraphrastic_hf.hub.families import (
+    composition,
+    token_kind,
+    tokens_of,
+    translator,
+    word_order,
+)
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 
@@ -51,6 +57,10 @@ USE_TAGGER = """from paraphrastic_hf import Tagger
 
 model = {model}  # this directory, or USER/NAME on the Hub
 Tagger.from_pretrained(model).tag([["I", "saw", "a", "cat", "."]])"""
+USE_TRANSLATOR = """from paraphrastic_hf import Translator
+
+model = {model}  # this directory, or USER/NAME on the Hub
+Translator.from_pretrained(model).translate(["..."], beams=5)[0][0].text"""
 USE_LANGUAGE_MODEL = """import paraphrastic_hf
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -88,9 +98,11 @@ def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
     weights = f"{size:.1f} MB of weights."
+    tokens = tokens_of(token_kind(trained.directory))
+    if trained.translates:
+        return f"{translator(trained.config, tokens)} {weights}"
     if trained.generates:
         config = trained.config
-        tokens = tokens_of(token_kind(trained.directory))
         return (
             f"A causal transformer over the {tokens} of a sentence: blocks "
             f"{config['num_hidden_layers']}, heads {config['num_attention_heads']}, dimensions "
@@ -111,6 +123,8 @@ def about(trained: TrainedModel) -> str:
 def use(trained: TrainedModel) -> str:
     """Python that loads and uses the model."""
     model = json.dumps(trained.name, ensure_ascii=False)
+    if trained.translates:
+        return USE_TRANSLATOR.format(model=model)
     if trained.generates:
         return USE_LANGUAGE_MODEL.format(model=model)
     if trained.task == "tagging":
@@ -200,10 +214,16 @@ def scores(trained: TrainedModel) -> list[str]:
         if "held_out" not in run:
             return ["No sentences were held out, and nothing has been measured."]
         held_out = run["held_out"]
+        what = (
+            f"{run['held_out_pairs']:,} translations"
+            if trained.translates
+            else f"{held_out['sentences']:,} sentences"
+        )
+        is_chosen = run["progress"]["best_step"] is not None
+        chose = "; they also chose the state that was kept" * is_chosen
         return wrapped(
             f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
-            f"nats) on {held_out['sentences']:,} sentences of the same sources that were not "
-            "trained on; they also chose the state that was kept."
+            f"nats) on {what} of the same sources that were not trained on{chose}."
         )
     held_out = [
         [literal(name), f"{value:.4g}"] for name, value in _figures(run.get("held_out", {}))
@@ -257,6 +277,8 @@ def _pipeline(trained: TrainedModel) -> str:
     """The task of the Hub."""
     if trained.is_encoder:
         return "sentence-similarity"
+    if trained.translates:
+        return "translation"
     if trained.generates:
         return "text-generation"
     return "token-classification" if trained.task == "tagging" else "text-classification"
