@@ -37,7 +37,7 @@ def selection(trained: TrainedModel) -> str:
     if trained.task:
         chosen = f"The state with the best {trained.run['measure']} on the validation split"
         said = f"{chosen} was kept, so that split is no test."
-    elif trained.generates and not trained.translates:
+    elif trained.generates and "cost" not in trained.run:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
         name = trained.run["development"]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 
@@ -17,7 +16,12 @@ from paraphrastic_hf.generation.gauges import Gauges, importance_weighted_nll, m
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, has_columns, load_corpus
+from paraphrastic_hf.training.corpus import (
+    build_corpus,
+    has_columns,
+    hold_out_pairs,
+    load_corpus,
+)
 from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.generative import GenerativeObjective, sides_by_language
 from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
@@ -84,7 +88,7 @@ class Generative:
         self.corpus = load_corpus(work / "corpus")
         languages = list(self.corpus.languages)
         sides = sides_by_language(self.corpus, languages)
-        self.held_out, self.kept = _hold_out(
+        self.held_out, self.kept = hold_out_pairs(
             self.corpus, sides, self.recipe.data.held_out, self.recipe.seed
         )
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
@@ -199,28 +203,6 @@ def _check_languages(sources: list[SourcePairs]) -> None:
                 "every source must be translations between the same two; name them with "
                 "languages: [en, fr]"
             )
-
-
-def _hold_out(
-    corpus: PairCorpus, sides: np.ndarray, count: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs that are held out, and those that are trained on and share no sentence with them.
-
-    Raises:
-        DataError: Too few pairs are left to train on.
-    """
-    order = np.random.default_rng([seed, 4]).permutation(len(sides))
-    chosen = sides[np.sort(order[:count])]
-    rest = sides[np.sort(order[count:])]
-    barred = np.isin(corpus.group[rest], np.unique(corpus.group[chosen])).any(1)
-    kept = rest[~barred]
-    if len(kept) < max(1, count):
-        raise DataError(
-            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
-            f"{len(sides):,} in all: set it lower, or give more"
-        )
-    # in an order of their own, since the first of them are measured most often
-    return np.random.default_rng([seed, 5]).permutation(chosen), kept
 
 
 def _warn_of_collapse(gauges: Gauges) -> None:

@@ -157,6 +157,21 @@ class MinimumRiskTraining(TokenBatchArguments):
         help="largest norm of the whole gradient, which is scaled down to it; 0 for no clipping",
         at_least=0,
     )
+    anneal: float | None = argument(
+        None,
+        help="what the learning rate is multiplied with at the end of an epoch whose development "
+        "score is no new best, such as 0.1; no annealing if absent",
+        above=0,
+        below=1,
+    )
+    anneal_from: int | None = argument(
+        None,
+        help="epoch from whose end the rate is multiplied so after every epoch (thesis: 10)",
+        at_least=1,
+    )
+    anneal_until: float = argument(
+        1e-4, help="with anneal, training ends where the learning rate falls below this", above=0
+    )
     gamma: float = argument(
         0.3,
         help="share of the likelihood of the references in the loss; the thesis chooses among 0.2, "
