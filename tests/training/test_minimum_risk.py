@@ -386,3 +386,14 @@ def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> 
     result = train(recipe, tmp_path / "out", progress=False)
     assert result.step == 20
     assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel
+
+
+def test_the_rate_is_annealed_after_its_epochs_and_ends_the_run(
+    recipe: Path, tmp_path: Path
+) -> None:
+    settings = ["--anneal", "0.1", "--anneal_from", "1", "--held_out", "0", "--development", "none"]
+    train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    rates = lines_of(tmp_path / "out", "lr")  # of the steps of epoch 1, then of epoch 2
+    assert rates[0] == pytest.approx(0.002)
+    assert rates[-1] == pytest.approx(0.0002)
+    assert max(lines_of(tmp_path / "out", "epoch")) <= 2
