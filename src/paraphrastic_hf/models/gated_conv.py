@@ -285,6 +285,7 @@ class ConvDecoder(nn.Module):
         states = self.widen(embedded)
         keys, values = memory.chunk(2, -1)
         for number, (layer, attention) in enumerate(zip(self.layers, self.attentions, strict=True)):
+            assert isinstance(layer, GatedConvolution)
             gated = layer.gated(states, cache=cache, layer=number)
             states = (states + attention(gated, embedded, keys, values, is_token)) * HALF
         return dropout(self.narrow(states), self.dropout, self.training)

@@ -35,7 +35,6 @@ class TrainedMarian(MarianMTModel):
         for module in self.modules():
             if type(module) is nn.Linear and module is not self.lm_head:
                 module.__class__ = FastLinear
-                module.dropout = 0.0
         for layer in (*self.model.encoder.layers, *self.model.decoder.layers):
             parts = (layer.self_attn, getattr(layer, "encoder_attn", None))
             for dense in (layer.fc2, *(part.out_proj for part in parts if part is not None)):
@@ -84,7 +83,7 @@ class FastLinear(nn.Linear):
     """A dense layer by the faster of torch's two libraries (`layers/product.py`), with dropout of
     what it gives."""
 
-    dropout: float
+    dropout = 0.0
 
     def forward(self, input: Tensor) -> Tensor:
         """x W' + b, (*places, output).
