@@ -45,6 +45,7 @@ NEED = {  # commands, with the extra that they must name
     "transfer": ["transfer", "english", "--source", "pairs.tsv", "--style", "pairs.tsv"],
     "convert": ["convert", "vectors.txt", "--output", "model"],
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
+    "judge": ["judge", "-s", "texts.txt", "-r", "texts.txt"],
     "install-metric": ["install-metric"],
     "data": ["data", "stats", "sts", "--data", "."],
     "card": [

@@ -10,10 +10,12 @@ import pytest
 
 import paraphrastic_hf
 from paraphrastic_hf.models import GENERATIVE, MODEL_CLASSES, SENTENCE_TASKS
+from paraphrastic_hf.models.gated_conv import GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.models.tagger import TaggerModel
 
-MODELS = [*MODEL_CLASSES, *GENERATIVE, *SENTENCE_TASKS, TaggerModel, LanguageModel]
+OTHERS = [TaggerModel, LanguageModel, GatedConvModel]
+MODELS = [*MODEL_CLASSES, *GENERATIVE, *SENTENCE_TASKS, *OTHERS]
 LAZY = """
 import sys
 import paraphrastic_hf

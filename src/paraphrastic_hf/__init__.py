@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.evaluation.run import evaluate
-    from paraphrastic_hf.generation.latent import LatentGenerator, Writing
+    from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer
+    from paraphrastic_hf.generation.translate import Translator
+    from paraphrastic_hf.generation.writing import Writing, Written
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
     from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
     from paraphrastic_hf.models.gated import GatedConfig, GatedModel
+    from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
@@ -51,8 +54,10 @@ _PUBLIC = {
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
-    "Writing": "paraphrastic_hf.generation.latent",
     "LanguageScorer": "paraphrastic_hf.generation.likelihood",
+    "Translator": "paraphrastic_hf.generation.translate",
+    "Writing": "paraphrastic_hf.generation.writing",
+    "Written": "paraphrastic_hf.generation.writing",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.averaging",
@@ -69,6 +74,8 @@ _PUBLIC = {
     "ClassifierModel": "paraphrastic_hf.models.classifier",
     "GatedConfig": "paraphrastic_hf.models.gated",
     "GatedModel": "paraphrastic_hf.models.gated",
+    "GatedConvConfig": "paraphrastic_hf.models.gated_conv",
+    "GatedConvModel": "paraphrastic_hf.models.gated_conv",
     "LanguageModel": "paraphrastic_hf.models.language_model",
     "LanguageModelConfig": "paraphrastic_hf.models.language_model",
     "MixedConfig": "paraphrastic_hf.models.mixed",
@@ -102,6 +109,8 @@ __all__ = [
     "ClassifierConfig",
     "ClassifierModel",
     "GatedConfig",
+    "GatedConvConfig",
+    "GatedConvModel",
     "GatedModel",
     "LanguageModel",
     "LanguageModelConfig",
@@ -122,9 +131,11 @@ __all__ = [
     "Tagger",
     "TaggerConfig",
     "TaggerModel",
+    "Translator",
     "WeightedConfig",
     "WeightedModel",
     "Writing",
+    "Written",
     "evaluate",
     "load_dataset",
     "load_recipe",

@@ -27,7 +27,8 @@ from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.probing import encoders_of
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
-from paraphrastic_hf.generation.latent import LatentGenerator, Writing
+from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.generative_run import Generative

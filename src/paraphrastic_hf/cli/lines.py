@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from paraphrastic_hf.data.lines import open_lines, refuse_utf16
 from paraphrastic_hf.errors import DataError
@@ -90,7 +90,9 @@ def check_inputs(*paths: str) -> None:
             raise DataError(f"{path} is a folder; name a file")
 
 
-def read_blocks(path: str, size: int = BLOCK, *, bad_lines: str = "keep") -> Iterator[list[str]]:
+def read_blocks(
+    path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
+) -> Iterator[list[str]]:
     """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
 
     Lines end at a newline only; a byte order mark at the start is no text. Every line keeps its
@@ -102,6 +104,7 @@ def read_blocks(path: str, size: int = BLOCK, *, bad_lines: str = "keep") -> Ite
         path: The file, or `-`.
         size: The most lines in a block.
         bad_lines: `keep`, or `refuse`, and then such a line is an error.
+        as_they_come: Do not wait for more lines of standard input once there are some.
 
     Raises:
         DataError: The file cannot be opened, is damaged, is UTF-16, or has a line that is refused.
@@ -113,7 +116,8 @@ def read_blocks(path: str, size: int = BLOCK, *, bad_lines: str = "keep") -> Ite
     with stream as lines:
         number = 0
         try:
-            while found := lines.readlines(MOST_BYTES):
+            is_live = as_they_come and path == "-"
+            for found in _as_they_come(lines) if is_live else _in_pieces(lines):
                 for start in range(0, len(found), size):
                     block = found[start : start + size]
                     if not number:
@@ -123,6 +127,22 @@ def read_blocks(path: str, size: int = BLOCK, *, bad_lines: str = "keep") -> Ite
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
     remarks.tell()
+
+
+def _in_pieces(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    while found := stream.readlines(MOST_BYTES):
+        yield found
+
+
+def _as_they_come(stream: Any) -> Iterator[list[bytes]]:
+    """The lines of a pipe that have arrived, whenever some have."""
+    rest = b""
+    while chunk := stream.read1(MOST_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield [line + b"\n" for line in lines]
+    if rest:
+        yield [rest]
 
 
 def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:

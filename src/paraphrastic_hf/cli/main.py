@@ -31,6 +31,7 @@ COMMANDS = {
     "perplexity": "how likely a language model finds lines of text",
     "simile": "score translations by meaning: SimiLE and SIM, with significance",
     "compare": "two systems side by side, SIM against BLEU, with plots",
+    "judge": "translations of systems: BLEU, chrF, SIM, SimiLE, words by frequency and tag",
     "install-metric": 'make evaluate.load("simile") work offline',
     "card": "write the model card of a trained model",
     "convert": "make a model of released vectors or checkpoints",

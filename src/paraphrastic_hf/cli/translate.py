@@ -1,25 +1,39 @@
-"""`paraphrastic translate MODEL FILE --to LANGUAGE`."""
+"""`paraphrastic translate MODEL FILE`."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.writing import add_writing_options, write_lines
+from paraphrastic_hf.cli.lines import check_inputs
+from paraphrastic_hf.cli.mbr import add_decoding_options, decider
+from paraphrastic_hf.cli.writing import add_writing_options, write_blocks, write_lines, writing_of
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.writing import Written
 
 EXAMPLES = """examples:
+  paraphrastic translate runs/de-en german.txt --output english.txt
+  echo 'ein Hund schl\u00e4ft' | paraphrastic translate runs/de-en - --outputs 8 --beams 8
+  paraphrastic translate Helsinki-NLP/opus-mt-en-de english.txt --sample --outputs 64
+  paraphrastic translate runs/de-en german.txt --sample --top-p 1 --outputs 64 --decode mbr
+  paraphrastic translate facebook/m2m100_418M english.txt --from en --to fr
   paraphrastic translate runs/bgt english.txt --to fr --output french.txt
-  echo 'a cat sleeps' | paraphrastic translate runs/bgt - --to fr --count 3
 
-The model writes from the meaning of a whole sentence, one vector, so short sentences keep theirs
-and long ones lose details. Lines may be in any language of the model. A line without a known token
-gives an empty line.
+A generative model of sentence pairs (kind generative) writes from the meaning of a whole sentence,
+one vector, so short sentences keep theirs and long ones lose details. All other models attend to
+every word. A blank line, or one without a known token, gives an empty line.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "model", help="output of `paraphrastic train` with a recipe of kind generative"
+        "model",
+        help="output of `paraphrastic train` with a recipe of kind translation or generative, or "
+        "any encoder-decoder that transformers loads: a directory or a Hub repository",
     )
     parser.add_argument("file", help="a sentence a line; .gz, .xz, or - for standard input")
     parser.add_argument(
@@ -27,14 +41,65 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the language to write, by its code: fr; may be left out where the model "
         "translates into one alone",
     )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        help="the language of the lines, for models that must be told: NLLB, M2M100, mBART",
+    )
+    parser.add_argument(
+        "--prefix",
+        default="",
+        help="text before every line, as T5 wants it: 'translate English to German: '",
+    )
     add_writing_options(parser)
+    add_decoding_options(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the translation of each line."""
-    write_lines(
-        arguments,
-        lambda generator, lines, how: generator.translate(lines, to=arguments.to, writing=how),
-    )
+    """Print the translation of each line.
+
+    Raises:
+        DataError: The model does not translate so, or an option is out of range.
+    """
+    check_model_name(arguments.model)
+    check_inputs(arguments.file)
+    how, decide = writing_of(arguments), decider(arguments)
+    if _writes_from_variables(arguments.model):
+        if arguments.source or arguments.prefix:
+            raise DataError(f"{arguments.model} reads any of its languages: no --from, no --prefix")
+        write_lines(
+            arguments,
+            lambda generator, lines, how: decide(
+                generator.translate(lines, to=arguments.to, writing=how)
+            ),
+        )
+        return
+    from paraphrastic_hf.generation.translate import Translator
+
+    try:
+        translator = Translator.from_pretrained(
+            arguments.model, source=arguments.source, to=arguments.to, prefix=arguments.prefix
+        )
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
+    def write(lines: list[str]) -> list[list[Written]]:
+        return decide(translator.write(translator.encode(lines), how, scores=how.count > 1))
+
+    write_blocks(arguments, write)
+
+
+def _writes_from_variables(name: str) -> bool:
+    """Whether a model is a generative one of sentence pairs; what it is else, loading will say."""
+    from transformers import AutoConfig
+
+    from paraphrastic_hf.encoding.locate import as_directory
+    from paraphrastic_hf.models import GENERATIVE
+
+    try:
+        config = AutoConfig.from_pretrained(as_directory(name))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, tuple(model.config_class for model in GENERATIVE))

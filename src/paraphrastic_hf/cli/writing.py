@@ -11,9 +11,10 @@ from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.generation.latent import LatentGenerator, Writing, Written
+    from paraphrastic_hf.generation.latent import LatentGenerator
+    from paraphrastic_hf.generation.writing import Writing, Written
 
-LINES_AT_A_TIME = 256
+LINES_AT_A_TIME = 1024
 
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,8 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
         help="with --sample, below 1 for likelier sentences, above 1 for others (default: 1)",
     )
     parser.add_argument(
-        "--count",
+        *("--outputs", "--count"),
+        dest="count",
         type=int,
         default=1,
         help="sentences written from each line; with more than one, each is printed after the "
@@ -59,7 +61,7 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
     Raises:
         DataError: A number is out of range.
     """
-    from paraphrastic_hf.generation.latent import Writing
+    from paraphrastic_hf.generation.writing import Writing
 
     try:
         return Writing(
@@ -79,26 +81,40 @@ def write_lines(
     arguments: argparse.Namespace,
     write: Callable[[LatentGenerator, list[str], Writing], list[list[Written]]],
 ) -> None:
-    """Print what a model writes from the lines of `arguments.file`, some at a time.
+    """Print what a model of variables writes from the lines of `arguments.file`.
 
     Raises:
         DataError: The model cannot write that, or an option is out of range.
     """
     check_model_name(arguments.model)
     check_inputs(arguments.file)
-    from tqdm.auto import tqdm
-
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     how = writing_of(arguments)
     generator = LatentGenerator.from_pretrained(arguments.model)
-    blocks = read_blocks(arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines)
+    write_blocks(arguments, lambda block: write(generator, block, how))
+
+
+def write_blocks(
+    arguments: argparse.Namespace, write: Callable[[list[str]], list[list[Written]]]
+) -> None:
+    """Print what is written from the lines of `arguments.file`, some at a time; those of standard
+    input as they come.
+
+    Raises:
+        DataError: What writes refuses.
+    """
+    from tqdm.auto import tqdm
+
+    blocks = read_blocks(
+        arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
+    )
     bar = tqdm(unit=" lines", disable=arguments.quiet or None)
     number = 1
     with open_output(arguments.output) as output, bar:
         for block in blocks:
             try:
-                found = write(generator, block, how)
+                found = write(block)
             except ValueError as error:
                 raise DataError(str(error)) from error
             print_written(output, number, found)

@@ -143,7 +143,7 @@ def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> Non
         for name, value in model.state_dict().items()
         if name not in model.all_tied_weights_keys
     }
-    with _no_progress_bar():
+    with no_progress_bar():
         model.save_pretrained(directory, state_dict=weights)
     open_to_readers(directory / WEIGHTS)
 
@@ -193,7 +193,7 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     try:
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
         _check_kind(config, directory, layout)
-        with _no_progress_bar():
+        with no_progress_bar():
             model, report = layout.auto_class.from_pretrained(
                 directory, config=config, dtype=torch.float32, output_loading_info=True
             )
@@ -238,7 +238,7 @@ def averaging_model(table: np.ndarray) -> AveragingModel:
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
+def no_progress_bar() -> Iterator[None]:
     """Hide transformers' bar, which is of no use for models that load in a blink."""
     was_enabled = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()

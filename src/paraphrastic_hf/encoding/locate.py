@@ -118,6 +118,16 @@ def _looks_like_path(name: str) -> bool:
     )
 
 
+def as_directory(name: str | os.PathLike[str]) -> str:
+    """A name as transformers' `from_pretrained` takes it, packaged models by their directories.
+
+    Args:
+        name: A path, the name of a packaged model, or a repository.
+    """
+    is_packaged = isinstance(name, str) and holds_model(ASSETS / name) and not holds_model(name)
+    return str(ASSETS / name if is_packaged else name)
+
+
 def refuse_latent(name: str, latent: str | None) -> None:
     """Refuse a variable asked of a model that has none.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
@@ -24,69 +23,12 @@ from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_mode
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
-
-
-@dataclass(frozen=True)
-class Writing:
-    """How to write: beams, or samples.
-
-    Attributes:
-        beams: Beginnings kept at each step; 1 takes the likeliest token each time.
-        sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
-        top_p: That share, above 0, at most 1.
-        temperature: Below 1 likelier tokens are drawn more often, above 1 less often; above 0.
-        count: Sentences written from each text, at most `beams` unless they are drawn.
-        max_tokens: Most tokens of a sentence, its end included.
-        seed: Number that every draw follows from.
-
-    Raises:
-        ValueError: A number is out of range, or `count` larger than `beams`.
-
-    Example:
-        >>> Writing(sample=True, count=3, seed=1).count
-        3
-    """
-
-    beams: int = 5
-    sample: bool = False
-    top_p: float = 0.9
-    temperature: float = 1.0
-    count: int = 1
-    max_tokens: int = 100
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("beams", "count", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}")
-        if not self.sample and self.count > self.beams:
-            raise ValueError(
-                f"{self.count} sentences from each text need as many beams, got {self.beams}; "
-                "raise beams, or sample"
-            )
-
-
-@dataclass(frozen=True)
-class Written:
-    """A sentence that a model wrote.
-
-    Attributes:
-        text: The sentence, as the tokenizer normalised its pieces.
-        nats: Mean over its tokens of ln of their probability, by which beams are compared; NaN for
-            one beam, for drawn tokens, and where nothing was written.
-    """
-
-    text: str
-    nats: float
 
 
 class LatentGenerator(Saved):
@@ -344,21 +286,14 @@ class LatentGenerator(Saved):
         return found
 
     def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:
-        options = (
-            {"do_sample": True, "num_beams": 1, "top_p": how.top_p, "top_k": 0}
-            | {"temperature": how.temperature}
-            if how.sample
-            else {"do_sample": False, "num_beams": how.beams}
-        )
         latent = latent.to(self.model.dtype)
         output = self.model.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=latent[:, None]),
             task=task,
-            num_return_sequences=how.count,
             max_new_tokens=how.max_tokens,
             return_dict_in_generate=True,
             output_scores=True,
-            **options,
+            **how.options(),
         )
         scores = getattr(output, "sequences_scores", None)
         nats = [float("nan")] * len(output.sequences) if scores is None else scores.tolist()

@@ -59,6 +59,18 @@ model = AutoModelForCausalLM.from_pretrained(directory)
 tokenizer = AutoTokenizer.from_pretrained(directory)
 model.generate(**tokenizer("the", return_tensors="pt"), max_new_tokens=20, do_sample=True)"""
 
+USE_TRANSLATOR = """from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+directory = {model}  # this directory, or USER/NAME on the Hub
+model = AutoModelForSeq2SeqLM.from_pretrained(directory)
+tokenizer = AutoTokenizer.from_pretrained(directory)
+ids = model.generate(**tokenizer(["ein Hund"], return_tensors="pt"), num_beams=5)
+tokenizer.batch_decode(ids, skip_special_tokens=True)
+
+from paraphrastic_hf import Translator  # in batches by length, with scores
+
+Translator.from_pretrained(directory).translate(["ein Hund"], beams=5)[0][0].text"""
+
 
 def front_matter(
     trained: TrainedModel, *, languages: Sequence[str] = (), licence: str | None = None
@@ -88,6 +100,11 @@ def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
     weights = f"{size:.1f} MB of weights."
+    if trained.translates:
+        return (
+            f"An encoder-decoder that writes a translation of a text, of transformers' kind "
+            f"`{trained.config['model_type']}`. {weights}"
+        )
     if trained.generates:
         config = trained.config
         tokens = tokens_of(token_kind(trained.directory))
@@ -111,6 +128,8 @@ def about(trained: TrainedModel) -> str:
 def use(trained: TrainedModel) -> str:
     """Python that loads and uses the model."""
     model = json.dumps(trained.name, ensure_ascii=False)
+    if trained.translates:
+        return USE_TRANSLATOR.format(model=model)
     if trained.generates:
         return USE_LANGUAGE_MODEL.format(model=model)
     if trained.task == "tagging":
@@ -199,7 +218,7 @@ def scores(trained: TrainedModel) -> list[str]:
         measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
         rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
         return markdown_table(["split", *(literal(name) for name in measures)], rows)
-    if trained.generates:
+    if trained.generates and not trained.translates:
         if "held_out" not in run:
             return ["No sentences were held out, and nothing has been measured."]
         held_out = run["held_out"]
@@ -215,6 +234,8 @@ def scores(trained: TrainedModel) -> list[str]:
     known = ["the figures above"] * bool(held_out)
     known += ["the development score"] * (run["progress"]["best_step"] is not None)
     measured = f"Nothing but {' and '.join(known)}" if known else "Nothing"
+    if trained.translates:
+        return table + wrapped(f"{measured} has been measured.")
     name = shlex.quote(trained.name)
     return table + wrapped(
         f"{measured} has been measured. `paraphrastic evaluate {name} --suite all` measures more, "
@@ -260,6 +281,8 @@ def _pipeline(trained: TrainedModel) -> str:
     """The task of the Hub."""
     if trained.is_encoder:
         return "sentence-similarity"
+    if trained.translates:
+        return "translation"
     if trained.generates:
         return "text-generation"
     return "token-classification" if trained.task == "tagging" else "text-classification"

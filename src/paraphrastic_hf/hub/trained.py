@@ -77,6 +77,11 @@ class TrainedModel:
         return (self.directory / GENERATION_CONFIG).exists() and not self.is_encoder
 
     @property
+    def translates(self) -> bool:
+        """Whether it is an encoder-decoder that writes a text from another, and nothing else."""
+        return self.generates and bool(self.config.get("is_encoder_decoder"))
+
+    @property
     def is_stock(self) -> bool:
         """Whether stock sentence-transformers loads it without this package."""
         path = self.directory / "modules.json"

@@ -162,7 +162,7 @@ class SimileScorer:
             part = slice(start, start + SEGMENTS_AT_A_TIME)
             first, last = segments[part][0], segments[part][-1]
             given, its = hypotheses[first : last + 1], segments[part] - first
-            vectors, lengths = self._embed([*given, *flat[part]])
+            vectors, lengths = self.embed([*given, *flat[part]])
             cosines[part] = sim(vectors[its], vectors[len(given) :])
             if lengths is not None:
                 penalties[part] = length_penalty(lengths[its], lengths[len(given) :], self.penalty)
@@ -190,7 +190,17 @@ class SimileScorer:
         parts = [*self._settings, *references, ("version", paraphrastic_hf.__version__)]
         return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
 
-    def _embed(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    def embed(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return what texts are scored by, for callers that score each against many others.
+
+        Args:
+            texts: Any number of texts.
+
+        Returns:
+            Their vectors, (texts, dim), any scale, and their lengths, (texts,) in the unit of the
+            length penalty, which are None where there is no penalty.
+        """
+        texts = list(texts)
         if self.lowercase:
             texts = [text.lower() for text in texts]
         if isinstance(self.model, SentenceEncoder) and self.length == "tokens":

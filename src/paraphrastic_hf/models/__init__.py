@@ -21,6 +21,7 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.bgt import BGTModel
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.families import FAMILIES
+from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.mgt import MGTModel
@@ -53,6 +54,9 @@ AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=Tru
 
 AutoConfig.register(LanguageModelConfig.model_type, LanguageModelConfig, exist_ok=True)
 AutoModelForCausalLM.register(LanguageModelConfig, LanguageModel, exist_ok=True)
+
+AutoConfig.register(GatedConvConfig.model_type, GatedConvConfig, exist_ok=True)
+AutoModelForSeq2SeqLM.register(GatedConvConfig, GatedConvModel, exist_ok=True)
 
 # The other tokenizers are stock classes. Any config will do: it is found by its own name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from paraphrastic_hf.data.filters import first_side_probabilities
 from paraphrastic_hf.training.corpus import PairCorpus
+from paraphrastic_hf.training.pair_batches import plan_pair_batches
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class Bitexts:
         """
         if exponent == 1:
             return np.arange(len(self))
-        wanted = np.round(self.shares(exponent) * len(self)).astype(int)
+        ends = np.round(np.cumsum(self.shares(exponent)) * len(self)).astype(int)
+        wanted = np.diff(ends, prepend=0)
         chosen = []
         for number, count in enumerate(wanted.tolist()):
             own = np.flatnonzero(self.bitext == number)
@@ -106,3 +108,38 @@ class Bitexts:
             for language in pair:
                 share[language] = share.get(language, 0.0) + part
         return {code: 1 / (len(share) * part) for code, part in share.items() if part}
+
+
+def plan_bitext_batches(
+    bitexts: Bitexts,
+    exponent: float,
+    lengths: np.ndarray,
+    *,
+    max_tokens: int,
+    max_examples: int,
+    random: np.random.Generator,
+) -> list[np.ndarray]:
+    """Cut an epoch into batches of pairs of like lengths and the same languages, in random order.
+
+    Args:
+        bitexts: The pairs.
+        exponent: How even languages are, as `Bitexts.draw` takes it.
+        lengths: Tokens of each side, (pairs, 2).
+        max_tokens: Most tokens of a batch, as `plan_pair_batches` takes it.
+        max_examples: Most pairs of a batch.
+        random: Source of what is drawn, and of the order.
+
+    Returns:
+        The numbers of the pairs of each batch.
+    """
+    drawn = bitexts.draw(exponent, random)
+    plan = []
+    for number in range(len(bitexts.languages)):
+        own = drawn[bitexts.bitext[drawn] == number]
+        batches = plan_pair_batches(
+            lengths[own], max_tokens=max_tokens, max_examples=max_examples, random=random
+        )
+        plan += [own[batch] for batch in batches]
+    if len(bitexts.languages) > 1:  # those of one bitext are in random order already
+        plan = [plan[number] for number in random.permutation(len(plan))]
+    return plan

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,12 @@ from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of
 from paraphrastic_hf.training.aggressive import Aggression
 from paraphrastic_hf.training.batching import Step
-from paraphrastic_hf.training.bitexts import Bitexts
+from paraphrastic_hf.training.bitexts import Bitexts, plan_bitext_batches
 from paraphrastic_hf.training.corpus import PairCorpus
-from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
+from paraphrastic_hf.training.generative_arguments import GenerativeRecipe, GenerativeTraining
 from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.megabatch import make_pool
-from paraphrastic_hf.training.pair_batches import plan_pair_batches
+from paraphrastic_hf.training.token_batches import TokenBatchObjective
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class PairBatch:
     number: int
 
 
-class GenerativeObjective:
+class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
     """Reconstruction, translation and priors of sentence pairs.
 
     Args:
@@ -81,11 +81,14 @@ class GenerativeObjective:
         model: LatentModel,
         accelerator: Accelerator,
     ) -> None:
-        self.arguments, self.seed = recipe.training, recipe.seed
-        self.max_length, self.accelerator = recipe.data.max_length, accelerator
+        self.max_length = recipe.data.max_length
+        exponent = recipe.data.language_exponent
+        lengths = corpus.sentences.lengths(bitexts.sides)
+        lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
+        planner = partial(plan_bitext_batches, bitexts, exponent)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, planner)
         self.corpus, self.vocab_size = corpus, model.config.vocab_size
         self.bitexts = bitexts
-        exponent = recipe.data.language_exponent
         self.first_chosen = bitexts.first_chosen()
         self.translation_weights = {
             code: weight * self.arguments.translation_weight
@@ -95,7 +98,6 @@ class GenerativeObjective:
             self.translation_weights = dict.fromkeys(
                 self.translation_weights, self.arguments.translation_weight
             )
-        self._exponent = exponent
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
             raise RecipeError(
@@ -103,37 +105,23 @@ class GenerativeObjective:
             )
         self._decoders = list(model.decoder_parameters()) if self.arguments.aggressive else []
         self._encoders = list(model.encoder_parameters()) if self.arguments.aggressive else []
-        lengths = corpus.sentences.lengths(bitexts.sides)
-        self.lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
-        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
-        self._steps = ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
         epochs = self.arguments.epochs * self._steps
         most = self.arguments.steps
         self.total_steps = epochs if most is None else min(epochs, most)
 
-    def examples(self, epoch: int) -> int:
-        """Pairs of an epoch."""
-        return len(self.bitexts)
-
-    def steps(self, epoch: int) -> int:
-        """Steps of the first epoch; others may differ by a few, as their batches do."""
-        return self._steps
-
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next step: so many batches of like lengths as are accumulated."""
-        plan, starts = self._plan(epoch)
-        first = int(np.searchsorted(starts, position))
-        chosen = plan[first : first + self.arguments.accumulate]
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        chosen = self.next_batches(epoch, position)
+        world = self.accelerator.num_processes
         size = sum(map(len, chosen))
         batches = []
         for number, batch in enumerate(chosen):
-            own = np.array_split(batch, world)[rank]
-            share = len(own) * world / size
-            kept = own if len(own) else batch[:1]  # with weight 0, so that processes keep step
-            weight = world / size if len(own) else 0.0
+            own = self.share(batch)
+            share = own.size * world / size
+            weight = world / size if own.size else 0.0
             bitext = int(self.bitexts.bitext[batch[0]])
-            batches.append(PairBatch(self.bitexts.sides[kept], bitext, weight, share, number))
+            sides = self.bitexts.sides[own.examples]
+            batches.append(PairBatch(sides, bitext, weight, share, number))
         turns = self.aggression
         frozen: list[nn.Parameter] = []
         if turns.is_on:
@@ -227,26 +215,3 @@ class GenerativeObjective:
         own = torch.arange(2 * pairs, device=vectors.device).view(pairs, 2).T
         rows = torch.cat([own, negatives.clamp(min=0)])
         return margin_loss_of_rows(vectors, rows, self.arguments.margin, negatives >= 0, "cosine")
-
-    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The epoch's batches, and the place in the epoch at which each begins."""
-        if self._epoch is None or self._epoch[0] != epoch:
-            random = np.random.default_rng([self.seed, epoch])
-            drawn = self.bitexts.draw(self._exponent, random)
-            plan = []
-            for number in range(len(self.bitexts.languages)):
-                own = drawn[self.bitexts.bitext[drawn] == number]
-                plan += [
-                    own[batch]
-                    for batch in plan_pair_batches(
-                        self.lengths[own],
-                        max_tokens=self.arguments.batch_tokens,
-                        max_examples=self.arguments.batch_size,
-                        random=random,
-                    )
-                ]
-            if len(self.bitexts.languages) > 1:
-                plan = [plan[number] for number in random.permutation(len(plan))]
-            starts = np.cumsum([0, *map(len, plan)])[:-1]
-            self._epoch = (epoch, plan, starts)
-        return self._epoch[1:]

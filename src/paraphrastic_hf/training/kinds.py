@@ -18,6 +18,7 @@ from paraphrastic_hf.training.arguments import OptimisationArguments, RunArgumen
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
+from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ KINDS: dict[str, KindEntry] = {
         LanguageModelRecipe,
         "paraphrastic_hf.training.language_model:LanguageModelling",
         "sentences",
+    ),
+    "minimum_risk": KindEntry(
+        MinimumRiskRecipe, "paraphrastic_hf.training.minimum_risk_run:MinimumRisk", "pairs"
     ),
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,10 +25,14 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.batching import Step, plan_batches
 from paraphrastic_hf.training.corpus import has_columns, read_columns, write_columns
 from paraphrastic_hf.training.kinds import Context
-from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
+from paraphrastic_hf.training.language_model_arguments import (
+    LanguageModelRecipe,
+    LanguageModelTraining,
+)
 from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.sources import check_sources, read_sentences
+from paraphrastic_hf.training.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
 
@@ -47,7 +50,7 @@ class TokenBatch:
     weight: float
 
 
-class LanguageModelObjective:
+class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
     """Predicting every next token of sentences, by smoothed cross-entropy.
 
     Args:
@@ -59,33 +62,20 @@ class LanguageModelObjective:
     def __init__(
         self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
     ) -> None:
-        self.arguments, self.seed = recipe.training, recipe.seed
-        self.max_length, self.accelerator = recipe.data.max_length, accelerator
-        self.sentences = sentences
-        self.lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
-        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
-        self._steps = ceil(len(self._plan(0)[0]) / self.arguments.accumulate)
-
-    def examples(self, epoch: int) -> int:
-        """Sentences of an epoch."""
-        return len(self.sentences)
-
-    def steps(self, epoch: int) -> int:
-        """Steps of the first epoch; others may differ by a few, as their batches do."""
-        return self._steps
+        self.sentences, self.max_length = sentences, recipe.data.max_length
+        lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_batches)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next step: so many batches of like length as are accumulated."""
-        plan, starts = self._plan(epoch)
-        first = int(np.searchsorted(starts, position))
-        chosen = plan[first : first + self.arguments.accumulate]
-        predicted = [self._predicted(batch) for batch in chosen]
-        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        chosen = self.next_batches(epoch, position)
+        world = self.accelerator.num_processes
+        of_step = sum(map(self._predicted, chosen))
         batches = []
         for batch in chosen:
-            own = np.array_split(batch, world)[rank]
-            weight = self._predicted(own) * world / sum(predicted)
-            batches.append(TokenBatch(own if len(own) else batch[:1], weight))
+            share = self.share(batch)
+            of_share = self._predicted(share.examples[: share.size])
+            batches.append(TokenBatch(share.examples, of_share * world / of_step))
         yield Step(batches, sum(map(len, chosen)))
 
     def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
@@ -106,19 +96,6 @@ class LanguageModelObjective:
     def _predicted(self, batch: np.ndarray) -> int:
         """Tokens that are predicted: all but the first of each sentence."""
         return int(self.lengths[batch].sum()) - len(batch)
-
-    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The epoch's batches, and the place in the epoch at which each begins."""
-        if self._epoch is None or self._epoch[0] != epoch:
-            plan = plan_batches(
-                self.lengths,
-                max_tokens=self.arguments.batch_tokens,
-                max_examples=self.arguments.batch_size,
-                random=np.random.default_rng([self.seed, epoch]),
-            )
-            starts = np.cumsum([0, *map(len, plan)])[:-1]
-            self._epoch = (epoch, plan, starts)
-        return self._epoch[1:]
 
 
 class LanguageModelling:

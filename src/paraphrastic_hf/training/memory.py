@@ -50,10 +50,3 @@ def machine_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows has no such function
         return None
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory, of the machine or of an accelerator, was not to be had."""
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
-        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
-    )

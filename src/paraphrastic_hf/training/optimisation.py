@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
+from transformers import PreTrainedModel
 
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.arguments import OptimisationArguments
 from paraphrastic_hf.training.row_adam import RowAdam
 
 
-def use_sparse_tables(model: ParaphrasticModel, arguments: OptimisationArguments) -> None:
+def use_sparse_tables(model: PreTrainedModel, arguments: OptimisationArguments) -> None:
     """Give the tables that ask for it gradients of the rows used alone, where that is possible.
 
     A GPU updates a whole table in no time, and NCCL cannot sum row-sparse gradients; momentum and
@@ -23,13 +25,14 @@ def use_sparse_tables(model: ParaphrasticModel, arguments: OptimisationArguments
         and not arguments.weight_decay
         and (arguments.optimizer != "adam" or first < second**0.5)
     )
-    asked = model.sparse_tables()
-    for table in {id(table): table for table in (*model.tables(), *asked)}.values():
+    asked = _sparse_tables(model)
+    known = model.tables() if isinstance(model, ParaphrasticModel) else []
+    for table in {id(table): table for table in (*known, *asked)}.values():
         table.sparse = is_possible and any(table is other for other in asked)
 
 
 def make_optimizer(
-    model: ParaphrasticModel, arguments: OptimisationArguments
+    model: PreTrainedModel, arguments: OptimisationArguments
 ) -> torch.optim.Optimizer:
     """The optimizer of a recipe, over all parameters of a model.
 
@@ -46,7 +49,7 @@ def make_optimizer(
         momentum, is_nesterov = arguments.momentum or 0.0, arguments.optimizer == "nesterov"
         return torch.optim.SGD(parameters, lr=rate, momentum=momentum, nesterov=is_nesterov)
     first, second = arguments.betas
-    if not model.sparse_tables():
+    if not _sparse_tables(model):
         return torch.optim.AdamW(
             parameters,
             lr=rate,
@@ -59,6 +62,11 @@ def make_optimizer(
     )
     optimizer.watch(model)
     return optimizer
+
+
+def _sparse_tables(model: PreTrainedModel) -> list[nn.Embedding]:
+    """The tables that ask for row-sparse gradients; a model of another library has none."""
+    return model.sparse_tables() if isinstance(model, ParaphrasticModel) else []
 
 
 def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int) -> float:

@@ -44,6 +44,8 @@ RUN_FILES = (
     ),
     *("generation_config.json", "modules.json", "tokenizer*.json"),
     *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
+    # of tokenizers that a run took over from the model it started from
+    *("vocab.*", "merges.txt", "added_tokens.json", "source.spm", "target.spm", "*.bpe.model"),
     "recipe.yaml",  # last: it marks the folder as ours
 )
 

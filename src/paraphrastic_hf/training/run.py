@@ -20,13 +20,14 @@ from accelerate import Accelerator
 from safetensors import SafetensorError
 
 from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
-from paraphrastic_hf.training.memory import WAY_OUT, is_out_of_memory
+from paraphrastic_hf.training.memory import WAY_OUT
 from paraphrastic_hf.training.output import (
     circumstances,
     claim,

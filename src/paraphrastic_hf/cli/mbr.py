@@ -1,0 +1,82 @@
+"""Options of `paraphrastic translate` that choose among many translations of a line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.writing import Written
+
+METRICS = ("simile", "sim", "bleu", "chrf")
+WAYS = ("likely", "mbr")
+
+
+def add_decoding_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which of several translations is printed."""
+    parser.add_argument(
+        "--decode",
+        choices=WAYS,
+        default="likely",
+        help="mbr: of the --outputs translations of a line, print the one that agrees most with "
+        "all of them (minimum Bayes risk); with --sample they count alike, else by their "
+        "likelihood (default: likely)",
+    )
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="simile",
+        help="with --decode mbr, what says how well two translations agree (default: simile)",
+    )
+    parser.add_argument(
+        "--metric-model",
+        default="simile",
+        help="with --decode mbr, the model of SimiLE and SIM (default: simile)",
+    )
+    parser.add_argument(
+        "--aggregate",
+        action="store_true",
+        help="with --decode mbr and simile or sim, compare each translation with the mean of all "
+        "once, not with every other: nearly the same choices, and exactly those of sim",
+    )
+
+
+def decider(
+    arguments: argparse.Namespace,
+) -> Callable[[list[list[Written]]], list[list[Written]]]:
+    """What is to be printed of the translations of some lines: all, or the one that is chosen.
+
+    Raises:
+        DataError: The options have no meaning together.
+    """
+    if arguments.decode == "likely":
+        if arguments.aggregate:
+            raise DataError("--aggregate is for --decode mbr")
+        return lambda lines: lines
+    if arguments.count < 2:
+        raise DataError(
+            "--decode mbr chooses among several translations: set --outputs 16 or more, with "
+            "--sample or as many --beams"
+        )
+    if arguments.aggregate and arguments.metric not in ("simile", "sim"):
+        raise DataError(f"--aggregate is for --metric simile and sim, got {arguments.metric}")
+    check_model_name(arguments.metric_model)
+    from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
+    from paraphrastic_hf.metrics.utilities import make_utility
+
+    utility = make_utility(arguments.metric, model=arguments.metric_model)
+
+    def decide(lines: list[list[Written]]) -> list[list[Written]]:
+        found = minimum_bayes_risk(
+            [[each.text for each in line] for line in lines],
+            utility,
+            weights=None if arguments.sample else [likelihood_weights(line) for line in lines],
+            aggregate=arguments.aggregate,
+        )
+        return [[line[choice.index]] for line, choice in zip(lines, found, strict=True)]
+
+    return decide

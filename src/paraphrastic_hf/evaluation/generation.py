@@ -1,0 +1,242 @@
+"""Translations of several systems judged side by side (thesis, 7.4 and 7.5): BLEU and chrF by
+sacrebleu, SIM and SimiLE, each with significance; a metric that no system was trained on; which
+words are right; how often outputs repeat themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.word_scores import (
+    Tag,
+    bucket_f1,
+    bucket_names,
+    frequency_bucket,
+    length_ratio,
+    repetition_rate,
+    tag_f1,
+    word_frequencies,
+)
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.metrics.bootstrap import FEWEST, p_text, paired_p_value
+from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.systems import compare_systems, untested
+
+Systems = Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of one system.
+
+    Attributes:
+        value: The figure, mostly x 100.
+        p_value: How likely its difference from the first system is chance; None where that is not
+            tested.
+    """
+
+    value: float
+    p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class GenerationReport:
+    """What was measured.
+
+    Attributes:
+        names: The systems.
+        figures: By measure, a figure of each system.
+        words: By the kind of bucket and the bucket, F1 x 100 of each system's words.
+        references: Figures of the references themselves, by measure, where they have one.
+        signatures: By measure, what its figures depend on.
+        samples: Resamples that p-values come from.
+        segments: Segments of the test set.
+    """
+
+    names: list[str]
+    figures: dict[str, list[Figure]]
+    words: dict[str, dict[str, list[float]]]
+    references: dict[str, float]
+    signatures: dict[str, str]
+    samples: int
+    segments: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "systems": {
+                name: {
+                    measure: {"value": each[i].value, "p_value": each[i].p_value}
+                    for measure, each in self.figures.items()
+                }
+                | {
+                    kind: {bucket: values[i] for bucket, values in buckets.items()}
+                    for kind, buckets in self.words.items()
+                }
+                for i, name in enumerate(self.names)
+            },
+            "references": self.references,
+            "signatures": self.signatures,
+            "samples": self.samples,
+            "segments": self.segments,
+        }
+
+
+def judge(
+    systems: Systems,
+    references: Sequence[str],
+    *,
+    scorer: SimileScorer | None = None,
+    counted: Sequence[str] | None = None,
+    tag: Tag | None = None,
+    judges: Sequence[tuple[str, Any]] = (),
+    samples: int = 1000,
+    seed: int = 1,
+) -> GenerationReport:
+    """Judge the outputs of systems; p-values are against the first (paired bootstrap).
+
+    Args:
+        systems: The name and the outputs of each system, one a segment.
+        references: One text for each segment.
+        scorer: What gives SIM and SimiLE; the default one if None.
+        counted: Sentences whose words say how frequent a word is, such as the training text; if
+            None the references, as in Table 70.
+        tag: From sentences of words to their tags; F1 by part of speech is left out if None.
+        judges: Names and encoders of further metrics of similarity, which no system was trained on:
+            models of sentence-transformers, or whatever `SimileScorer` takes.
+        samples: Number of resamples, 1 or more.
+        seed: Seed of the draws, 0 or more.
+
+    Raises:
+        DataError: A system has not as many outputs as there are references, names are not distinct,
+            or a number is out of range.
+        MissingExtraError: sacrebleu is not installed.
+
+    Example:
+        >>> texts = ["the cat sat on the mat"] * 6
+        >>> report = judge([("old", ["a cat sat on a mat"] * 6), ("new", texts)], texts, samples=9)
+        >>> round(report.figures["BLEU"][1].value), report.figures["BLEU"][1].p_value
+        (100, 0.1)
+    """
+    require("compare", "sacrebleu", what="BLEU and chrF")
+    names = [name for name, _ in systems]
+    if len(set(names)) < len(names) or not names:
+        raise DataError(f"systems must have names of their own, got {', '.join(names) or 'none'}")
+    scorer = SimileScorer() if scorer is None else scorer
+    resampling = {"samples": samples, "seed": seed}
+    semantic = compare_systems(scorer, systems, references, **resampling)
+    figures: dict[str, list[Figure]] = {
+        "BLEU": [
+            Figure(each.bleu.mean, each.p_value)
+            for each in compare_bleu(systems, references, **resampling)
+        ],
+        "chrF": [],
+        "SIM": [Figure(100 * each.sim.mean, each.sim_p_value) for each in semantic],
+        "SimiLE": [Figure(100 * each.simile.mean, each.p_value) for each in semantic],
+    }
+    signatures = _matching(systems, references, figures)
+    signatures["SIM, SimiLE"] = semantic[0].scores.signature
+    for name, encoder in judges:
+        figures[name], signatures[name] = _judged(encoder, systems, references, resampling)
+    cut = _cutter()
+    right = [cut(text) for text in references]
+    outputs = [[cut(text) for text in texts] for _, texts in systems]
+    figures["repetition"] = [Figure(repetition_rate(each)) for each in outputs]
+    figures["length"] = [Figure(100 * length_ratio(each, right)) for each in outputs]
+    bucket = frequency_bucket(
+        word_frequencies(right if counted is None else (cut(text) for text in counted))
+    )
+    of_frequency = [bucket_f1(each, right, bucket) for each in outputs]
+    words = {"frequency": _columns(of_frequency, bucket_names())}
+    if tag is not None:
+        of_tag = [tag_f1(each, right, tag) for each in outputs]
+        words["part of speech"] = _columns(of_tag, sorted({t for each in of_tag for t in each}))
+    return GenerationReport(
+        names,
+        figures,
+        words,
+        {"repetition": repetition_rate(right)},
+        signatures,
+        samples,
+        len(references),
+    )
+
+
+def generation_markdown(report: GenerationReport) -> str:
+    """The report as Markdown: figures, then F1 of words with the change from the first system.
+
+    Args:
+        report: What `judge` found.
+    """
+    lines = ["# Translations", "", f"{report.segments:,} segments; figures x 100.", ""]
+    columns, rows = ["system"], [[literal(name)] for name in report.names]
+    for measure, values in report.figures.items():
+        is_tested = any(each.p_value is not None for each in values)
+        columns += [measure, "p"] if is_tested else [measure]
+        for row, each in zip(rows, values, strict=True):
+            row.append(f"{each.value:.2f}")
+            if is_tested:
+                row.append(p_text(each.p_value, report.samples))
+    lines += markdown_table(columns, rows)
+    lines += ["", f"Repetition of the references: {report.references['repetition']:.2f}."]
+    lines += untested(report.segments, is_compared=len(report.names) > 1)
+    for kind, buckets in report.words.items():
+        lines += ["", f"## F1 of words by {kind}", ""]
+        columns = [kind, *(literal(name) for name in report.names)]
+        changes = [f"{literal(name)}, change" for name in report.names[1:]]
+        rows = []
+        for bucket, found in buckets.items():
+            row = [bucket, *(f"{value:.2f}" for value in found)]
+            rows.append([*row, *(f"{value - found[0]:+.2f}" for value in found[1:])])
+        lines += markdown_table([*columns, *changes], rows)
+    lines += [""] + [f"{name}: `{text}`  " for name, text in report.signatures.items()]
+    return "\n".join([*lines, ""])
+
+
+def _matching(
+    systems: Systems, references: Sequence[str], figures: dict[str, list[Figure]]
+) -> dict[str, str]:
+    """Fill in chrF, and say what BLEU and chrF depend on."""
+    from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
+
+    bleu, chrf = BLEU(), CHRF()
+    right = [list(references)]
+    for _, outputs in systems:
+        figures["chrF"].append(Figure(float(chrf.corpus_score(list(outputs), right).score)))
+    bleu.corpus_score(list(systems[0][1]), right)  # only then does it have a signature
+    return {name: str(each.get_signature()) for name, each in (("BLEU", bleu), ("chrF", chrf))}
+
+
+def _judged(
+    encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, int]
+) -> tuple[list[Figure], str]:
+    """Mean cosine by another encoder, and its signature."""
+    scorer = SimileScorer(encoder, penalty="none")
+    scores = [scorer.score(outputs, references) for _, outputs in systems]
+    is_tested = len(references) >= FEWEST
+    figures = [
+        Figure(
+            100 * each.sim_score,
+            paired_p_value(each.sim, scores[0].sim, **resampling) if i and is_tested else None,
+        )
+        for i, each in enumerate(scores)
+    ]
+    return figures, scores[0].signature
+
+
+def _cutter() -> Any:
+    """A function from a text to sacrebleu's 13a tokens, of which BLEU is computed too."""
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+    cut = Tokenizer13a()
+    return lambda text: cut(text.rstrip()).split()
+
+
+def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:
+    """By bucket, the F1 of each system; buckets that no reference has are left out."""
+    known = [bucket for bucket in order if bucket in found[0]]  # all have the same references
+    return {bucket: [each[bucket] for each in found] for bucket in known}

@@ -1,0 +1,69 @@
+"""How a tokenizer of several languages is told which one a text is in, and which to write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Languages:
+    """What a translation between two languages begins with.
+
+    Attributes:
+        before: Ids before every source: the mark of the language to write, `>>de<<`, or nothing.
+        forced: The id that every translation begins with, where the model wants one.
+    """
+
+    before: tuple[int, ...] = ()
+    forced: int | None = None
+
+    @classmethod
+    def of(cls, tokenizer: Any, source: str | None, to: str | None) -> Languages:
+        """Tell a tokenizer the two languages, and find what a model must be given of them.
+
+        Args:
+            tokenizer: As `AutoTokenizer` loads it.
+            source: The language of the lines, or None where it has nothing to be told.
+            to: The language to write, or None.
+
+        Raises:
+            ValueError: The tokenizer has no such language, or knows one language alone.
+
+        Example:
+            >>> Languages.of(None, None, None)
+            Languages(before=(), forced=None)
+        """
+        has_codes = hasattr(tokenizer, "src_lang")  # NLLB, M2M100, mBART
+        if source is not None:
+            if not has_codes:
+                raise ValueError("this model is told no source language: leave it out")
+            _code(tokenizer, source)
+            tokenizer.src_lang = source
+        if to is None:
+            return cls()
+        if has_codes:
+            tokenizer.tgt_lang = to
+            return cls(forced=_code(tokenizer, to))
+        mark = tokenizer.convert_tokens_to_ids(f">>{to}<<")
+        if mark is None or mark == tokenizer.unk_token_id:
+            marks = [name[2:-2] for name in tokenizer.get_vocab() if _is_mark(name)]
+            raise ValueError(
+                f"this model translates into {', '.join(sorted(marks))}, not {to!r}"
+                if marks
+                else f"this model writes one language, or is told by a prefix; leave out {to!r}"
+            )
+        return cls(before=(int(mark),))
+
+
+def _code(tokenizer: Any, language: str) -> int:
+    """The id of a language's code, spelled as it is or, as M2M100 has it, `__de__`."""
+    for spelled in (language, f"__{language}__"):
+        found = tokenizer.convert_tokens_to_ids(spelled)
+        if found is not None and found != tokenizer.unk_token_id:
+            return int(found)
+    raise ValueError(f"the tokenizer of this model has no language {language!r}")
+
+
+def _is_mark(token: str) -> bool:
+    return token.startswith(">>") and token.endswith("<<") and len(token) > 4

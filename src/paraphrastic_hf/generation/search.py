@@ -1,0 +1,140 @@
+"""A batch of an encoder-decoder's search: padding, limits of length, and how likely the model finds
+what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import LogitsProcessor
+from transformers.modeling_outputs import BaseModelOutput
+
+MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """A model without dropout, for as long as this takes."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory, of the machine or of an accelerator, was not to be had."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
+
+
+def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> dict[str, Tensor]:
+    """`input_ids` and `attention_mask` of some lines, (lines, longest), padded on the right.
+
+    Args:
+        batch: The ids of each line.
+        pad: The id of padding.
+        device: Where the tensors go.
+    """
+    ids = torch.full((len(batch), max(map(len, batch))), pad)
+    mask = torch.zeros_like(ids)
+    for row, line in enumerate(batch):
+        ids[row, : len(line)] = torch.tensor(line)
+        mask[row, : len(line)] = 1
+    return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+
+
+def target_ids(
+    tokenizer: Any, texts: Sequence[str], begin: Sequence[int], most: int | None = None
+) -> list[list[int]]:
+    """The ids of translations that others made, with the end.
+
+    Args:
+        tokenizer: As `AutoTokenizer` loads it.
+        texts: The translations, one or more.
+        begin: Ids that every translation of the model begins with; of these a tokenizer may write
+            the language, which is left out.
+        most: Cut each at so many ids.
+    """
+    ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
+    return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
+
+
+def until_end(written: Tensor, ends: Tensor) -> Tensor:
+    """True for the tokens up to the first end mark, which is one of them, (lines, seq).
+
+    Args:
+        written: Ids, (lines, seq).
+        ends: The ids that end a sentence, (marks,).
+
+    Example:
+        >>> until_end(torch.tensor([[5, 2, 0, 2], [5, 5, 5, 5]]), torch.tensor([2]))
+        tensor([[ True,  True, False, False],
+                [ True,  True,  True,  True]])
+    """
+    is_end = torch.isin(written, ends.to(written.device)).long()
+    return is_end.cumsum(1) - is_end == 0
+
+
+def mean_log_probabilities(
+    model: Any, encoded: Tensor, mask: Tensor, sequences: Tensor, is_written: Tensor
+) -> Tensor:
+    """Mean over the tokens of translations of ln of their probability, (lines,), in nats.
+
+    Args:
+        model: The encoder-decoder.
+        encoded: What its encoder gives, (lines, source tokens, dim).
+        mask: 1 for a token of the source, (lines, source tokens).
+        sequences: Ids of translations, (lines, seq), with the ids that each begins with.
+        is_written: Which of the last ids are tokens that count, (lines, at most seq - 1).
+    """
+    seq = is_written.shape[1]
+    output = model.get_output_embeddings()
+    vocab = model.config.vocab_size if output is None else len(output.weight)
+    at_a_time = max(1, MOST_SCORES // (vocab * sequences.shape[1]))
+    found = []
+    for lines in torch.arange(len(sequences), device=sequences.device).split(at_a_time):
+        logits = model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=encoded[lines]),
+            attention_mask=mask[lines],
+            decoder_input_ids=sequences[lines, :-1],
+            use_cache=False,
+        ).logits[:, -seq:]
+        of_tokens = F.cross_entropy(
+            logits.flatten(0, 1).float(), sequences[lines, -seq:].flatten(), reduction="none"
+        )
+        kept = is_written[lines]
+        found.append(-(of_tokens.view_as(kept) * kept).sum(1) / kept.sum(1))
+    return torch.cat(found)
+
+
+class EndInTime(LogitsProcessor):  # type: ignore[misc]
+    """Lets a translation that has reached its own limit only end, at the cost of that end.
+
+    Args:
+        most: Most tokens of each sequence of the search, its end included, (sequences,).
+        ends: The ids that end a sentence, (marks,).
+    """
+
+    def __init__(self, most: Tensor, ends: Tensor) -> None:
+        self.most, self.ends = most, ends
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores of the next token, (sequences, vocab), of which too long a sequence has one.
+
+        Args:
+            input_ids: What each sequence has so far, (sequences, seq), its begin included.
+            scores: Scores of the next token, (sequences, vocab).
+        """
+        is_over = self.most.to(scores.device) <= input_ids.shape[1]  # the next is its last token
+        if not is_over.any():
+            return scores
+        ended = torch.full_like(scores, -torch.inf)
+        ended[:, self.ends] = scores[:, self.ends].clamp(min=torch.finfo(scores.dtype).min)
+        return torch.where(is_over[:, None], ended, scores)

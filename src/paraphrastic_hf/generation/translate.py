@@ -1,0 +1,398 @@
+"""Translation by any encoder-decoder model: those of this package, and whatever transformers'
+`AutoModelForSeq2SeqLM` and `AutoTokenizer` load (thesis, 7.3 and 7.4).
+
+Searching and sampling are transformers' `generate`. How likely a model finds a translation is here
+too, and what it finds of its own: n-best lists, from which minimum risk training and minimum Bayes
+risk decoding choose, are `translate(..., outputs=8)`.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers.modeling_outputs import BaseModelOutput
+
+from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.locate import HubOptions, as_directory, check_model_name
+from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.languages import Languages
+from paraphrastic_hf.generation.search import (
+    EndInTime,
+    evaluating,
+    is_out_of_memory,
+    mean_log_probabilities,
+    padded,
+    target_ids,
+    until_end,
+)
+from paraphrastic_hf.generation.writing import Writing, Written
+
+logger = logging.getLogger(__name__)
+
+EXTRA_TOKENS = 5  # that a translation may have beyond its ratio to the source
+MOST_TOKENS = 2**14  # of the sources of a batch, padding included
+NOTHING = Written("", float("nan"))
+
+
+class TranslatorOptions(HubOptions, total=False):
+    """What loading takes besides a name: settings of `Translator`, and of a Hub repository."""
+
+    source: str | None
+    to: str | None
+    prefix: str
+    batch_size: int
+    max_ratio: float
+
+
+class Translator(Saved):
+    """An encoder-decoder model that translates lines of text.
+
+    Args:
+        model: Any model of `AutoModelForSeq2SeqLM`. It is left in training or evaluation mode as it
+            was.
+        tokenizer: Its tokenizer, as `AutoTokenizer` loads it.
+        source: The language of the lines, for tokenizers that must be told (NLLB, M2M100, mBART).
+        to: The language to write, for models of several: a code of their tokenizer, or of a mark
+            `>>de<<` that it has.
+        prefix: Text that goes before every line, as T5 wants it: "translate English to German: ".
+        batch_size: The most lines translated at a time, at least 1; where memory runs out, half as
+            many are tried, and so on.
+        max_ratio: A translation has at most so many tokens for each token of its source, and 5
+            more, above 0; the thesis takes 1.5 for its candidates.
+
+    Raises:
+        ValueError: A number is out of range, or the tokenizer does not have such a language.
+
+    Example:
+        >>> translator = Translator.from_pretrained("runs/de-en")  # doctest: +SKIP
+        >>> best = translator.translate(["ein Hund läuft"], beams=5)  # doctest: +SKIP
+        >>> best[0][0].text  # doctest: +SKIP
+        'a dog runs'
+        >>> drawn = translator.translate(lines, outputs=64, sample=True)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        source: str | None = None,
+        to: str | None = None,
+        prefix: str = "",
+        batch_size: int = 64,
+        max_ratio: float = 2.0,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        if not max_ratio > 0:
+            raise ValueError(f"max_ratio must be above 0, got {max_ratio}")
+        self.model, self.tokenizer = model, tokenizer
+        self.languages = Languages.of(tokenizer, source, to)
+        self.prefix, self.batch_size, self.max_ratio = prefix, batch_size, max_ratio
+        ends = model.generation_config.eos_token_id
+        self._ends = torch.tensor(ends if isinstance(ends, list) else [ends])
+        # of models whose positions are learned or tabled; those of T5 have no end
+        self._most_positions: int | None = getattr(model.config, "max_position_embeddings", None)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike[str],
+        *,
+        device: str | torch.device | None = None,
+        **options: Unpack[TranslatorOptions],
+    ) -> Translator:
+        """Load a model directory or a Hub repository that holds an encoder-decoder.
+
+        Args:
+            name: A directory, or a Hub repository, `someone/model`.
+            device: Where to compute; a GPU if there is one, if None.
+            **options: Those of the class, and `revision`, `token`, `cache_dir` and
+                `local_files_only` of a repository.
+
+        Raises:
+            ModelError: It is not there, damaged, or no encoder-decoder.
+            ValueError: A number is out of range, or the tokenizer does not have such a language.
+        """
+        check_model_name(name)
+        of_hub = {key: value for key, value in options.items() if key in HubOptions.__annotations__}
+        own: Any = {key: value for key, value in options.items() if key not in of_hub}
+        try:
+            with no_progress_bar():
+                path = as_directory(name)
+                tokenizer = AutoTokenizer.from_pretrained(path, **of_hub)
+                model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32, **of_hub)
+        except Exception as error:  # transformers, safetensors and the Hub raise many kinds
+            raise ModelError(
+                f"cannot load an encoder-decoder and its tokenizer from {name}: "
+                f"{type(error).__name__}: {str(error).strip()}"
+            ) from error
+        if device is None:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        translator = cls(model.eval().to(device), tokenizer, **own)
+        translator._directory = Path(name) if os.path.isdir(name) else None
+        return translator
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that `from_pretrained` and transformers' Auto classes read.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        self.model.save_pretrained(directory)
+        self.tokenizer.save_pretrained(directory)
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        *,
+        beams: int = 5,
+        outputs: int = 1,
+        sample: bool = False,
+        top_p: float = 1.0,
+        temperature: float = 1.0,
+        length_penalty: float = 1.0,
+        max_tokens: int = 200,
+        seed: int = 0,
+        scores: bool = True,
+        progress: bool = False,
+    ) -> list[list[Written]]:
+        """Translate lines of text.
+
+        A line without text, or of which the tokenizer knows nothing, gives the empty string.
+
+        Args:
+            sentences: The lines, in any order of length.
+            beams: Beginnings kept at each step; 1 takes the likeliest token each time.
+            outputs: Translations of each line: the best of the beams, at most `beams`; or draws.
+            sample: Draw each token instead of searching.
+            top_p: With `sample`, draw among the likeliest tokens that share this much of the
+                probability, above 0, at most 1.
+            temperature: With `sample`, below 1 for likelier tokens, above 1 for others.
+            length_penalty: A beam's log-probability is divided by its length to this power: 1 for
+                the mean, 0 for the sum.
+            max_tokens: Most tokens of a translation, its end included; `max_ratio` may say fewer.
+            seed: Number that every draw follows from.
+            scores: Whether to compute `nats` of each translation, by one more pass of the decoder.
+            progress: Show a progress bar.
+
+        Returns:
+            For each line its translations, `outputs` of them, the likeliest first unless drawn.
+
+        Raises:
+            TypeError: `sentences` is no list of strings.
+            ValueError: A number is out of range, or `outputs` is larger than `beams`.
+        """
+        how = Writing(
+            beams=beams,
+            sample=sample,
+            top_p=top_p,
+            temperature=temperature,
+            count=outputs,
+            max_tokens=max_tokens,
+            seed=seed,
+            length_penalty=length_penalty,
+        )
+        return self.write(self.encode(sentences), how, scores=scores, progress=progress)
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The ids that the model reads of each line; none of a line without any known token.
+
+        A line of more tokens than the model has positions is cut there.
+
+        Args:
+            sentences: The lines.
+
+        Raises:
+            TypeError: `sentences` is no list of strings.
+        """
+        if isinstance(sentences, str) or not all(isinstance(line, str) for line in sentences):
+            raise TypeError("sentences must be a list of strings")
+        if not len(sentences):
+            return []
+        before = self.languages.before
+        most = self._most_positions
+        found = self.tokenizer(
+            [self.prefix + line for line in sentences],
+            truncation=most is not None,
+            max_length=None if most is None else most - len(before),
+            return_attention_mask=False,
+            verbose=False,
+        )["input_ids"]
+        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
+        return [
+            [*before, *ids] if line.strip() and not special.issuperset(ids) else []
+            for line, ids in zip(sentences, found, strict=True)
+        ]
+
+    @torch.no_grad()
+    def write(
+        self,
+        ids: Sequence[Sequence[int]],
+        writing: Writing,
+        *,
+        scores: bool = True,
+        progress: bool = False,
+    ) -> list[list[Written]]:
+        """Translate lines whose ids are known, in batches of lines of like length.
+
+        Args:
+            ids: What the model reads of each line, as `encode` gives it; nothing for nothing.
+            writing: How to search or sample.
+            scores: Whether to compute `nats` of each translation.
+            progress: Show a progress bar.
+
+        Returns:
+            For each line its translations, `writing.count` of them.
+        """
+        lengths = np.array([len(line) for line in ids], np.int64)
+        known = np.flatnonzero(lengths)
+        found = [[NOTHING] * writing.count for _ in ids]
+        devices = [self.model.device] if self.model.device.type == "cuda" else []
+        with (
+            evaluating(self.model),
+            torch.random.fork_rng(devices),
+            tqdm(total=len(known), unit=" lines", disable=not progress) as bar,
+        ):
+            torch.manual_seed(writing.seed)
+            for chosen in length_batches(lengths[known], self.batch_size, MOST_TOKENS):
+                rows = known[chosen]
+                batch = [ids[row] for row in rows]
+                for row, written in zip(
+                    rows, self._within_memory(batch, writing, scores), strict=True
+                ):
+                    found[row] = written
+                bar.update(len(rows))
+        return found
+
+    @torch.no_grad()
+    def score(self, sentences: Sequence[str], translations: Sequence[str]) -> np.ndarray:
+        """How likely the model finds translations that others made.
+
+        Args:
+            sentences: The lines.
+            translations: One of each line.
+
+        Returns:
+            (lines,) float64, mean over the tokens of each translation, with its end, of ln of their
+            probability; NaN where the line or the translation has no text.
+
+        Raises:
+            ValueError: The two are not equally many.
+        """
+        if len(sentences) != len(translations):
+            raise ValueError(
+                f"each line needs a translation: there are {len(sentences):,} lines and "
+                f"{len(translations):,} translations"
+            )
+        nats = np.full(len(sentences), np.nan)
+        if not len(sentences):
+            return nats
+        ids = self.encode(sentences)
+        begin = self.begin()
+        targets = target_ids(self.tokenizer, translations, begin, self._most_positions)
+        pairs = zip(ids, translations, strict=True)
+        known = np.flatnonzero([bool(line and text.strip()) for line, text in pairs])
+        lengths = np.array([len(ids[row]) + len(targets[row]) for row in known], np.int64)
+        with evaluating(self.model):
+            for chosen in length_batches(lengths, self.batch_size, MOST_TOKENS):
+                rows = known[chosen]
+                sources = self._padded([ids[row] for row in rows])
+                sequences = self._padded([begin + targets[row] for row in rows])
+                found = mean_log_probabilities(
+                    self.model,
+                    self._encoded(sources),
+                    sources["attention_mask"],
+                    sequences["input_ids"],
+                    sequences["attention_mask"][:, len(begin) :].bool(),
+                )
+                nats[rows] = found.double().cpu().numpy()
+        return nats
+
+    # -- a batch -----------------------------------------------------------------------------------
+
+    def _within_memory(
+        self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool
+    ) -> list[list[Written]]:
+        """What is written from a batch, or from its halves where memory runs out."""
+        try:
+            return self._of_batch(batch, writing, scores)
+        except Exception as error:
+            if len(batch) == 1 or not is_out_of_memory(error):
+                raise
+        half = len(batch) // 2
+        logger.warning("no memory for %d lines at a time; trying %d", len(batch), half)
+        self.batch_size = min(self.batch_size, half)
+        torch.cuda.empty_cache()
+        halves = (batch[:half], batch[half:])
+        return [found for part in halves for found in self._within_memory(part, writing, scores)]
+
+    def _of_batch(
+        self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool
+    ) -> list[list[Written]]:
+        sources = self._padded(batch)
+        lengths = torch.tensor([len(line) for line in batch])
+        most = (lengths * self.max_ratio).long() + EXTRA_TOKENS
+        limit = min(writing.max_tokens, int(most.max()))
+        if self._most_positions is not None:
+            limit = min(limit, self._most_positions - 1)
+        config = copy.deepcopy(self.model.generation_config)
+        config.min_length = None
+        config.update(**writing.options(), max_length=limit + 1)  # the start is counted
+        if config.max_new_tokens is not None:  # which counts where both are given, with a warning
+            config.max_new_tokens = limit
+        if self.languages.forced is not None:
+            config.forced_bos_token_id = self.languages.forced
+        rows = writing.count if writing.sample else writing.beams
+        encoded = self._encoded(sources)
+        sequences = self.model.generate(
+            encoder_outputs=BaseModelOutput(last_hidden_state=encoded),
+            attention_mask=sources["attention_mask"],
+            generation_config=config,
+            logits_processor=[EndInTime(most.repeat_interleave(rows), self._ends)],
+        )
+        is_written = until_end(sequences[:, len(self.begin()) :], self._ends)
+        nats = [float("nan")] * len(sequences)
+        if scores:
+            encoded = encoded.repeat_interleave(writing.count, 0)
+            mask = sources["attention_mask"].repeat_interleave(writing.count, 0)
+            of_all = mean_log_probabilities(self.model, encoded, mask, sequences, is_written)
+            nats = of_all.tolist()
+        written = sequences[:, len(self.begin()) :].tolist()
+        texts = self.tokenizer.batch_decode(
+            written, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        counts = is_written.sum(1).tolist()
+        found = [
+            Written(text.strip(), of_text, tuple(ids[:length]))
+            for text, of_text, ids, length in zip(texts, nats, written, counts, strict=True)
+        ]
+        return [found[i : i + writing.count] for i in range(0, len(found), writing.count)]
+
+    def _padded(self, batch: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+        return padded(batch, self.tokenizer.pad_token_id, self.model.device)
+
+    def begin(self) -> list[int]:
+        """The ids that every translation begins with, which say nothing of it."""
+        forced = self.languages.forced
+        start = int(self.model.generation_config.decoder_start_token_id)
+        return [start] if forced is None else [start, forced]
+
+    def _encoded(self, sources: dict[str, Tensor]) -> Tensor:
+        encoder = self.model.get_encoder()
+        return encoder(**sources, return_dict=True).last_hidden_state  # type: ignore[no-any-return]

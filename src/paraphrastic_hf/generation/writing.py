@@ -1,0 +1,79 @@
+"""How sentences are searched or sampled, and what a model wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How to write: beams, or samples.
+
+    Attributes:
+        beams: Beginnings kept at each step; 1 takes the likeliest token each time.
+        sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
+        top_p: That share, above 0, at most 1.
+        temperature: Below 1 likelier tokens are drawn more often, above 1 less often; above 0.
+        count: Sentences written from each text, at most `beams` unless they are drawn.
+        max_tokens: Most tokens of a sentence, its end included.
+        seed: Number that every draw follows from.
+        length_penalty: Power of its length by which a beam's log-probability is divided; 1 compares
+            means over tokens, 0 sums, and above 1 long sentences win more often.
+
+    Raises:
+        ValueError: A number is out of range, or `count` larger than `beams`.
+
+    Example:
+        >>> Writing(sample=True, count=3, seed=1).count
+        3
+    """
+
+    beams: int = 5
+    sample: bool = False
+    top_p: float = 0.9
+    temperature: float = 1.0
+    count: int = 1
+    max_tokens: int = 100
+    seed: int = 0
+    length_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("beams", "count", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+        if not self.sample and self.count > self.beams:
+            raise ValueError(
+                f"{self.count} sentences from each text need as many beams, got {self.beams}; "
+                "raise beams, or sample"
+            )
+
+    def options(self) -> dict[str, Any]:
+        """What transformers' `generate` calls these settings; `max_tokens` and `seed` apart."""
+        search: dict[str, Any] = {"do_sample": False, "num_beams": self.beams}
+        if self.beams > 1:
+            search["length_penalty"] = self.length_penalty
+        draw = {"do_sample": True, "num_beams": 1, "top_p": self.top_p, "top_k": 0}
+        chosen = draw | {"temperature": self.temperature} if self.sample else search
+        return chosen | {"num_return_sequences": self.count}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A sentence that a model wrote.
+
+    Attributes:
+        text: The sentence, as the tokenizer normalised its pieces.
+        nats: Mean over its tokens of ln of their probability, at most 0, as beams are compared. NaN
+            where nothing was written; from variables, also of one beam and of drawn tokens.
+        ids: Its tokens, the end mark last unless it was cut off, without the token that begins
+            every sentence; () where the model that wrote it does not give them.
+    """
+
+    text: str
+    nats: float
+    ids: tuple[int, ...] = ()

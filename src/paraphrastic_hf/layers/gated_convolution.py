@@ -1,0 +1,141 @@
+"""Gated convolutions over tokens, and the attention of a decoder made of them (Dauphin et al.,
+2017; Gehring et al., 2017; thesis, 7.3).
+
+Where two things are added, the sum is scaled by the root of one half, which keeps the variance that
+they have when they are independent. Weights are not normalised, as they are in Gehring et al.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import linear
+
+HALF = 0.5**0.5
+
+
+class GatedConvolution(nn.Module):
+    """Compute sqrt(1/2) (x + A * sigmoid(B)), where [A; B] is one linear map of a window of x.
+
+    A window has its token in the middle, or is causal: it ends with its token. Beyond both ends of
+    a text there are zeros.
+
+    Args:
+        dim: Number of dimensions of x and of A.
+        width: Number of tokens of a window, odd unless it is causal.
+        dropout: Probability that a number of the window is zeroed in training, 0 to below 1.
+        is_causal: Whether windows end with their token.
+
+    Example:
+        >>> layer = GatedConvolution(8, 3, dropout=0.0, is_causal=True)
+        >>> layer(torch.randn(2, 5, 8)).shape
+        torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, dim: int, width: int, *, dropout: float, is_causal: bool = False) -> None:
+        super().__init__()
+        self.width, self.dropout, self.is_causal = width, dropout, is_causal
+        self.window = nn.Linear(width * dim, 2 * dim)
+
+    def forward(
+        self,
+        states: Tensor,
+        *,
+        is_token: Tensor | None = None,
+        cache: Any = None,
+        layer: int = 0,
+    ) -> Tensor:
+        """Return x and its gated windows, added, (batch, seq, dim).
+
+        Args:
+            states: x of each token, (batch, seq, dim).
+            is_token: False for padding, (batch, seq), which windows read as zeros; all True if
+                None.
+            cache: Of a causal layer, x of earlier steps of generation: its `update(keys, values,
+                layer)` returns those that it holds and the new ones.
+            layer: Number of this layer in the cache, from 0.
+        """
+        return (states + self.gated(states, is_token=is_token, cache=cache, layer=layer)) * HALF
+
+    def gated(
+        self,
+        states: Tensor,
+        *,
+        is_token: Tensor | None = None,
+        cache: Any = None,
+        layer: int = 0,
+    ) -> Tensor:
+        """Return A * sigmoid(B) alone, (batch, seq, dim).
+
+        Args:
+            states: x of each token, (batch, seq, dim).
+            is_token: False for padding, (batch, seq); all True if None.
+            cache: Of a causal layer, x of earlier steps of generation.
+            layer: Number of this layer in the cache, from 0.
+        """
+        seq, reach = states.shape[1], self.width - 1
+        inputs = dropout(states, self.dropout, self.training)
+        if is_token is not None:
+            inputs = inputs * is_token.unsqueeze(-1)
+        if cache is not None:
+            inputs = cache.update(inputs[:, None], inputs[:, None, :, :0], layer)[0][:, 0]
+            inputs = inputs[:, -(seq + reach) :]
+        before = seq + reach - inputs.shape[1] if self.is_causal else reach // 2
+        inputs = F.pad(inputs, (0, 0, before, 0 if self.is_causal else reach - before))
+        shifted = [inputs[:, place : place + seq] for place in range(self.width)]
+        windows = torch.cat(shifted, -1).flatten(0, 1)  # (batch * seq, width * dim)
+        return F.glu(linear(windows, self.window.weight, self.window.bias), -1).view_as(states)
+
+
+class SummaryAttention(nn.Module):
+    """Attention of a decoder's states to the source, from which it gathers values of other vectors.
+
+        d = W h + b + e, scaled by the root of 1/2, for a state h and its token's embedding e
+        h' = sqrt(1/2) (W' (sqrt(n) * sum of softmax(d . keys) values) + b' + h)
+
+    for a source of n tokens. The keys are the encoder's outputs, the values these and the
+    embeddings that it read, added.
+
+    Args:
+        dim: Number of dimensions of h.
+        key_dim: Number of dimensions of e, keys and values.
+
+    Example:
+        >>> attention = SummaryAttention(8, 4)
+        >>> states, embedded, keys = torch.ones(2, 5, 8), torch.ones(2, 5, 4), torch.ones(2, 7, 4)
+        >>> attention(states, embedded, keys, keys, torch.ones(2, 7, dtype=torch.bool)).shape
+        torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, dim: int, key_dim: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(dim, key_dim)
+        self.output = nn.Linear(key_dim, dim)
+
+    def forward(
+        self, states: Tensor, embedded: Tensor, keys: Tensor, values: Tensor, is_token: Tensor
+    ) -> Tensor:
+        """Return the states with what they gather, (batch, seq, dim); of an empty source, nothing.
+
+        Args:
+            states: h of each token, (batch, seq, dim).
+            embedded: e of each token, (batch, seq, key_dim).
+            keys: Of each token of the source, (batch, source, key_dim).
+            values: Of each token of the source, (batch, source, key_dim).
+            is_token: False for padding of the source, (batch, source).
+        """
+        queries = (self.query(states) + embedded) * HALF
+        gathered = F.scaled_dot_product_attention(
+            queries[:, None],
+            keys[:, None],
+            values[:, None],
+            attn_mask=is_token[:, None, None].bool(),
+            scale=1.0,
+        )[:, 0]
+        count = is_token.sum(1).to(states.dtype)[:, None, None]
+        return (self.output(gathered * count.sqrt()) + states) * HALF

@@ -1,0 +1,92 @@
+"""SimiLE and SIM for users of `mbrs`, a library of minimum Bayes risk decoding (Deguchi et al.,
+2024): `register()`, then choose the metric `simile` or `sim` there.
+
+`mbrs` is no dependency, and its packages do not fit beside those of this one: this file keeps to
+the methods that its `MetricAggregatable` asks for, and has been run against a stand-in for it, not
+against `mbrs` itself. `generation/bayes_risk.py` decides alike without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.errors import MissingExtraError
+from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
+from paraphrastic_hf.metrics.semantic import ALPHA
+from paraphrastic_hf.metrics.utilities import SemanticUtility
+
+
+def register() -> dict[str, type]:
+    """Make `simile` and `sim` metrics of `mbrs`.
+
+    Returns:
+        The two classes by their names; their `Config` has `model` and `alpha`.
+
+    Raises:
+        MissingExtraError: `mbrs` is not installed.
+
+    Example:
+        >>> from paraphrastic_hf.metrics import mbrs_plugin  # doctest: +SKIP
+        >>> metric = mbrs_plugin.register()["simile"]  # doctest: +SKIP
+        >>> metric(metric.Config()).score("A cat sleeps.", "The cat is asleep.")  # doctest: +SKIP
+    """
+    try:
+        metrics: Any = importlib.import_module("mbrs.metrics")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "mbrs is not installed here: pip install mbrs, in an environment of its own beside "
+            "paraphrastic-hf; or use paraphrastic translate --decode mbr",
+            name="mbrs",
+        ) from error
+    return {name: _metric(metrics, name) for name in ("simile", "sim")}
+
+
+def _metric(metrics: Any, name: str) -> type:
+    import torch
+
+    @metrics.register(name)
+    class SemanticMetric(metrics.MetricAggregatable):  # type: ignore[misc]
+        @dataclass
+        class Config(metrics.Metric.Config):  # type: ignore[misc]
+            model: str = DEFAULT_MODEL
+            alpha: float = ALPHA
+
+        def __init__(self, cfg: Any) -> None:
+            super().__init__(cfg)
+            penalty = "none" if name == "sim" else "both"
+            self.scorer = SimileScorer(cfg.model, alpha=cfg.alpha, penalty=penalty)
+            self.utility = SemanticUtility(self.scorer)
+
+        def score(self, hypothesis: str, reference: str, *_: Any, **__: Any) -> float:
+            return float(self.scorer.score([hypothesis], [reference]).simile[0])
+
+        def scores(self, hypotheses: Any, references: Any, *_: Any, **__: Any) -> Any:
+            return torch.from_numpy(self.scorer.score(hypotheses, references).simile).float()
+
+        def pairwise_scores(self, hypotheses: Any, references: Any, *_: Any, **__: Any) -> Any:
+            return torch.from_numpy(self.utility.between(hypotheses, references)).float()
+
+        def expected_scores_reference_aggregation(
+            self,
+            hypotheses: Sequence[str],
+            references: Sequence[str],
+            source: str | None = None,
+            reference_lprobs: Any = None,
+        ) -> Any:
+            shares = np.full(len(references), 1 / len(references))
+            if reference_lprobs is not None:
+                shares = reference_lprobs.double().softmax(-1).cpu().numpy()
+            found = self.utility.with_mean(hypotheses, references, shares)
+            return torch.from_numpy(found).float()
+
+        def corpus_score(self, hypotheses: Any, references_lists: Any, *_: Any, **__: Any) -> float:
+            lists = [list(texts) for texts in zip(*references_lists, strict=True)]
+            return self.scorer.score(hypotheses, lists).score
+
+    SemanticMetric.__name__ = SemanticMetric.__qualname__ = f"Metric{name.capitalize()}"
+    return SemanticMetric

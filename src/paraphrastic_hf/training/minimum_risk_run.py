@@ -1,0 +1,276 @@
+"""A run of minimum risk training: a trained encoder-decoder of any kind and translations, to that
+model trained further (thesis, 7.3)."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.data.pairs import Pair
+from paraphrastic_hf.encoding.directory import WEIGHTS
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.generation.search import evaluating, target_ids
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.metrics.costs import make_cost
+from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.text.files import open_to_readers, remove
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.candidates import CandidateCache, CandidateMaker
+from paraphrastic_hf.training.corpus import has_columns, read_columns, write_columns
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.loop import Evaluation
+from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective, Translations
+from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
+from paraphrastic_hf.training.minimum_risk_gauges import RiskGauges
+from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
+
+logger = logging.getLogger(__name__)
+
+PAIRS_AT_A_TIME = 10_000
+SIDES = ("sources", "targets", "texts")
+
+
+class MinimumRisk:
+    """Training an encoder-decoder by the risk of its translations, `kind: minimum_risk`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: There is no start, or a setting has no meaning.
+        ModelError: The start cannot be read, or its tokenizer is another model's.
+        DataError: A source is not there.
+    """
+
+    def __init__(self, recipe: MinimumRiskRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context
+        if recipe.start is None:
+            raise RecipeError(
+                "minimum risk training improves a model that translates already: name it with "
+                "--start, a directory or a Hub repository that AutoModelForSeq2SeqLM loads"
+            )
+        check_sources(recipe.data, context.data_root)
+        self.cost = make_cost(**recipe.cost.__dict__)
+        self.translator = _load(recipe, recipe.start, context.data_root)
+
+    def prepare(self, work: Path) -> None:
+        """Tokenized pairs to train on, and those held out, in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sources = read_sources(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        pairs = [pair for item in sources for pair in _oriented(item, recipe.data.to)]
+        held_out, kept = _hold_out(pairs, recipe.data.held_out, recipe.seed)
+        columns = {
+            f"{name}.{side}": ids
+            for name, chosen in (("kept", kept), ("held_out", held_out))
+            for side, ids in zip(SIDES, self._tokenized(chosen), strict=True)
+        }
+        if not len(columns["kept.sources"]):
+            raise DataError(
+                f"no pair is left to train on: none has at most {recipe.data.max_length} tokens "
+                "on both sides; raise data.max_length"
+            )
+        write_columns(work / "corpus", columns, {})
+
+    def build(self, work: Path) -> Any:
+        """The model that training starts from."""
+        columns, _ = read_columns(work / "corpus")
+        self.kept, self.held_out = (
+            Translations(*(columns[f"{name}.{side}"] for side in SIDES))
+            for name in ("kept", "held_out")
+        )
+        self._work = work
+        first, second = self.kept.lists(np.arange(1))
+        _freeze_what_is_not_used(self.translator.model, first, second)
+        return self.translator.model
+
+    def objective(self, model: Any, accelerator: Accelerator) -> MinimumRiskObjective:
+        """The pairs, in batches of about equally many tokens, with their candidates."""
+        recipe = self.recipe
+        maker = CandidateMaker(self.translator, recipe.candidates, self.cost)
+        settings = f"{accelerator.num_processes} {to_yaml(recipe)}"
+        name = hashlib.sha256(settings.encode("utf-8")).hexdigest()[:16]
+        steps_back = recipe.run.checkpoint_every * (recipe.run.keep_checkpoints + 1)
+        cache = CandidateCache(
+            self._work / "candidates" / name,
+            accelerator.process_index,
+            steps_back + recipe.candidates.every,
+        )
+        self._gauges = RiskGauges(recipe, self.held_out, maker, accelerator)
+        return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
+
+    def development(self) -> Callable[[Any], float] | None:
+        """Minus the cost of held-out pairs' candidates, x 100, with other costs beside it."""
+        chosen = self.recipe.run.development
+        if not len(self.held_out):
+            return None
+        if chosen == "none":
+            return None
+
+        def score(model: Any) -> float:
+            figures = self._gauges.measure()
+            return Evaluation(-figures[chosen], figures)
+
+        return score
+
+    def save(self, model: Any, output: Path) -> dict[str, Any]:
+        """The model and its tokenizer, as their own libraries save them, and what held-out pairs
+        cost."""
+        model = model.to("cpu")
+        record: dict[str, Any] = {
+            "development": self.recipe.run.development,
+            "cost": self.cost.signature,
+            "pairs": len(self.kept),
+            "held_out_pairs": len(self.held_out),
+            "parameters": model.num_parameters(),
+        }
+        if len(self.held_out):
+            self._gauges.device = torch.device("cpu")
+            record["held_out"] = self._gauges.measure()
+        _save(self.translator, output)
+        return record
+
+    def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
+        """Ids of both sides and the references' bytes, of the pairs that are short enough."""
+        translator, lost = self.translator, 0
+        begin = translator.begin()
+        positions = getattr(translator.model.config, "max_position_embeddings", None)
+        most = self.recipe.data.max_length
+        if positions is not None:
+            most = min(most, positions - len(begin))
+        sources: list[list[int]] = []
+        targets: list[list[int]] = []
+        texts: list[bytes] = []
+        starts = range(0, len(pairs), PAIRS_AT_A_TIME)
+        for start in tqdm(starts, desc="tokenizing", disable=not self.context.progress):
+            part = pairs[start : start + PAIRS_AT_A_TIME]
+            first = translator.encode([source for source, _ in part])
+            second = target_ids(translator.tokenizer, [target for _, target in part], begin)
+            for source, target, (_, text) in zip(first, second, part, strict=True):
+                if not (source and len(target) > 1 and max(len(source), len(target)) <= most):
+                    lost += 1
+                    continue
+                sources.append(source)
+                targets.append(target)
+                texts.append(text.strip().encode("utf-8"))
+        if lost:
+            logger.warning(
+                "%s pairs left out: a side has no known token, or more than %d", f"{lost:,}", most
+            )
+        flat = np.frombuffer(b"".join(texts), np.uint8)
+        offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        return Ragged.from_lists(sources), Ragged.from_lists(targets), Ragged(flat, offsets)
+
+
+def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
+    """The start and its tokenizer, which must belong together.
+
+    Raises:
+        ModelError: It cannot be read, or they do not.
+        RecipeError: The tokenizer has no language of such a code.
+    """
+    try:
+        place: str | Path = resolve_path(start, data_root)
+    except RecipeError:
+        place = start
+    try:
+        translator = Translator.from_pretrained(
+            place, device="cpu", source=recipe.from_code, to=recipe.to_code, prefix=recipe.prefix
+        )
+    except ModelError:
+        raise
+    except ValueError as error:
+        raise RecipeError(f"from_code, to_code: {error}") from error
+    tokenizer, model = translator.tokenizer, translator.model
+    rows = model.get_input_embeddings().weight.shape[0]
+    marks = [
+        (name, getattr(tokenizer, f"{name}_token_id"), getattr(model.generation_config, key))
+        for name, key in (("pad", "pad_token_id"), ("eos", "eos_token_id"))
+    ]
+    wrong = [
+        f"its {name} token is {own}, the model's {of_model}"
+        for name, own, of_model in marks
+        if own is None or own not in (of_model if isinstance(of_model, list) else [of_model])
+    ]
+    if len(tokenizer) > rows:
+        wrong.insert(0, f"it has {len(tokenizer):,} tokens, the model {rows:,}")
+    if wrong:
+        raise ModelError(f"the tokenizer in {start} is of another model: {'; '.join(wrong)}")
+    return translator
+
+
+def _freeze_what_is_not_used(
+    model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
+) -> None:
+    """Leave out of training what no gradient reaches, such as tables of positions that are computed
+    and not learned: several processes wait for the gradients of all that is trained."""
+    with evaluating(model):
+        output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
+        output.logits.sum().backward()
+    for parameter in model.parameters():
+        parameter.requires_grad_(parameter.grad is not None)
+        parameter.grad = None
+
+
+def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
+    """The pairs of a source, each with what is translated first.
+
+    Raises:
+        DataError: The language that is written is on neither side, or on both.
+    """
+    languages = list(item.source.languages or ())
+    if languages.count(to) != 1:
+        raise DataError(
+            f"{item.source.name} has the languages {', '.join(languages)}, and one side alone must "
+            f"be in data.to, {to}; name them with languages: [de, en]"
+        )
+    if languages[1] == to:
+        return item.pairs
+    return [(second, first) for first, second in item.pairs]
+
+
+def _hold_out(pairs: Sequence[Pair], count: int, seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Pairs that are held out, and those that are trained on and share no sentence with them.
+
+    Raises:
+        DataError: Too few pairs are left to train on.
+    """
+    order = np.random.default_rng([seed, 4]).permutation(len(pairs)).tolist()
+    held_out = [pairs[number] for number in order[:count]]
+    barred = [{pair[side] for pair in held_out} for side in (0, 1)]
+    kept = [pair for pair in pairs if pair[0] not in barred[0] and pair[1] not in barred[1]]
+    if len(kept) < max(1, count):
+        raise DataError(
+            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
+            f"{len(pairs):,} in all: set it lower, or give more"
+        )
+    return held_out, kept
+
+
+def _save(translator: Translator, output: Path) -> None:
+    """Write the model's directory: to a folder within first, and the weights last."""
+    staged = output / "model.part"
+    remove(staged)
+    staged.mkdir(parents=True)
+    try:
+        translator.save_pretrained(staged)
+        for path in staged.glob("*.safetensors"):
+            open_to_readers(path)
+        for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
+            remove(output / path.name)
+            path.replace(output / path.name)
+    finally:
+        remove(staged)

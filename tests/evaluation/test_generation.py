@@ -1,0 +1,153 @@
+"""Translations of systems side by side: words by hand, figures by the libraries, the command."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF
+
+from paraphrastic_hf import SimileScorer
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.generation import generation_markdown, judge
+from paraphrastic_hf.evaluation.word_scores import (
+    bucket_f1,
+    bucket_names,
+    coarse,
+    frequency_bucket,
+    repetition_rate,
+    tag_f1,
+)
+from tests.texts import SENTENCES
+
+REFERENCES = SENTENCES[:12]
+
+
+def spoiled(share: float) -> list[str]:
+    """The references with some words in another's place."""
+    draw = random.Random(2)
+    words = [word for text in REFERENCES for word in text.split()]
+    return [
+        " ".join(draw.choice(words) if draw.random() < share else word for word in text.split())
+        for text in REFERENCES
+    ]
+
+
+SYSTEMS = [("bad", spoiled(0.6)), ("good", spoiled(0.1))]
+
+
+def test_figures_are_those_of_sacrebleu_and_of_the_scorer() -> None:
+    report = judge(SYSTEMS, REFERENCES, samples=200)
+    scorer = SimileScorer()
+    for number, (_, outputs) in enumerate(SYSTEMS):
+        found = {name: values[number].value for name, values in report.figures.items()}
+        assert found["BLEU"] == pytest.approx(BLEU().corpus_score(outputs, [REFERENCES]).score)
+        assert found["chrF"] == pytest.approx(CHRF().corpus_score(outputs, [REFERENCES]).score)
+        scores = scorer.score(outputs, REFERENCES)
+        assert found["SIM"] == pytest.approx(100 * scores.sim_score)
+        assert found["SimiLE"] == pytest.approx(100 * scores.score)
+    for measure in ("BLEU", "SIM", "SimiLE"):
+        first, second = report.figures[measure]
+        assert first.p_value is None
+        assert second.p_value is not None
+        assert second.p_value < 0.02
+        assert second.value > first.value
+    assert report.signatures["BLEU"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
+    assert report.signatures["chrF"].startswith("nrefs:1|case:mixed")
+
+
+def test_words_are_right_as_often_as_the_reference_has_them_by_hand() -> None:
+    """Rare words: cat, dog. Of `cat cat` one is right, of `dog` none is written: 2 * 1 / (2 + 2).
+    Of the frequent word two of three are right: 2 * 2 / (3 + 2)."""
+    bucket = frequency_bucket({"the": 2000, "cat": 1, "dog": 1})
+    found = bucket_f1(
+        [["the", "cat", "cat"], ["the", "the"]], [["the", "cat"], ["the", "dog"]], bucket
+    )
+    assert found == {"1001+": pytest.approx(80), "1": pytest.approx(50)}
+
+
+def test_buckets_are_those_of_table_70() -> None:
+    assert bucket_names() == ["0", "1", "2-5", "6-10", "11-100", "101-1000", "1001+"]
+    counts = {str(n): n for n in (1, 2, 5, 6, 10, 11, 100, 101, 1000, 1001)}
+    bucket = frequency_bucket(counts)
+    assert [bucket(word) for word in (*counts, "new")] == [
+        "1", "2-5", "2-5", "6-10", "6-10", "11-100", "11-100", "101-1000", "101-1000", "1001+", "0",
+    ]  # fmt: skip
+
+
+def test_a_word_with_another_tag_is_another_word() -> None:
+    tags = {"saw": "VBD", "cats": "NNS", "Saw": "NN"}
+
+    def tag(sentences: object) -> list[list[str]]:
+        return [[tags[word] for word in words] for words in sentences]  # type: ignore[attr-defined]
+
+    found = tag_f1([["saw", "cats"]], [["saw", "Saw"]], tag)
+    assert found == {"VERB": 100.0, "NOUN": 0.0}
+    assert [coarse(tag) for tag in ("NNP", "PROPN", "CD")] == ["PROPN", "PROPN", "NUM"]
+
+
+def test_repetition_counts_what_an_output_has_said_before() -> None:
+    assert repetition_rate([["a", "b", "c"], ["a", "b"]]) == 0  # in another output it is none
+    assert repetition_rate([["a", "b", "a", "b"], ["c"]]) == pytest.approx(100 / 3)
+    assert repetition_rate([["a"], []]) == 0
+
+
+class Lengths:
+    """An encoder that knows how long a text is, and that all texts have something in common."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[1.0, len(text)] for text in texts])
+
+
+def test_other_encoders_and_frequencies_of_other_text_judge_too() -> None:
+    report = judge(
+        SYSTEMS,
+        REFERENCES,
+        counted=["the the the"],
+        judges=[("lengths", Lengths())],
+        tag=lambda sentences: [["NN"] * len(words) for words in sentences],
+        samples=50,
+    )
+    assert report.figures["lengths"][1].value > 95
+    assert set(report.words["frequency"]) <= {"0", "2-5"}
+    assert list(report.words["part of speech"]) == ["NOUN"]
+    text = generation_markdown(report)
+    assert "## F1 of words by part of speech" in text
+    assert "| good, change |" in text
+    values = report.to_dict()["systems"]["good"]
+    assert values["BLEU"]["p_value"] <= 1
+    assert (
+        values["part of speech"]["NOUN"]
+        > report.to_dict()["systems"]["bad"]["part of speech"]["NOUN"]
+    )
+
+
+def test_the_command_writes_what_the_function_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in (*SYSTEMS, ("ref", REFERENCES)):
+        Path(f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["judge", "-s", "bad.txt", "good.txt", "-r", "ref.txt", "--samples", "50"]
+    assert main([*command, "--frequencies", "bad.txt", "--output", "out.json"]) == 0
+    found = json.loads(Path("out.json").read_text())
+    named = [(f"{name}.txt", lines) for name, lines in SYSTEMS]
+    expected = judge(named, REFERENCES, counted=SYSTEMS[0][1], samples=50).to_dict()
+    assert found == json.loads(json.dumps(expected))
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith("# Translations\n\n12 segments")
+    assert main([*command, "-r", "ref.txt", "ref.txt"]) == 2
+    assert "judge takes one file of references" in capsys.readouterr().err
+
+
+def test_systems_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(DataError, match="names of their own"):
+        judge([("a", REFERENCES), ("a", REFERENCES)], REFERENCES)
+    with pytest.raises(DataError, match="has 1 segments"):
+        judge([("a", ["x"])], REFERENCES)
+    with pytest.raises(DataError, match="names of their own, got none"):
+        judge([], REFERENCES)

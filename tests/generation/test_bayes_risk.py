@@ -1,0 +1,122 @@
+"""Minimum Bayes risk: the exact rule against loops, the mean against the exact rule."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
+from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.metrics.costs import make_cost
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.utilities import SemanticUtility, make_utility
+
+WORDS = [
+    "a", "the", "cat", "dog", "man", "woman", "sleeps", "runs", "walks", "in", "on", "grass",
+    "street", "two", "red", "small", "quickly",
+]  # fmt: skip
+
+
+def drawn_lists(count: int, size: int) -> list[list[str]]:
+    """Lists of like sentences, some of them twice."""
+    draw = random.Random(3)
+    lists = []
+    for _ in range(count):
+        base = draw.choices(WORDS, k=8)
+        one = []
+        for _ in range(size):
+            words = [draw.choice(WORDS) if draw.random() < 0.3 else word for word in base]
+            one.append(" ".join(words[: draw.randint(3, 8)]))
+        lists.append([*one, one[0]])
+    return lists
+
+
+@pytest.mark.parametrize("metric", ["simile", "sim", "bleu", "chrf"])
+def test_the_exact_rule_is_the_mean_utility_against_every_candidate(metric: str) -> None:
+    """The slow way: one cost of every pair, duplicates counted as often as they are there."""
+    lists, cost = drawn_lists(4, 6), make_cost(metric)
+    weights = [np.arange(1.0, 8.0)] * 4
+    found = minimum_bayes_risk(lists, make_utility(metric), weights=weights)
+    for candidates, decision in zip(lists, found, strict=True):
+        utilities = []
+        for own in candidates:
+            costs = [cost([[own]], [other])[0] for other in candidates]
+            utilities.append(np.average(1 - np.array(costs), weights=weights[0]))
+        np.testing.assert_allclose(decision.utilities, utilities, atol=1e-6)
+        assert decision.text == candidates[int(np.round(utilities, 6).argmax())]
+        assert decision.utility == pytest.approx(max(utilities), abs=1e-6)
+
+
+def test_the_mean_vector_is_exact_for_sim() -> None:
+    lists, utility = drawn_lists(20, 10), make_utility("sim")
+    weights = [np.arange(11.0)] * 20
+    exact, mean = (
+        minimum_bayes_risk(lists, utility, weights=weights, aggregate=aggregate)
+        for aggregate in (False, True)
+    )
+    for one, other in zip(exact, mean, strict=True):
+        np.testing.assert_allclose(one.utilities, other.utilities, atol=1e-6)
+        assert one.text == other.text
+
+
+def test_the_mean_vector_mostly_chooses_as_simile_does_exactly() -> None:
+    lists, utility = drawn_lists(40, 10), make_utility("simile")
+    exact, mean = (
+        minimum_bayes_risk(lists, utility, aggregate=aggregate) for aggregate in (False, True)
+    )
+    alike = sum(one.text == other.text for one, other in zip(exact, mean, strict=True))
+    assert alike >= 28
+    lost = [
+        one.utility - one.utilities[other.index] for one, other in zip(exact, mean, strict=True)
+    ]
+    assert np.mean(lost) < 0.01
+
+
+def test_the_mean_costs_one_comparison_a_candidate() -> None:
+    """No matrix of all pairs is made."""
+    utility = SemanticUtility(SimileScorer(penalty="none"))
+    utility.matrices = None  # type: ignore[assignment,method-assign]
+    texts = [f"the cat sleeps {n} times" for n in range(300)]
+    assert minimum_bayes_risk([texts], utility, aggregate=True)[0].text in texts
+
+
+def test_of_candidates_that_are_equally_good_the_first_is_taken() -> None:
+    for aggregate in (False, True):
+        same = minimum_bayes_risk(
+            [["a cat", "a cat"], ["", ""], ["a dog"]], make_utility("simile"), aggregate=aggregate
+        )
+        assert [decision.index for decision in same] == [0, 0, 0]
+
+
+def test_what_the_model_finds_likely_counts_more() -> None:
+    weights = likelihood_weights([Written("a", np.log(0.6)), Written("b", np.log(0.2))])
+    np.testing.assert_allclose(weights, [0.75, 0.25])
+    lists, utility = [["the dog runs", "a cat sleeps here"]], make_utility("chrf")
+    for given, chosen in (([0.9, 0.1], 0), ([0.1, 0.9], 1)):
+        assert minimum_bayes_risk(lists, utility, weights=[np.array(given)])[0].index == chosen
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lists": [["a"], []]}, "list 1 has no candidate"),
+        ({"weights": [np.array([1.0])]}, "weights of list 0 must be a number for each of 2"),
+        ({"weights": [np.array([1.0, -1.0])]}, "0 or more"),
+        ({"weights": [np.array([0.0, 0.0])]}, "not all 0"),
+        ({"weights": [np.array([np.nan, 1.0])]}, "0 or more"),
+        ({"aggregate": True}, "has no mean of references"),
+    ],
+)
+def test_what_cannot_be_decided_is_refused(settings: dict[str, object], message: str) -> None:
+    given = {"lists": [["a cat", "a dog"]], **settings}
+    lists = given.pop("lists")
+    with pytest.raises(ValueError, match=message):
+        minimum_bayes_risk(lists, make_utility("bleu"), **given)  # type: ignore[arg-type]
+
+
+def test_a_metric_that_is_not_there_is_refused() -> None:
+    with pytest.raises(DataError, match="must be one of simile, sim, bleu, chrf, got 'meteor'"):
+        make_utility("meteor")

@@ -1,0 +1,215 @@
+"""`Translator`, over a stock Marian of random weights."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.languages import Languages
+from paraphrastic_hf.generation.translate import EXTRA_TOKENS, Translator
+from tests.generation.seq2seq import save_marian
+from tests.texts import SENTENCES
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marian")
+    save_marian(folder)
+    return folder
+
+
+@pytest.fixture
+def translator(folder: Path) -> Translator:
+    return Translator.from_pretrained(folder)
+
+
+def test_lines_keep_their_places_whatever_the_batch(translator: Translator, folder: Path) -> None:
+    lines = [SENTENCES[0], "", SENTENCES[1], "  ", *SENTENCES[2:9]]
+    together = translator.translate(lines, beams=3, outputs=2)
+    alone = Translator.from_pretrained(folder, batch_size=1).translate(lines, beams=3, outputs=2)
+    for line, many, one in zip(lines, together, alone, strict=True):
+        assert [each.text for each in many] == [each.text for each in one]
+        if line.strip():
+            assert [each.nats for each in many] == pytest.approx([e.nats for e in one], abs=1e-4)
+        else:
+            assert [each.text for each in many] == ["", ""]
+            assert all(math.isnan(each.nats) and not each.ids for each in many)
+
+
+def test_scores_are_those_by_which_beams_are_compared(translator: Translator) -> None:
+    (found,) = translator.translate(SENTENCES[:1], beams=4, outputs=4, max_tokens=12)
+    inputs = translator.tokenizer(SENTENCES[:1], return_tensors="pt")
+    stock = translator.model.generate(
+        **inputs,
+        num_beams=4,
+        num_return_sequences=4,
+        max_new_tokens=12,
+        max_length=None,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    assert [list(each.ids) for each in found] == [
+        [number for number in row[1:] if number] for row in stock.sequences.tolist()
+    ]
+    nats = [each.nats for each in found]
+    assert nats == pytest.approx(stock.sequences_scores.tolist(), abs=1e-4)
+    assert nats == sorted(nats, reverse=True)
+
+
+def test_a_translation_of_ones_own_is_scored_alike(translator: Translator) -> None:
+    lines = ["a cat", "", "the dog sleeps"]
+    found = translator.score(lines, ["the red car", "x", ""])
+    assert np.isnan(found[1:]).all()
+    inputs = translator.tokenizer("a cat", return_tensors="pt")
+    labels = translator.tokenizer(text_target="the red car", return_tensors="pt")["input_ids"]
+    loss = translator.model(**inputs, labels=labels).loss
+    assert found[0] == pytest.approx(-loss.item(), abs=1e-5)
+    with pytest.raises(ValueError, match="3 lines and 1 translations"):
+        translator.score(lines, ["one"])
+
+
+def test_draws_follow_from_the_seed_and_differ(translator: Translator) -> None:
+    how: dict[str, Any] = {"sample": True, "outputs": 5, "max_tokens": 8}
+    (first,) = translator.translate(["a cat sleeps"], seed=1, **how)
+    torch.rand(3)
+    (again,) = translator.translate(["a cat sleeps"], seed=1, **how)
+    (other,) = translator.translate(["a cat sleeps"], seed=2, **how)
+    assert first == again != other
+    assert len({each.ids for each in first}) > 1
+    assert all(each.nats < 0 for each in first)
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_translation_is_at_most_so_long_as_its_own_source_allows(
+    folder: Path, sample: bool
+) -> None:
+    translator = Translator.from_pretrained(folder, max_ratio=0.5)
+    lines = ["a", " ".join(SENTENCES[:2])]
+    ids = translator.encode(lines)
+    found = translator.translate(lines, beams=2, outputs=2, sample=sample)
+    for source, written in zip(ids, found, strict=True):
+        most = int(0.5 * len(source)) + EXTRA_TOKENS
+        assert max(len(each.ids) for each in written) <= most
+    assert len(translator.translate(lines, max_tokens=3)[1][0].ids) == 3
+
+
+def test_a_line_longer_than_the_positions_is_cut(translator: Translator) -> None:
+    (ids,) = translator.encode(["a cat sleeps " * 1000])
+    assert len(ids) == 64
+    assert ids[-1] == translator.tokenizer.eos_token_id
+    (found,) = translator.translate(["a cat sleeps " * 1000], beams=1)
+    assert 0 < len(found[0].ids) < 64
+
+
+def test_half_as_many_lines_are_tried_where_memory_runs_out(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted = translator.translate(SENTENCES[:8], beams=2)
+    generate = translator.model.generate
+
+    def small(encoder_outputs: Any, **options: Any) -> Any:
+        if len(encoder_outputs.last_hidden_state) > 3:
+            raise torch.OutOfMemoryError("too many")
+        return generate(encoder_outputs=encoder_outputs, **options)
+
+    monkeypatch.setattr(translator.model, "generate", small)
+    found = translator.translate(SENTENCES[:8], beams=2)
+    assert [w[0].text for w in found] == [w[0].text for w in wanted]
+    assert "no memory for 8 lines at a time; trying 4" in caplog.text
+    assert translator.batch_size == 2
+    monkeypatch.setattr(translator.model, "generate", _no_memory)
+    with pytest.raises(torch.OutOfMemoryError):
+        translator.translate(["a cat"])
+
+
+def _no_memory(**_: Any) -> Any:
+    raise torch.OutOfMemoryError("too many")
+
+
+def test_a_model_in_training_stays_so_and_is_not_disturbed(translator: Translator) -> None:
+    wanted = translator.translate(["a cat"], beams=2)
+    translator.model.train()
+    assert translator.translate(["a cat"], beams=2) == wanted
+    assert translator.model.training
+    assert translator.translate([]) == []
+
+
+def test_what_is_saved_translates_alike(translator: Translator, tmp_path: Path) -> None:
+    translator.save_pretrained(tmp_path / "again")
+    again = Translator.from_pretrained(tmp_path / "again")
+    assert again.translate(["a cat"], beams=2) == translator.translate(["a cat"], beams=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"outputs": 9}, "9 sentences from each text need as many beams"),
+        ({"beams": 0}, "beams must be at least 1"),
+        ({"sample": True, "top_p": 0}, "top_p must be above 0"),
+    ],
+)
+def test_numbers_out_of_range_are_named(
+    translator: Translator, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        translator.translate(["a cat"], **options)
+
+
+def test_what_is_no_encoder_decoder_is_named(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="list of strings"):
+        Translator.from_pretrained(folder).translate("a cat")
+    with pytest.raises(ValueError, match="batch_size"):
+        Translator.from_pretrained(folder, batch_size=0)
+    with pytest.raises(ValueError, match="max_ratio"):
+        Translator.from_pretrained(folder, max_ratio=0)
+    with pytest.raises(ModelError, match="cannot load an encoder-decoder"):
+        Translator.from_pretrained("english")
+    with pytest.raises(ModelError, match="nothing is there"):
+        Translator.from_pretrained(tmp_path / "runs" / "none")
+
+
+class Codes:
+    """A tokenizer of languages by codes, as NLLB's or M2M100's."""
+
+    src_lang = tgt_lang = "en_XX"
+    unk_token_id = 1
+
+    def convert_tokens_to_ids(self, token: str) -> int:
+        return {"en_XX": 5, "de_DE": 6, "__fr__": 7}.get(token, 1)
+
+
+class Marks:
+    """A tokenizer with marks of languages, as that of a Marian model of several."""
+
+    unk_token_id = 1
+
+    def convert_tokens_to_ids(self, token: str) -> int:
+        return {">>de<<": 8, ">>fr<<": 9}.get(token, 1)
+
+    def get_vocab(self) -> dict[str, int]:
+        return {">>de<<": 8, ">>fr<<": 9, ">>": 10, "a": 11}
+
+
+def test_languages_are_told_as_each_tokenizer_wants_it() -> None:
+    codes = Codes()
+    assert Languages.of(codes, "en_XX", "de_DE") == Languages((), 6)
+    assert codes.tgt_lang == "de_DE"
+    assert Languages.of(Codes(), None, "fr") == Languages((), 7)
+    assert Languages.of(Marks(), None, "fr") == Languages((9,), None)
+    with pytest.raises(ValueError, match="no language 'xx'"):
+        Languages.of(Codes(), "xx", None)
+    with pytest.raises(ValueError, match="translates into de, fr, not 'es'"):
+        Languages.of(Marks(), None, "es")
+    with pytest.raises(ValueError, match="told no source language"):
+        Languages.of(Marks(), "en", "fr")
+
+
+def test_a_language_is_refused_where_there_is_one_alone(folder: Path) -> None:
+    with pytest.raises(ValueError, match="writes one language"):
+        Translator.from_pretrained(folder, to="de")

@@ -1,0 +1,116 @@
+"""Expected costs: a case by hand, gradients, and what must be refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from paraphrastic_hf.losses.minimum_risk import (
+    PROBABILITIES,
+    expected_cost,
+    list_scores,
+    minimum_risk_parts,
+    target_log_probabilities,
+)
+
+
+def test_a_list_worked_by_hand() -> None:
+    """Probabilities .06 and .02 share as 3/4 and 1/4; costs 20 and 60 expect 30.
+
+    The gradient of a log-probability is its share times its cost above 30: 3/4 * -10, 1/4 * 30.
+    """
+    scores = torch.tensor([[0.06, 0.02]], dtype=torch.float64).log().requires_grad_()
+    risk = expected_cost(scores, torch.tensor([[20.0, 60.0]], dtype=torch.float64))
+    risk.sum().backward()
+    torch.testing.assert_close(risk.detach(), torch.tensor([30.0], dtype=torch.float64))
+    expected = torch.tensor([[-7.5, 7.5]], dtype=torch.float64)
+    torch.testing.assert_close(scores.grad, expected)
+
+
+@pytest.mark.parametrize("kind", PROBABILITIES)
+def test_the_gradient_is_that_of_finite_differences(kind: str) -> None:
+    random = torch.Generator().manual_seed(1)
+    sums = -10 * torch.rand(3, 4, generator=random, dtype=torch.float64)
+    lengths = torch.randint(3, 9, (3, 4), generator=random)
+    costs = 100 * torch.rand(3, 4, generator=random, dtype=torch.float64)
+    is_candidate = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 1, 1]]).bool()
+
+    def risk(sums: torch.Tensor) -> torch.Tensor:
+        return expected_cost(list_scores(sums, lengths, kind), costs, is_candidate)
+
+    assert torch.autograd.gradcheck(risk, sums.requires_grad_())
+    unfilled = torch.autograd.grad(risk(sums).sum(), sums)[0][~is_candidate]
+    assert (unfilled == 0).all()
+
+
+def test_the_gradient_of_a_token_is_that_of_stock_cross_entropy() -> None:
+    random = torch.Generator().manual_seed(2)
+    logits = (5 * torch.randn(6, 9, generator=random)).requires_grad_()
+    targets = torch.randint(0, 9, (6,), generator=random)
+    weights = torch.randn(6, generator=random)
+    found = target_log_probabilities(logits, targets)
+    expected = -torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+    torch.testing.assert_close(found, expected)
+    ours = torch.autograd.grad((found * weights).sum(), logits)[0]
+    torch.testing.assert_close(ours, torch.autograd.grad((expected * weights).sum(), logits)[0])
+
+
+def test_candidates_that_cost_the_same_give_no_gradient_at_all() -> None:
+    scores = torch.tensor([[-1.1, -2.3, -0.7]], requires_grad=True)
+    risk = expected_cost(scores, torch.full((1, 3), 33.3))
+    risk.sum().backward()
+    assert risk.item() == pytest.approx(33.3)
+    assert scores.grad is not None
+    assert (scores.grad == 0).all()
+
+
+def test_a_step_down_the_gradient_lowers_the_expected_cost() -> None:
+    scores = torch.tensor([[0.3, -0.2, 0.1]], requires_grad=True)
+    costs = torch.tensor([[0.5, 0.1, 0.9]])
+    before = expected_cost(scores, costs)
+    before.sum().backward()
+    assert scores.grad is not None
+    assert expected_cost(scores.detach() - scores.grad, costs) < before
+
+
+def test_a_list_without_a_candidate_costs_nothing() -> None:
+    scores = torch.zeros(2, 2, requires_grad=True)
+    is_candidate = torch.tensor([[False, False], [True, True]])
+    risk = expected_cost(scores, torch.tensor([[math.nan, 7.0], [1.0, 3.0]]), is_candidate)
+    assert risk.tolist() == [0.0, 2.0]
+    risk.sum().backward()
+    assert scores.grad is not None
+    assert scores.grad[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_cost_that_is_no_number_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match=r"candidate 1 of list 1 costs .* must be a finite"):
+        expected_cost(torch.zeros(2, 2), torch.tensor([[1.0, 2.0], [3.0, bad]]))
+
+
+def test_shapes_and_choices_without_a_meaning_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"one shape .* \(2, 2\), \(2, 3\)"):
+        expected_cost(torch.zeros(2, 2), torch.zeros(2, 3))
+    with pytest.raises(ValueError, match="kind must be one of sequence, token, released"):
+        list_scores(torch.zeros(1), torch.ones(1), "sentence")
+    with pytest.raises(ValueError, match=r"gamma must be from 0 to 1, got 1\.5"):
+        minimum_risk_parts(torch.tensor(1.0), torch.tensor(1.0), 1.5)
+
+
+def test_shares_by_the_mean_of_the_tokens_do_not_favour_short_candidates() -> None:
+    """Two candidates of the same probability a token: by their sums the short one has nearly
+    all."""
+    sums, lengths = torch.tensor([[-4.0, -8.0]]), torch.tensor([[4, 8]])
+    costs = torch.tensor([[0.0, 1.0]])
+    by_sum = expected_cost(list_scores(sums, lengths, "sequence"), costs)
+    by_mean = expected_cost(list_scores(sums, lengths, "token"), costs)
+    assert by_mean.item() == pytest.approx(0.5)
+    assert by_sum.item() == pytest.approx(1 / (1 + math.exp(4)))
+
+
+def test_gamma_weighs_likelihood_against_risk() -> None:
+    parts = minimum_risk_parts(torch.tensor(2.0), torch.tensor(50.0), 0.3)
+    assert [part.item() for part in parts] == pytest.approx([0.6, 35.0])

@@ -1,0 +1,179 @@
+"""Costs of candidates: the thesis's formulas, other libraries' figures, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.metrics.costs import FunctionCost, SemanticCost, make_cost
+from paraphrastic_hf.metrics.install import MODULE
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.sentence_scores import (
+    char_profile,
+    chrf_score,
+    smoothed_bleu,
+    word_cutter,
+)
+
+REFERENCES = ["The cat is asleep.", "Two dogs run, and one barks!", "It rains."]
+LISTS = [
+    ["The cat sleeps.", "The cat is asleep.", "", "A dog barks at the cat that is asleep."],
+    [],
+    ["It is raining.", "It rains.", "It rains. It rains. It rains."],
+]
+
+
+def candidates() -> list[tuple[str, str]]:
+    """Each candidate with its reference."""
+    return [(text, r) for texts, r in zip(LISTS, REFERENCES, strict=True) for text in texts]
+
+
+def shuffled_pairs(count: int) -> list[tuple[str, str]]:
+    """Sentences of repeated words, more or less alike."""
+    draw = random.Random(5)
+    words = [
+        "a", "the", "cat", "cat's", "dog", "dogs", "sat", "sits", "on", "mat,", "mats.", "3.5",
+        "it's", "—", "run",
+    ]  # fmt: skip
+    pairs = []
+    for _ in range(count):
+        reference = draw.choices(words, k=draw.randint(1, 12))
+        other = reference[: draw.randint(0, 12)] + draw.choices(words, k=draw.randint(0, 5))
+        pairs.append((" ".join(other), " ".join(reference)))
+    return pairs
+
+
+def test_bleu_is_smoothed_as_the_thesis_says_and_sacrebleu_does(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cut, metric = word_cutter(), BLEU(smooth_method="add-k", smooth_value=1)
+    for hypothesis, reference in shuffled_pairs(200):
+        expected = metric.sentence_score(hypothesis, [reference]).score / 100
+        assert smoothed_bleu(cut(hypothesis), cut(reference)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_chrf_is_sacrebleus() -> None:
+    metric = CHRF()
+    for hypothesis, reference in shuffled_pairs(200):
+        expected = metric.sentence_score(hypothesis, [reference]).score / 100
+        found = chrf_score(char_profile(hypothesis), char_profile(reference))
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_bleu_by_hand() -> None:
+    """Four words, three right: 3/4, then 1 + 1 of 3 + 1, 0 + 1 of 2 + 1, 0 + 1 of 1 + 1; as long
+    as the reference."""
+    cost = make_cost("bleu")([["a b x d"]], ["a b c d"])
+    assert cost[0] == pytest.approx(1 - (3 / 4 * 2 / 4 * 1 / 3 * 1 / 2) ** 0.25)
+    shorter = make_cost("bleu")([["a"]], ["a b c"])
+    assert shorter[0] == pytest.approx(1 - math.exp(1 - 3))
+
+
+@pytest.mark.parametrize("penalty", ["both", "excess", "brevity", "none"])
+def test_semantic_costs_are_what_the_scorer_says_pair_by_pair(
+    penalty: str, encoder: SentenceEncoder
+) -> None:
+    scorer = SimileScorer(encoder, penalty=penalty)
+    hypotheses, references = zip(*candidates(), strict=True)
+    expected = 1 - scorer.score(hypotheses, references).simile
+    np.testing.assert_allclose(SemanticCost(scorer)(LISTS, REFERENCES), expected, atol=1e-6)
+
+
+def test_each_text_is_encoded_once(encoder: SentenceEncoder) -> None:
+    scorer, given = SimileScorer(encoder), []
+    embed = scorer.embed
+    scorer.embed = lambda texts: given.extend(texts) or embed(texts)  # type: ignore[method-assign,func-returns-value]
+    SemanticCost(scorer)([["a cat", "a dog", "a cat"], ["a cat"]], ["a dog", "the cat"])
+    assert sorted(given) == ["a cat", "a dog", "the cat"]
+
+
+def test_half_is_the_mean_of_bleu_and_simile(encoder: SentenceEncoder) -> None:
+    half, bleu, simile = (
+        make_cost(name, model=encoder)(LISTS, REFERENCES) for name in ("half", "bleu", "simile")
+    )
+    np.testing.assert_allclose(half, (bleu + simile) / 2)
+
+
+def test_sim_has_no_penalty_and_the_right_translation_costs_nothing() -> None:
+    sim, simile = (make_cost(name)(LISTS, REFERENCES) for name in ("sim", "simile"))
+    repeated, right = 6, 1
+    assert simile[repeated] > sim[repeated] + 0.1
+    for costs in (sim, simile, make_cost("bleu")(LISTS, REFERENCES)):
+        assert costs[right] == pytest.approx(0, abs=1e-6)
+        assert costs[2] == 1  # the empty candidate
+
+
+def share_of_words(candidates: list[str], references: list[str]) -> list[float]:
+    """Percent of the reference's words that a candidate has."""
+    found = []
+    for ours, theirs in zip(candidates, references, strict=True):
+        words = theirs.split()
+        found.append(100 * sum(word in ours.split() for word in words) / len(words))
+    return found
+
+
+def test_any_function_is_a_cost() -> None:
+    cost = make_cost("function", name=f"{__name__}:share_of_words", limits=[0, 100])
+    assert cost(LISTS, REFERENCES)[:2].tolist() == [0.5, 0.0]
+    upside_down = make_cost(
+        "function", name=f"{__name__}:share_of_words", limits=[0, 100], higher_is_better=False
+    )
+    assert upside_down(LISTS, REFERENCES)[:2].tolist() == [0.5, 1.0]
+    assert cost([[]], ["a"]).shape == (0,)
+
+
+def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path))
+    cost = make_cost(
+        "evaluate",
+        name=str(MODULE),
+        field="simile_scores",
+        options={"segments": True},
+        limits=[-1, 1],
+    )
+    expected = make_cost("simile")(LISTS, REFERENCES) / 2
+    np.testing.assert_allclose(cost(LISTS, REFERENCES), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([0.5, math.nan], "bad gave nan for 'b', which is not from 0 to 1"),
+        ([math.inf, 0.5], "bad gave inf for 'a'"),
+        ([0.5, 1.5], "bad gave 1.5 for 'b'"),
+        ([0.5], r"a number for each of 2 candidates, and gave an array of shape \(1,\)"),
+        (["x", "y"], "bad gave what is no list of numbers"),
+        (None, "no list of numbers|array of shape"),
+    ],
+)
+def test_what_is_no_cost_is_refused_by_name(given: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        FunctionCost(lambda *_: given, "bad")([["a", "b"]], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"metric": "meteor"}, "cost.metric must be one of simile, sim, bleu"),
+        ({"metric": "function"}, "cost.name is for cost.metric function and evaluate"),
+        ({"metric": "bleu", "name": "a:b"}, "the metric is bleu"),
+        ({"metric": "function", "name": "nowhere:at_all"}, "must be module:function"),
+        ({"metric": "function", "name": "math:tau"}, "math:tau is no function"),
+        ({"metric": "function", "name": "math:hypot", "limits": [1, 0]}, "two numbers"),
+        ({"metric": "evaluate", "name": "./nowhere"}, "evaluate cannot load"),
+    ],
+)
+def test_costs_without_a_meaning_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        make_cost(**settings)  # type: ignore[arg-type]
+
+
+def test_every_list_needs_a_reference() -> None:
+    with pytest.raises(DataError, match="there are 1 lists and 2 references"):
+        make_cost("bleu")([["a"]], ["a", "b"])

@@ -1,0 +1,115 @@
+"""A translation model that this package did not make: a tiny Marian, trained and saved by plain
+transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    DataCollatorForSeq2Seq,
+    GenerationConfig,
+    MarianConfig,
+    MarianMTModel,
+    PreTrainedTokenizerFast,
+    PrinterCallback,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+)
+
+WORDS = {
+    "der": "the", "ein": "a", "Hund": "dog", "Vogel": "bird", "Mann": "man", "Baum": "tree",
+    "schläft": "sleeps", "rennt": "runs", "singt": "sings", "hier": "here", "jetzt": "now",
+    "dort": "there",
+}  # fmt: skip
+
+
+def sentences() -> list[tuple[str, str]]:
+    """96 German sentences, each with its translation word by word."""
+    return [
+        tuple(" ".join(side) for side in zip(*((w, WORDS[w]) for w in german), strict=True))
+        for article in ("der", "ein")
+        for noun in ("Hund", "Vogel", "Mann", "Baum")
+        for verb in ("schläft", "rennt", "singt")
+        for rest in ((), ("hier",), ("jetzt",), ("dort", "jetzt"))
+        for german in [(article, noun, verb, *rest)]
+    ]  # type: ignore[misc]
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
+    """Whole words of both languages, with an end mark."""
+    entries = ["<pad>", "</s>", "<unk>", *WORDS, *WORDS.values()]
+    words = {word: number for number, word in enumerate(entries)}
+    backend = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def write_marian(folder: Path, steps: int = 26) -> Path:
+    """Train with `Seq2SeqTrainer` until translations are half right, and save."""
+    words = tokenizer()
+    torch.manual_seed(1)
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=len(words),
+            d_model=32,
+            encoder_layers=1,
+            decoder_layers=1,
+            encoder_attention_heads=2,
+            decoder_attention_heads=2,
+            encoder_ffn_dim=64,
+            decoder_ffn_dim=64,
+            max_position_embeddings=64,
+            pad_token_id=0,
+            eos_token_id=1,
+            decoder_start_token_id=0,
+            forced_eos_token_id=None,
+            dropout=0.1,
+            scale_embedding=True,
+            init_std=0.2,
+        )
+    )
+    model.generation_config = GenerationConfig(
+        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, max_length=40
+    )
+    rows = [
+        {"input_ids": words(german)["input_ids"], "labels": words(english)["input_ids"]}
+        for german, english in sentences()
+    ]
+    arguments = Seq2SeqTrainingArguments(
+        output_dir=str(folder / "trainer"),
+        max_steps=steps,
+        per_device_train_batch_size=24,
+        learning_rate=5e-3,
+        use_cpu=True,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        logging_strategy="no",
+        seed=1,
+    )
+    collator = DataCollatorForSeq2Seq(words, model=model)
+    trainer = Seq2SeqTrainer(model, arguments, train_dataset=rows, data_collator=collator)
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    model.save_pretrained(folder / "marian")
+    words.save_pretrained(folder / "marian")
+    return folder / "marian"
+
+
+def write_pairs(folder: Path) -> Path:
+    """The sentences as a file of English and German."""
+    path = folder / "pairs.tsv"
+    lines = [f"{english}\t{german}" for german, english in sentences()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
