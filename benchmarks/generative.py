@@ -70,19 +70,20 @@ class Setting:
         self.kind.prepare(work)
         torch.manual_seed(1)
         self.model: LatentModel = self.kind.build(work)
-        self.kind.kept = self.kind.kept[
-            np.random.default_rng(0).permutation(len(self.kind.kept))[: args.pairs]
-        ]
+        order = np.random.default_rng(0).permutation(len(self.kind.kept))
+        self.kind.kept = self.kind.kept.select(order[: args.pairs])
 
     def loss(self) -> float:
         """Nats a token of held-out pairs."""
         kind = self.kind
         length = self.recipe.data.max_length
-        return -measure(self.model, kind.corpus.sentences, kind.held_out[:200], length).likelihood
+        held_out = kind.held_out.select(np.arange(200)).grouped()
+        return -measure(self.model, kind.corpus.sentences, held_out, length).likelihood
 
     def tokens(self, side: int | None = None) -> int:
         """Tokens of the pairs, of both sides or one."""
-        sides = self.kind.kept if side is None else self.kind.kept[:, side]
+        kept = self.kind.kept.sides
+        sides = kept if side is None else kept[:, side]
         return int(self.kind.corpus.sentences.lengths(sides).sum())
 
 
@@ -136,13 +137,13 @@ def _random_batches(kind: Any, order: np.ndarray, tokens: int) -> Iterator[np.nd
     batch: list[int] = []
     longest = np.zeros(2, np.int64)
     for pair in order:
-        lengths = np.maximum(longest, kind.corpus.sentences.lengths(kind.kept[pair]))
+        lengths = np.maximum(longest, kind.corpus.sentences.lengths(kind.kept.sides[pair]))
         if batch and (len(batch) + 1) * lengths.sum() > tokens:
-            yield kind.kept[batch]
-            batch, lengths = [], kind.corpus.sentences.lengths(kind.kept[pair])
+            yield kind.kept.sides[batch]
+            batch, lengths = [], kind.corpus.sentences.lengths(kind.kept.sides[pair])
         batch.append(int(pair))
         longest = lengths
-    yield kind.kept[batch]
+    yield kind.kept.sides[batch]
 
 
 def _plain_loss(
@@ -164,7 +165,7 @@ def _plain_loss(
             (f"translate_{language}", draws[1 - number], smoothing),
         ):
             decoder = model.decoder_of(task)
-            states = decoder(model.shifted(ids), latent)
+            states = decoder(model.shifted(ids, task), latent)
             beside = latent[:, None].expand(-1, ids.shape[1], -1)
             logits = torch.cat([states, beside], -1)[mask] @ decoder.scorer.weight.weight.T
             total = total + F.cross_entropy(
@@ -202,7 +203,7 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
         cut = [(texts[a][:most].tolist(), texts[b][:most].tolist()) for a, b in pairs]
         return [{"input_ids": a, "labels": b, "length": len(a)} for a, b in cut]
 
-    data = rows(kind.kept)
+    data = rows(kind.kept.sides)
     mean = np.mean([len(row["input_ids"]) + len(row["labels"]) for row in data])
     batch = max(1, round(batch_tokens / mean))
     arguments = Seq2SeqTrainingArguments(

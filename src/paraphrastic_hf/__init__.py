@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.gated import GatedConfig, GatedModel
     from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+    from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
@@ -63,6 +64,8 @@ _PUBLIC = {
     "AveragingModel": "paraphrastic_hf.models.averaging",
     "BGTConfig": "paraphrastic_hf.models.bgt",
     "BGTModel": "paraphrastic_hf.models.bgt",
+    "MGTConfig": "paraphrastic_hf.models.mgt",
+    "MGTModel": "paraphrastic_hf.models.mgt",
     "CharCnnConfig": "paraphrastic_hf.models.char_cnn",
     "CharCnnModel": "paraphrastic_hf.models.char_cnn",
     "CharagramConfig": "paraphrastic_hf.models.charagram",
@@ -97,6 +100,8 @@ __all__ = [
     "AveragingModel",
     "BGTConfig",
     "BGTModel",
+    "MGTConfig",
+    "MGTModel",
     "CharCnnConfig",
     "CharCnnModel",
     "CharagramConfig",

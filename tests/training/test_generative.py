@@ -356,16 +356,16 @@ def test_the_importance_weighted_likelihood_is_at_least_the_lower_bound(trained:
     model = AutoModel.from_pretrained(trained).eval()
     assert isinstance(model, LatentModel)
     sentences = load_tokenizer(trained).encode_batch([side for pair in PAIRS for side in pair])
-    sides = np.arange(16).reshape(8, 2)
+    pairs = {("en", "fr"): np.arange(16).reshape(8, 2)}
     one = np.mean(
         [
-            importance_weighted_nll(model, sentences, sides, 100, draws=1, seed=seed)
+            importance_weighted_nll(model, sentences, pairs, 100, draws=1, seed=seed)
             for seed in range(8)
         ]
     )
-    many = importance_weighted_nll(model, sentences, sides, 100, draws=40)
+    many = importance_weighted_nll(model, sentences, pairs, 100, draws=40)
     assert many < one
-    gauges = measure(model, sentences, sides, 100)
+    gauges = measure(model, sentences, pairs, 100)
     assert gauges.nats_per_token["translate_fr"] < 0.5
     assert gauges.active_units["semantic"] > 1
 
@@ -511,7 +511,7 @@ def test_pairs_of_one_language_and_too_few_pairs_are_refused(tmp_path: Path) -> 
         train(load_recipe(path, ["--held_out", "6"]), tmp_path / "out", progress=False)
     one = path.read_text().replace("[en, fr]", "[en, en]")
     path.write_text(one)
-    with pytest.raises(DataError, match="translations between the same two"):
+    with pytest.raises(DataError, match="every source must be translations"):
         train(load_recipe(path), tmp_path / "out", progress=False)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
 `paraphrastic analyse KIND --help` says what a kind does, with an example."""
-OF_A_MODEL = ("norms", "weighting", "gates")  # kinds that take one model
+OF_A_MODEL = ("norms", "weighting", "gates", "variables")  # kinds that take one model
 KINDS: dict[str, tuple[str, str]] = {
     "neighbours": (
         "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
@@ -37,6 +37,13 @@ KINDS: dict[str, tuple[str, str]] = {
     "gates": (
         "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
         "  paraphrastic analyse gates runs/gran --data DATA --output analysis",
+    ),
+    "variables": (
+        "what the variables of a generative model hold: probes, style transfer, lines between "
+        "sentences (thesis 5.7)",
+        "  paraphrastic evaluate runs/bgt --suite probing --data DATA --output scores\n"
+        "  paraphrastic analyse variables runs/bgt --probes scores/probing.json --data DATA "
+        "--output analysis",
     ),
     "convergence": (
         "development scores over training, from the logs of runs (thesis 3.7.4)",
@@ -117,6 +124,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="text files to count tokens in (default: the pairs of the model's recipe)",
     )
+    _variables_arguments(added["variables"])
     added["convergence"].add_argument(
         "runs", nargs="+", help="folders that `paraphrastic train` wrote"
     )
@@ -173,6 +181,32 @@ def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
         type=int,
         default=7,
         help="how many neighbours to show for each query (default: 7)",
+    )
+
+
+def _variables_arguments(kind: argparse.ArgumentParser) -> None:
+    kind.add_argument(
+        "--probes",
+        metavar="FILE",
+        help="probing.json of `paraphrastic evaluate MODEL --suite probing` (default: no probes)",
+    )
+    kind.add_argument(
+        "--text",
+        metavar="FILE",
+        help="sentences, one a line (default: those of SICK's trial split)",
+    )
+    kind.add_argument("--language", default="en", help="the language to write (default: en)")
+    kind.add_argument(
+        "--judge",
+        metavar="MODEL",
+        default="english",
+        help="the model whose cosines say what is near in meaning (default: english)",
+    )
+    kind.add_argument(
+        "--count", type=int, default=300, help="how many sentences to rewrite (default: 300)"
+    )
+    kind.add_argument(
+        "--samples", type=int, default=8, help="how many of them to show (default: 8)"
     )
 
 

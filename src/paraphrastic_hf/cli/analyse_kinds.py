@@ -80,6 +80,32 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     )
 
 
+def variables(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.variables import read_probes
+    from paraphrastic_hf.analysis.variables import variables as analyse
+    from paraphrastic_hf.data.lines import text_lines
+    from paraphrastic_hf.data.load import load_dataset
+    from paraphrastic_hf.generation.latent import LatentGenerator
+
+    if arguments.text is not None:
+        texts = [line for _, line in text_lines(Path(arguments.text))]
+    else:
+        root = data_root(arguments.data, "SICK's sentences")
+        rows = load_dataset("sick", split="validation", data_dir=evaluation_files(root))
+        texts = [row["sentence1"] for row in rows]
+    return analyse(
+        LatentGenerator.from_pretrained(arguments.model),
+        load_encoder(arguments.judge),
+        list(dict.fromkeys(text for text in texts if text.strip())),
+        language=arguments.language,
+        probes=None if arguments.probes is None else read_probes(arguments.probes),
+        count=arguments.count,
+        samples=arguments.samples,
+        name=_name(arguments.model),
+        progress=True,
+    )
+
+
 def convergence(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.convergence import convergence as analyse
 

@@ -8,7 +8,7 @@ active units, no information of the sentence, and costs nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +22,11 @@ from paraphrastic_hf.layers.gaussian import (
     standard_log_density,
 )
 from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.pair_terms import PairTerms, Side
+from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of, tasks_between
 from paraphrastic_hf.text.ragged import Ragged
 
 TOKENS_AT_A_TIME = 4096
+Bitexts = Mapping[tuple[str, str], np.ndarray]
 INFORMED = 512  # sentences that mutual information is estimated from: it compares all with all
 
 
@@ -61,14 +62,14 @@ class Gauges:
 
 @torch.no_grad()
 def measure(
-    model: LatentModel, sentences: Ragged, sides: np.ndarray, max_length: int, seed: int = 0
+    model: LatentModel, sentences: Ragged, pairs: Bitexts, max_length: int, seed: int = 0
 ) -> Gauges:
     """Measure a model on pairs, with the mean of every variable.
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
         sentences: Token ids with end marks.
-        sides: (pairs, 2) numbers of the sentences of each pair, by language of the model.
+        pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
         max_length: Sentences are cut at this many tokens.
         seed: Of the draws that mutual information is estimated by.
     """
@@ -79,15 +80,14 @@ def measure(
     means: dict[str, list[Tensor]] = {}
     log_variances: dict[str, list[Tensor]] = {}
     try:
-        for batch in _batches(sentences, sides, max_length):
-            own = [_side(model, sentences, batch[:, number], max_length) for number in range(2)]
-            chosen = torch.arange(len(batch), device=model.device) % 2
+        for languages, own in _batches(model, sentences, pairs, max_length):
+            chosen = torch.arange(len(own[0].ids), device=model.device) % 2
             terms: PairTerms = model(sides=own, chosen=chosen, sample=False)
             for task, total in terms.nll.items():
                 nll[task] = nll.get(task, 0.0) + float(total)
                 tokens[task] = tokens.get(task, 0) + terms.tokens[task]
-            for variable in model.variables():
-                side = own[model.home_of(variable)]
+            for variable in _variables(model, languages):
+                side = own[model.home_of(variable, languages)]
                 found = model.posterior(variable, *side.flat)
                 means.setdefault(variable, []).append(found.mean.float().cpu())
                 log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
@@ -100,13 +100,14 @@ def measure(
     }
     is_variational = bool(model.config.is_variational)
     # Batches are sorted by length: sentences of every length are taken, not the shortest.
-    count = len(sides)
-    spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
-    information = {
-        name: mutual_information(Gaussian(of.mean[spread], of.log_variance[spread]))
-        for name, of in posteriors.items()
-        if is_variational
-    }
+    information = {}
+    for name, of in posteriors.items():
+        if is_variational:
+            count = len(of.mean)
+            spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
+            information[name] = mutual_information(
+                Gaussian(of.mean[spread], of.log_variance[spread])
+            )
     torch.set_rng_state(generator_state)
     return Gauges(
         {task: nll[task] / tokens[task] for task in nll},
@@ -120,7 +121,7 @@ def measure(
 def importance_weighted_nll(
     model: LatentModel,
     sentences: Ragged,
-    sides: np.ndarray,
+    pairs: Bitexts,
     max_length: int,
     *,
     draws: int = 50,
@@ -134,7 +135,7 @@ def importance_weighted_nll(
     Args:
         model: A variational model that reconstructs; it is put in evaluation mode meanwhile.
         sentences: Token ids with end marks.
-        sides: (pairs, 2) numbers of the sentences of each pair.
+        pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
         max_length: Sentences are cut at this many tokens.
         draws: K.
         seed: Of the draws.
@@ -142,48 +143,74 @@ def importance_weighted_nll(
     Raises:
         ValueError: The model draws no variables, or reconstructs nothing.
     """
-    tasks = [task for task in model.tasks() if task.startswith("reconstruct")]
-    if not model.config.is_variational or not tasks:
+    if not has_likelihood(model):
         raise ValueError("only a variational model that reconstructs has such a likelihood")
     was_training, state = model.training, torch.get_rng_state()
     model.eval()
     torch.manual_seed(seed)
     total = 0.0
     try:
-        for batch in _batches(sentences, sides, max_length):
-            own = [_side(model, sentences, batch[:, number], max_length) for number in range(2)]
+        for languages, own in _batches(model, sentences, pairs, max_length):
+            tasks = [t for t in tasks_between(model, languages) if t.startswith("reconstruct")]
             posteriors = {
-                name: model.posterior(name, *own[model.home_of(name)].flat)
+                name: model.posterior(name, *own[model.home_of(name, languages)].flat)
                 for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
             }
             weights = []
             for _ in range(draws):
                 drawn = {name: of.sample() for name, of in posteriors.items()}
-                weight = torch.zeros(len(batch), device=model.device)
+                weight = torch.zeros(len(own[0].ids), device=model.device)
                 for name, values in drawn.items():
                     weight += standard_log_density(values) - posteriors[name].log_density(values)
                 for task in tasks:
                     latent = torch.cat([drawn[name] for name in model.variables_of(task)], 1)
-                    weight -= model.nll_of_sentences(task, own[model.side_of(task)], latent)
+                    side = own[languages.index(language_of(task))]
+                    weight -= model.nll_of_sentences(task, side, latent)
                 weights.append(weight)
             total -= float((torch.stack(weights).logsumexp(0) - math.log(draws)).sum())
     finally:
         model.train(was_training)
         torch.set_rng_state(state)
-    return total / max(1, len(sides))
+    return total / max(1, sum(map(len, pairs.values())))
 
 
-def _batches(sentences: Ragged, sides: np.ndarray, max_length: int) -> Iterator[np.ndarray]:
-    """Pairs of like length, few enough for the scores of a whole vocabulary."""
-    lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
-    order = np.argsort(lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        count = max(1, TOKENS_AT_A_TIME // int(lengths[order[min(start + 63, len(order) - 1)]]))
-        yield sides[order[start : start + min(count, 64)]]
-        start += min(count, 64)
+def has_likelihood(model: LatentModel) -> bool:
+    """Whether a model says how likely a sentence is: it draws variables, and reconstructs."""
+    is_variational = bool(model.config.is_variational)
+    return is_variational and any(task.startswith("reconstruct") for task in model.tasks())
 
 
-def _side(model: LatentModel, sentences: Ragged, chosen: np.ndarray, max_length: int) -> Side:
+def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
+    """The variables that are inferred from a pair of sentences."""
+    tasks = tasks_between(model, languages)
+    return list(dict.fromkeys(name for task in tasks for name in model.variables_of(task)))
+
+
+def _batches(
+    model: LatentModel, sentences: Ragged, pairs: Bitexts, max_length: int
+) -> Iterator[tuple[tuple[str, str], list[Side]]]:
+    """Sides of pairs of like length, few enough for the scores of a whole vocabulary."""
+    for languages, sides in pairs.items():
+        lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
+        order = np.argsort(lengths, kind="stable")
+        start = 0
+        while start < len(order):
+            longest = int(lengths[order[min(start + 63, len(order) - 1)]])
+            count = min(64, max(1, TOKENS_AT_A_TIME // longest))
+            chosen = sides[order[start : start + count]]
+            yield (
+                languages,
+                [
+                    _side(model, language, sentences, chosen[:, number], max_length)
+                    for number, language in enumerate(languages)
+                ],
+            )
+            start += count
+
+
+def _side(
+    model: LatentModel, language: str, sentences: Ragged, chosen: np.ndarray, max_length: int
+) -> Side:
     ids, mask = sentences.padded(chosen, max_length)
-    return Side(torch.from_numpy(ids).to(model.device), torch.from_numpy(mask > 0).to(model.device))
+    is_token = torch.from_numpy(mask > 0).to(model.device)
+    return Side(language, torch.from_numpy(ids).to(model.device), is_token)

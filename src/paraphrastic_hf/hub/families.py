@@ -112,6 +112,14 @@ def _bgt(config: Config, tokens: str) -> str:
     )
 
 
+def _mgt(config: Config, tokens: str) -> str:
+    return (
+        f"the mean of the variable {config.get('variable', 'semantic')}, which one transformer for "
+        f"all of {', '.join(config['languages'])} infers from its {tokens} (multilingual "
+        "generative transformer; thesis, 5.10)"
+    )
+
+
 FAMILIES: dict[str, Callable[[Config, str], str]] = {
     "averaging": lambda _, tokens: (
         f"the mean of the vectors of its {tokens} (thesis, 3.1.2, 5.1.1)"
@@ -130,6 +138,7 @@ FAMILIES: dict[str, Callable[[Config, str], str]] = {
         f"the largest outputs of filters over its {tokens} (charCNN; thesis, 3.7.2.3)"
     ),
     "bgt": _bgt,
+    "mgt": _mgt,
 }
 
 

@@ -144,12 +144,15 @@ def use(trained: TrainedModel) -> str:
 
 def _writing(config: Mapping[str, Any]) -> str:
     """Python by which a generative model writes; nothing for other models."""
+    written = dict(config)
+    if config.get("model_type") == "paraphrastic-mgt":  # translates into all its languages
+        written["translates"] = config["languages"]
     for key, verb, argument in (
         ("translates", "translate", "to"),
         ("reconstructs", "reconstruct", "language"),
     ):
-        if config.get(key):
-            language = json.dumps(config[key][-1])
+        if written.get(key):
+            language = json.dumps(written[key][-1])
             return USE_WRITER.format(verb=verb, argument=argument, language=language)
     return ""
 

@@ -11,7 +11,8 @@ The vector v, all latent variables of a sentence side by side, enters at any of 
 * `logit`: beside the last state, just before the scores of tokens.
 
 Scores are W [state; v] (`Scorer`). Its product with v is computed once a sentence, not once a
-token, and only for the tokens that are asked for.
+token, and only for the tokens that are asked for. A v with fewer numbers than its place has room
+for stands for one with zeros at its end.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import rows_of
@@ -61,7 +63,8 @@ class Scorer(nn.Module):
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         scores = states @ rows[:, : self.dim].T
         if rows.shape[1] > self.dim:
-            scores = scores + (latent @ rows[:, self.dim :].T)[sentence]
+            end = self.dim + latent.shape[1]
+            scores = scores + (latent @ rows[:, self.dim : end].T)[sentence]
         return scores
 
 
@@ -132,6 +135,8 @@ class TransformerDecoder(nn.Module):
         feed_forward: Number of units of the feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
         places: Where v enters, of `PLACES`.
+        starts: Further tokens, after those of the vocabulary, that a sentence can begin after and
+            that are never written: such as one for each language. At least 0.
 
     Example:
         >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
@@ -153,10 +158,11 @@ class TransformerDecoder(nn.Module):
         feed_forward: int,
         dropout: float,
         places: tuple[str, ...],
+        starts: int = 0,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
-        self.table = nn.Embedding(vocab, dim)
+        self.dropout, self.latent = dropout, latent
+        self.table = nn.Embedding(vocab + starts, dim)
         self.word = nn.Linear(dim + latent, dim) if "word" in places else None
         self.first = nn.Linear(latent, dim) if "hidden" in places else None
         self.blocks = nn.ModuleList(
@@ -185,6 +191,7 @@ class TransformerDecoder(nn.Module):
             torch.Size([1, 3, 8])
         """
         known = 0 if cache is None else cache.get_seq_length()
+        latent = F.pad(latent, (0, self.latent - latent.shape[1]))
         dim = self.table.embedding_dim
         vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, dim) * dim**0.5
         if self.word is not None:

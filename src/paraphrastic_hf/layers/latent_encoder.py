@@ -1,13 +1,14 @@
-"""Encoders that read a sentence into the states that latent variables are made of (thesis, 5.5 and
-5.9): a transformer, or an LSTM in both directions.
+"""Encoders that read a sentence into the states that latent variables are made of (thesis, 5.5, 5.9
+and 5.12): a transformer, one that reads for several variables, or an LSTM in both directions.
 
-Both take ids text after text with the lengths of the texts, and return a state for each token.
+All take ids text after text with the lengths of the texts, and return a state for each token.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import rows_of
@@ -50,18 +51,84 @@ class TransformerEncoder(nn.Module):
             ids: Token ids, (tokens,), text after text.
             lengths: Number of tokens of each text, (batch,); 0 is allowed.
         """
-        dim = self.table.embedding_dim
-        longest = int(lengths.max()) if len(lengths) else 0
-        places = torch.arange(longest, device=ids.device)
-        is_token = places < lengths[:, None]  # (batch, seq)
-        positions = sinusoidal_positions(places, dim)
-        rows = rows_of(self.table, ids) * dim**0.5
-        states = padded_from_flat(rows, is_token) + positions.to(rows)
+        states, is_token = _place(self.table, ids, lengths)
         states = dropout(states, self.dropout, self.training)
         mask = None if bool(is_token.all()) else is_token
         for block in self.blocks:
             states = block(states, mask=mask)
         return states[is_token]
+
+
+class SharedEncoder(nn.Module):
+    """One transformer that infers the meaning of a sentence and what is of its language (5.12).
+
+    Two vectors beside those of the tokens say which is wanted, `sem` or `lang`, and in the second
+    case one more says of which language; the blocks at the top are two, one for each. The thesis
+    appends these vectors. They have no position here, so it does not matter where they stand.
+
+    Args:
+        vocab: Number of tokens.
+        dim: Number of dimensions of a token's vector and state.
+        languages: Number of languages.
+        layers: Number of blocks that a sentence passes, the top one among them.
+        heads: Number of attention heads.
+        feed_forward: Number of units of the feed-forward layer.
+        dropout: Probability that a number is zeroed in training, 0 to below 1.
+
+    Example:
+        >>> sizes = {"layers": 2, "heads": 2, "feed_forward": 16, "dropout": 0.0}
+        >>> encoder = SharedEncoder(10, 8, 3, **sizes)
+        >>> encoder(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 2]), language=2).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(
+        self,
+        vocab: int,
+        dim: int,
+        languages: int,
+        *,
+        layers: int,
+        heads: int,
+        feed_forward: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.table = nn.Embedding(vocab, dim)
+        self.purposes, self.languages = nn.Embedding(2, dim), nn.Embedding(languages, dim)
+        shared = [
+            TransformerBlock(dim, heads, feed_forward, dropout=dropout) for _ in range(layers + 1)
+        ]
+        self.blocks = nn.ModuleList(shared[2:])
+        self.tops = nn.ModuleList(shared[:2])
+
+    def forward(self, ids: Tensor, lengths: Tensor, language: int | None = None) -> Tensor:
+        """Return the state of each token, (tokens, dim).
+
+        Args:
+            ids: Token ids, (tokens,), text after text.
+            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            language: Number of the language whose own part is wanted; the meaning if None.
+
+        Example:
+            >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
+            >>> encoder = SharedEncoder(10, 8, 3, **sizes)
+            >>> encoder(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 2])).shape
+            torch.Size([3, 8])
+        """
+        states, is_token = _place(self.table, ids, lengths)
+        beside = self.purposes.weight[:1]
+        if language is not None:
+            beside = torch.stack([self.purposes.weight[1], self.languages.weight[language]])
+        beside = (beside * beside.shape[1] ** 0.5).to(states)
+        count = len(beside)
+        states = torch.cat([beside.expand(len(states), -1, -1), states], 1)
+        states = dropout(states, self.dropout, self.training)
+        mask = None if bool(is_token.all()) else F.pad(is_token, (count, 0), value=True)
+        for block in (*self.blocks, self.tops[int(language is not None)]):
+            states = block(states, mask=mask)
+        return states[:, count:][is_token]
 
 
 class LstmEncoder(nn.Module):
@@ -93,3 +160,13 @@ class LstmEncoder(nn.Module):
             packing = Packing.of(lengths, backward=backward)
             states.append(packing.unpack(lstm(packing.pack(rows), packing.sizes)))
         return dropout(torch.cat(states, 1), self.dropout, self.training)
+
+
+def _place(table: nn.Embedding, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Vectors of tokens at their positions, (batch, seq, dim), and True for tokens."""
+    dim = table.embedding_dim
+    longest = int(lengths.max()) if len(lengths) else 0
+    places = torch.arange(longest, device=ids.device)
+    is_token = places < lengths[:, None]  # (batch, seq)
+    rows = rows_of(table, ids) * dim**0.5
+    return padded_from_flat(rows, is_token) + sinusoidal_positions(places, dim).to(rows), is_token

@@ -24,6 +24,7 @@ from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.mgt import MGTModel
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
@@ -32,7 +33,7 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.mixed_auto import MixtureTokenizer
 
 MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), MixedModel)
-GENERATIVE: tuple[type[LatentModel], ...] = (BGTModel,)
+GENERATIVE: tuple[type[LatentModel], ...] = (BGTModel, MGTModel)
 SENTENCE_TASKS: tuple[type[SupervisedModel], ...] = (RelatednessModel, ClassifierModel)
 
 for _model_class in (*MODEL_CLASSES, *GENERATIVE):

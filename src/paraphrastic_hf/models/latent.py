@@ -25,11 +25,20 @@ from transformers import EncoderDecoderCache, GenerationMixin
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.gaussian import Gaussian
+from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import SentenceEncoderModel, SentenceEncoderOutput
 from paraphrastic_hf.models.latent_parts import Decoder, Inference, LatentConfig
-from paraphrastic_hf.models.pair_terms import SEMANTIC, PairTerms, Side, pair_terms, sides_read
+from paraphrastic_hf.models.pair_terms import (
+    SEMANTIC,
+    PairTerms,
+    Side,
+    language_of,
+    pair_terms,
+    sides_read,
+    tasks_between,
+)
 
 NO_LABEL = -100
 
@@ -69,6 +78,14 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def decoder_of(self, task: str) -> Decoder:
         """What writes: one of `layers.latent_decoder`."""
         raise TypeError(f"{type(self).__name__} must define decoder_of")
+
+    def scorer_of(self, task: str) -> Scorer:
+        """What scores the tokens that a task could write next: the decoder's own."""
+        return self.decoder_of(task).scorer
+
+    def start_of(self, task: str) -> int:
+        """What a decoder reads before the first token: the end mark, as in the released code."""
+        return int(self.config.decoder_start_token_id)
 
     # -- a sentence encoder ------------------------------------------------------------------------
 
@@ -129,15 +146,13 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder_of(self.variable).encoder.table
 
-    def _encoder_tables(self) -> dict[str, nn.Embedding]:
-        return {name: self.encoder_of(name).encoder.table for name in self.variables()}
-
     def sparse_tables(self) -> list[nn.Embedding]:
         """Every table of an encoder or decoder, and every output layer that is read by rows."""
-        decoders = [self.decoder_of(task) for task in self.tasks()]
-        tables = [*self._encoder_tables().values()]
-        for decoder in decoders:
-            tables += [decoder.table, *([decoder.scorer.weight] if self.scores_part else [])]
+        tables = [self.encoder_of(name).encoder.table for name in self.variables()]
+        for task in self.tasks():
+            tables.append(self.decoder_of(task).table)
+            if self.scores_part:
+                tables.append(self.scorer_of(task).weight)
         return list({id(table): table for table in tables}.values())
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
@@ -146,26 +161,33 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             for table in self.sparse_tables():  # all of them: this is no step of training
                 yield table, torch.arange(len(table.weight), device=table.weight.device)
             return
+        used: dict[nn.Embedding, list[Tensor]] = {}
         read = torch.cat([side.ids.reshape(-1) for side in sides])
-        for table in self._encoder_tables().values():
-            yield table, read
-        end = read.new_tensor([self.config.decoder_start_token_id])
-        for task in self.tasks():
-            decoder, side = self.decoder_of(task), sides[self.side_of(task)]
-            yield decoder.table, torch.cat([side.ids.reshape(-1), end])
+        languages = [side.language for side in sides]
+        for task in tasks_between(self, languages):
+            for variable in self.variables_of(task):
+                used[self.encoder_of(variable).encoder.table] = [read]
+        for task in tasks_between(self, languages):
+            side = sides[languages.index(language_of(task))]
+            ids = [side.ids.reshape(-1), read.new_tensor([self.start_of(task)])]
+            used.setdefault(self.decoder_of(task).table, []).extend(ids)
             if side.candidates is not None:
-                yield decoder.scorer.weight, side.candidates.ids
+                used.setdefault(self.scorer_of(task).weight, []).append(side.candidates.ids)
+        for table, rows in used.items():
+            yield table, torch.cat(rows)
 
-    def side_of(self, task: str) -> int:
-        """Number of the side of a pair that a task writes."""
-        return list(self.config.languages).index(task.split("_", 1)[1])
-
-    def home_of(self, variable: str) -> int:
+    def home_of(self, variable: str, languages: Sequence[str]) -> int:
         """Number of the side of a pair that a variable is inferred from; for the semantic one the
-        first of those that training infers it from."""
+        first of those that training infers it from.
+
+        Args:
+            variable: One of `variables`.
+            languages: The languages of both sides.
+        """
         if variable != SEMANTIC:
-            return list(self.config.languages).index(variable)
-        return min(side for task in self.tasks() for side in sides_read(self, task, SEMANTIC))
+            return languages.index(variable)
+        tasks = tasks_between(self, languages)
+        return min(side for task in tasks for side in sides_read(self, task, SEMANTIC, languages))
 
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
         """What infers variables."""
@@ -186,16 +208,15 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     def nll_of_sentences(self, task: str, side: Side, latent: Tensor) -> Tensor:
         """-ln p of each sentence of a side, (batch,) nats, over the whole vocabulary."""
-        decoder = self.decoder_of(task)
-        states = decoder(self.shifted(side.ids), latent)
+        states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
         sentence = torch.nonzero(side.is_token)[:, 0]
-        logits = decoder.scorer(states[side.is_token], latent, sentence).float()
+        logits = self.scorer_of(task)(states[side.is_token], latent, sentence).float()
         of_tokens = F.cross_entropy(logits, side.ids[side.is_token], reduction="none")
         return of_tokens.new_zeros(len(side.ids)).index_add(0, sentence, of_tokens)
 
-    def shifted(self, ids: Tensor) -> Tensor:
-        """The tokens before each: the end mark begins a sentence, as in the released code."""
-        start = ids.new_full((len(ids), 1), self.config.decoder_start_token_id)
+    def shifted(self, ids: Tensor, task: str) -> Tensor:
+        """The tokens before each, (batch, seq), of sentences that a task writes."""
+        start = ids.new_full((len(ids), 1), self.start_of(task))
         return torch.cat([start, ids[:, :-1]], 1)
 
     # -- transformers' generate --------------------------------------------------------------------
@@ -217,9 +238,12 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         means = [self.posterior(name, ids, lengths).mean for name in self.variables_of(task)]
         return torch.cat(means, 1)
 
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
-        """What the decoder reads to predict labels, (batch, seq)."""
-        return self.shifted(labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id))
+    def prepare_decoder_input_ids_from_labels(
+        self, labels: Tensor, task: str | None = None
+    ) -> Tensor:
+        """What the decoder reads to predict labels, (batch, seq), by a task, the first if None."""
+        known = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
+        return self.shifted(known, self.named_task(task))
 
     def forward(  # type: ignore[override]
         self,
@@ -297,7 +321,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         if decoder_input_ids is None:
             if labels is None:
                 raise ValueError("decoder_input_ids or labels must say what the decoder reads")
-            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels, task)
         decoder = self.decoder_of(task)
         cache = past_key_values
         if cache is not None and (cache.is_compileable or not decoder.has_cache):
@@ -309,7 +333,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         states = decoder(decoder_input_ids, latent, cache=inner)
         batch, seq = decoder_input_ids.shape
         sentence = torch.arange(batch, device=states.device).repeat_interleave(seq)
-        logits = decoder.scorer(states.flatten(0, 1), latent, sentence).view(batch, seq, -1)
+        scorer = self.scorer_of(task)
+        logits = scorer(states.flatten(0, 1), latent, sentence).view(batch, seq, -1)
         loss = None
         if labels is not None:
             predicted = logits.flatten(0, 1).float()

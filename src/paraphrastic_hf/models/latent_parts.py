@@ -3,15 +3,15 @@ infers a latent variable, and what writes a sentence from some (thesis, 5.4, 5.5
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from huggingface_hub.dataclasses import strict
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
-from paraphrastic_hf.layers.latent_encoder import LstmEncoder, TransformerEncoder
+from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
 
 ARCHITECTURES = ("transformer", "lstm")
 SIZES = (
@@ -131,8 +131,47 @@ class Inference(nn.Module):
         self.log_variance = nn.Linear(width, size, bias=False) if config.is_variational else None
 
 
-def make_decoder(config: LatentConfig, latent: int) -> Decoder:
-    """A decoder of the architecture that a config names, from `latent` numbers."""
+@dataclass(frozen=True)
+class SharedInference:
+    """What infers one variable by an encoder that infers others too, in the form of `Inference`.
+
+    Attributes:
+        encoder: The encoder, told which variable it reads for.
+        mean: Map of the mean state to the posterior's mean.
+        log_variance: And to the logarithm of its variance; None for a variable that is a vector.
+    """
+
+    encoder: Purpose
+    mean: nn.Linear
+    log_variance: nn.Linear | None
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """A shared encoder that reads for one variable.
+
+    Attributes:
+        shared: The encoder.
+        language: Number of the language whose own part it reads for; the meaning if None.
+    """
+
+    shared: SharedEncoder
+    language: int | None
+
+    @property
+    def table(self) -> nn.Embedding:
+        """Vectors of the tokens."""
+        return self.shared.table
+
+    def __call__(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """The state of each token, (tokens, width), of texts laid end to end."""
+        states: Tensor = self.shared(ids, lengths, self.language)
+        return states
+
+
+def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
+    """A decoder of the architecture that a config names, from `latent` numbers, with so many tokens
+    besides those of the vocabulary to begin after."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
         return LstmDecoder(config.vocab_size, config.width, latent, **shared)
@@ -143,5 +182,6 @@ def make_decoder(config: LatentConfig, latent: int) -> Decoder:
         layers=config.decoder_layers,
         heads=config.num_attention_heads,
         feed_forward=config.intermediate_size,
+        starts=starts,
         **shared,
     )

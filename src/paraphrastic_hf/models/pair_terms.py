@@ -25,11 +25,13 @@ class Side:
     """One side of the pairs of a batch, as training gives it to a model.
 
     Attributes:
+        language: Code of its language.
         ids: (batch, seq), each sentence with its end mark, padding after it.
         is_token: (batch, seq) bool.
         candidates: The tokens of the vocabulary to be scored; None for all.
     """
 
+    language: str
     ids: Tensor
     is_token: Tensor
     candidates: Candidates | None = None
@@ -47,8 +49,8 @@ class PairTerms:
     Attributes:
         nll: Sums over the batch of -ln p of every sentence a task writes, in nats, by task; that of
             a translation times 1 - e where labels are smoothed by e.
-        smoothing: The other part of the smoothed translations' loss, e times the mean of -ln p of
-            all tokens, summed; None without smoothing.
+        smoothing: The other part of a smoothed translation's loss, e times the mean of -ln p of
+            all tokens, summed, by task; empty without smoothing.
         kl: Sums over the batch of KL(posterior || prior), in nats, by variable; for the semantic
             one the mean of both sides' where both are read.
         semantic: Means of the semantic variable of each side, (batch, dim); None for a side that
@@ -57,7 +59,7 @@ class PairTerms:
     """
 
     nll: dict[str, Tensor]
-    smoothing: Tensor | None
+    smoothing: dict[str, Tensor]
     kl: dict[str, Tensor]
     semantic: list[Tensor | None]
     tokens: dict[str, int]
@@ -85,43 +87,60 @@ def pair_terms(
         smoothing: Label smoothing of the tasks that translate, 0 to below 1.
         sample: Draw variables from their posteriors; else take the means, as released.
     """
-    posteriors = _infer(model, sides)
+    languages = [side.language for side in sides]
+    tasks = tasks_between(model, languages)
+    posteriors = _infer(model, sides, tasks)
     draws = {
         key: of.sample() if sample and model.config.is_variational else of.mean
         for key, of in posteriors.items()
     }
     nll: dict[str, Tensor] = {}
     tokens: dict[str, int] = {}
-    smoothed: list[Tensor] = []
-    for task in model.tasks():
-        latent = _latent_of(model, task, draws, chosen)
+    smoothed: dict[str, Tensor] = {}
+    for task in tasks:
+        latent = _latent_of(model, task, languages, draws, chosen)
         share = smoothing if task.startswith("translate") else 0.0
-        right, everyone, count = _score(model, task, sides[model.side_of(task)], latent, share)
+        side = sides[languages.index(language_of(task))]
+        right, everyone, count = _score(model, task, side, latent, share)
         nll[task], tokens[task] = right, count
         if everyone is not None:
-            smoothed.append(everyone)
+            smoothed[task] = everyone
     kl: dict[str, Tensor] = {}
     if model.config.is_variational:
         for variable in model.variables():
             found = [of.kl().sum() for (name, _), of in posteriors.items() if name == variable]
-            kl[variable] = torch.stack(found).mean()  # of both sides, each as often
+            if found:
+                kl[variable] = torch.stack(found).mean()  # of both sides, each as often
     semantic = [posteriors.get((SEMANTIC, side)) for side in range(len(sides))]
     return PairTerms(
         nll,
-        torch.stack(smoothed).sum() if smoothed else None,
+        smoothed,
         kl,
         [None if of is None else of.mean for of in semantic],
         tokens,
     )
 
 
-def _infer(model: LatentModel, sides: Sequence[Side]) -> dict[tuple[str, int], Gaussian]:
+def language_of(task: str) -> str:
+    """The language that a task writes."""
+    return task.split("_", 1)[1]
+
+
+def tasks_between(model: LatentModel, languages: Sequence[str]) -> list[str]:
+    """What a model writes for a pair of sentences of these languages."""
+    return [task for task in model.tasks() if language_of(task) in languages]
+
+
+def _infer(
+    model: LatentModel, sides: Sequence[Side], tasks: Sequence[str]
+) -> dict[tuple[str, int], Gaussian]:
     """Posteriors of the variables that some task reads, by variable and side."""
+    languages = [side.language for side in sides]
     needed = dict.fromkeys(
         (variable, side)
-        for task in model.tasks()
+        for task in tasks
         for variable in model.variables_of(task)
-        for side in sides_read(model, task, variable)
+        for side in sides_read(model, task, variable, languages)
     )
     found: dict[tuple[str, int], Gaussian] = {}
     for variable in dict.fromkeys(variable for variable, _ in needed):
@@ -138,10 +157,17 @@ def _infer(model: LatentModel, sides: Sequence[Side]) -> dict[tuple[str, int], G
     return found
 
 
-def sides_read(model: LatentModel, task: str, variable: str) -> list[int]:
+def sides_read(model: LatentModel, task: str, variable: str, languages: Sequence[str]) -> list[int]:
     """The sides that a task infers a variable from: its own one for a language variable, the
-    other for a translation, both in turn for the meaning that it reconstructs from."""
-    own = model.side_of(task)
+    other for a translation, both in turn for the meaning that it reconstructs from.
+
+    Args:
+        model: The model.
+        task: One of its tasks, which writes one of the languages.
+        variable: One that the task writes from.
+        languages: Those of both sides.
+    """
+    own = languages.index(language_of(task))
     if variable != SEMANTIC:
         return [own]
     if task.startswith("translate"):
@@ -150,12 +176,16 @@ def sides_read(model: LatentModel, task: str, variable: str) -> list[int]:
 
 
 def _latent_of(
-    model: LatentModel, task: str, draws: Mapping[tuple[str, int], Tensor], chosen: Tensor
+    model: LatentModel,
+    task: str,
+    languages: Sequence[str],
+    draws: Mapping[tuple[str, int], Tensor],
+    chosen: Tensor,
 ) -> Tensor:
     """v, (batch, latent), that a task writes from."""
     parts = []
     for variable in model.variables_of(task):
-        read = sides_read(model, task, variable)
+        read = sides_read(model, task, variable, languages)
         if len(read) == 1:
             parts.append(draws[variable, read[0]])
         else:
@@ -168,9 +198,8 @@ def _score(
     model: LatentModel, task: str, side: Side, latent: Tensor, smoothing: float
 ) -> tuple[Tensor, Tensor | None, int]:
     """Sums of -ln p and of the smoothing term over a side's tokens, and how many there are."""
-    decoder = model.decoder_of(task)
-    states = decoder(model.shifted(side.ids), latent)
-    scorer = decoder.scorer
+    states = model.decoder_of(task)(model.shifted(side.ids, task), latent)
+    scorer = model.scorer_of(task)
     sentence = torch.nonzero(side.is_token)[:, 0]
     kept, targets = states[side.is_token], side.ids[side.is_token]
     weights = None

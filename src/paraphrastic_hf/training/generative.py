@@ -6,12 +6,15 @@ For a pair the loss is, with w rising over the run and each term a sum over a se
     -ln p(x_en | z_en, z_sem) - ln p(x_fr | z_fr, z_sem) + w * sum of KL(q(z) || p(z))
     + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
     + contrastive * hinge on the means of z_sem
+
+Where there are more than two languages, a batch is of two of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,14 +27,14 @@ from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
 from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.pair_terms import PairTerms, Side
+from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of
 from paraphrastic_hf.training.aggressive import Aggression
 from paraphrastic_hf.training.batching import Step
+from paraphrastic_hf.training.bitexts import Bitexts, plan_bitext_batches
 from paraphrastic_hf.training.corpus import PairCorpus
 from paraphrastic_hf.training.generative_arguments import GenerativeRecipe, GenerativeTraining
 from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.megabatch import make_pool
-from paraphrastic_hf.training.pair_batches import plan_pair_batches
 from paraphrastic_hf.training.token_batches import TokenBatchObjective
 
 
@@ -41,6 +44,7 @@ class PairBatch:
 
     Attributes:
         own: (pairs, 2) sentences of this process's share of them, by side.
+        bitext: Number of the bitext that they are of.
         weight: Factor of the sums over this share: processes whose gradients are averaged, over
             the pairs of the whole step.
         share: Part of the step's pairs that this share is, times the number of processes; the
@@ -49,6 +53,7 @@ class PairBatch:
     """
 
     own: np.ndarray
+    bitext: int
     weight: float
     share: float
     number: int
@@ -60,7 +65,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
     Args:
         recipe: The whole recipe.
         corpus: Tokenized pairs, with end marks.
-        sides: (pairs, 2) sentences to train on, by language of the model.
+        bitexts: The pairs to train on.
         model: The model, unwrapped.
         accelerator: For the number of processes.
 
@@ -72,15 +77,27 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self,
         recipe: GenerativeRecipe,
         corpus: PairCorpus,
-        sides: np.ndarray,
+        bitexts: Bitexts,
         model: LatentModel,
         accelerator: Accelerator,
     ) -> None:
         self.max_length = recipe.data.max_length
-        lengths = np.minimum(corpus.sentences.lengths(sides), self.max_length)  # (pairs, 2)
-        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
+        exponent = recipe.data.language_exponent
+        lengths = corpus.sentences.lengths(bitexts.sides)
+        lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
+        planner = partial(plan_bitext_batches, bitexts, exponent)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, planner)
         self.corpus, self.vocab_size = corpus, model.config.vocab_size
-        self.sides = sides
+        self.bitexts = bitexts
+        self.first_chosen = bitexts.first_chosen()
+        self.translation_weights = {
+            code: weight * self.arguments.translation_weight
+            for code, weight in bitexts.translation_weights(exponent).items()
+        }
+        if recipe.model.kind == "bgt":
+            self.translation_weights = dict.fromkeys(
+                self.translation_weights, self.arguments.translation_weight
+            )
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
             raise RecipeError(
@@ -102,7 +119,9 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
             own = self.share(batch)
             share = own.size * world / size
             weight = world / size if own.size else 0.0
-            batches.append(PairBatch(self.sides[own.examples], weight, share, number))
+            bitext = int(self.bitexts.bitext[batch[0]])
+            sides = self.bitexts.sides[own.examples]
+            batches.append(PairBatch(sides, bitext, weight, share, number))
         turns = self.aggression
         frozen: list[nn.Parameter] = []
         if turns.is_on:
@@ -124,8 +143,11 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         """Every term of a batch, as it counts in the mean over the pairs of the step."""
         args = self.arguments
         random = np.random.default_rng([self.seed, step, batch.number, 6])
-        sides = [self._side(batch.own[:, number], random) for number in range(2)]
-        chosen = torch.from_numpy((np.arange(len(batch.own)) + random.integers(2)) % 2)
+        sides = [
+            self._side(language, batch.own[:, number], random)
+            for number, language in enumerate(self.bitexts.languages[batch.bitext])
+        ]
+        chosen = self._chosen(batch, random)
         terms: PairTerms = model(
             sides=sides,
             chosen=chosen.to(self.accelerator.device),
@@ -134,10 +156,10 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         )
         parts: dict[str, Tensor] = {}
         for task, nll in terms.nll.items():
-            factor = args.translation_weight if task.startswith("translate") else 1.0
-            parts[task] = nll * (batch.weight * factor)
-        if terms.smoothing is not None:
-            parts["smoothing"] = terms.smoothing * (batch.weight * args.translation_weight)
+            parts[task] = nll * (batch.weight * self._factor(task))
+        for task, smoothing in terms.smoothing.items():
+            weighted = smoothing * (batch.weight * self._factor(task))
+            parts["smoothing"] = parts["smoothing"] + weighted if "smoothing" in parts else weighted
         if terms.kl:
             weight = self.kl_weight(step) * batch.weight
             for variable, kl in terms.kl.items():
@@ -155,14 +177,27 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         rise = self.arguments.kl_rise * self.total_steps
         return self.arguments.kl_weight * (min(1.0, (step + 1) / rise) if rise else 1.0)
 
-    def _side(self, sentences: np.ndarray, random: np.random.Generator) -> Side:
+    def _factor(self, task: str) -> float:
+        """The weight of a task in the loss."""
+        is_translation = task.startswith("translate")
+        return self.translation_weights[language_of(task)] if is_translation else 1.0
+
+    def _chosen(self, batch: PairBatch, random: np.random.Generator) -> Tensor:
+        """The side of each pair whose meaning serves reconstruction: first and second in turn, or
+        as often as makes the languages equal, spread evenly over the batch."""
+        first = self.first_chosen[batch.bitext]
+        start = random.integers(2 if first == 0.5 else 2**16) + 1
+        turns = np.floor(np.arange(start, start + len(batch.own) + 1) * first)
+        return torch.from_numpy((np.diff(turns) == 0).astype(int))
+
+    def _side(self, language: str, sentences: np.ndarray, random: np.random.Generator) -> Side:
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
         extra, device = self.arguments.candidates, self.accelerator.device
         candidates: Candidates | None = None
         if extra is not None:
             candidates = draw_candidates(ids[mask > 0], self.vocab_size, extra, random).to(device)
         is_token = torch.from_numpy(mask > 0).to(device)
-        return Side(torch.from_numpy(ids).to(device), is_token, candidates)
+        return Side(language, torch.from_numpy(ids).to(device), is_token, candidates)
 
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
         """The margin loss (thesis, 4.4) on the means of a batch's pairs, each with the nearest
@@ -180,15 +215,3 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         own = torch.arange(2 * pairs, device=vectors.device).view(pairs, 2).T
         rows = torch.cat([own, negatives.clamp(min=0)])
         return margin_loss_of_rows(vectors, rows, self.arguments.margin, negatives >= 0, "cosine")
-
-
-def sides_by_language(corpus: PairCorpus, languages: Sequence[str]) -> np.ndarray:
-    """The sentences of each pair in the order of languages, (pairs, 2).
-
-    Args:
-        corpus: Tokenized pairs, each of one sentence in each language.
-        languages: The two codes.
-    """
-    first = corpus.language[::2] == corpus.languages.index(languages[0])
-    firsts = 2 * np.arange(len(corpus)) + ~first
-    return np.stack([firsts, firsts ^ 1], 1)

@@ -33,13 +33,25 @@ class BitextArguments(DataArguments):
         "how well the model predicts them is logged, and what its variables hold",
         at_least=0,
     )
+    language_exponent: float = argument(
+        1.0,
+        help="with several pairs of languages: an epoch has of each as many translations as there "
+        "are to this power, in proportion; 1 for all of them once, 0 for equally many of each",
+        at_least=0,
+        at_most=1,
+    )
 
 
 @dataclass(frozen=True)
 class LatentArguments:
     """The generative model."""
 
-    kind: str = argument("bgt", help="bgt, for two languages", choices=("bgt",))
+    kind: str = argument(
+        "bgt",
+        help="bgt, encoders and decoders for each of two languages; or mgt, one encoder and one "
+        "decoder for any number of languages",
+        choices=("bgt", "mgt"),
+    )
     hidden_size: int = argument(
         1024, help="dimensions of a latent variable, and so of a sentence vector", at_least=1
     )
@@ -70,16 +82,24 @@ class LatentArguments:
         at_least=0,
         below=1,
     )
-    latent_at: list[str] = argument(
-        ["attention", "logit"],
+    latent_at: list[str] | None = argument(
+        None,
         help="where the variables enter a decoder: word, hidden, attention, logit, or several "
-        "(5.9.1, Table 54)",
+        "(5.9.1, Table 54); attention and logit if absent, of an mgt logit",
     )
     reconstructs: list[str] | None = argument(
-        None, help="languages that are written from the sentence itself; all if absent, [] for none"
+        None,
+        help="languages that are written from the sentence itself; all if absent, [] for none; of "
+        "an mgt all or none",
     )
     translates: list[str] | None = argument(
-        None, help="languages that are translated into; all if absent, [] for none"
+        None,
+        help="bgt: languages that are translated into; all if absent, [] for none",
+    )
+    translation_scorer: bool = argument(
+        False,
+        help="mgt: score the tokens of translations by an output layer of their own; if not, zeros "
+        "stand in for the language variable that they lack",
     )
     language_variables: bool = argument(
         True, help="a variable for each language, beside the semantic one, to reconstruct from"
@@ -195,6 +215,12 @@ class GenerativeRecipe:
                 "end, and tokenizer.kind to sentencepiece, word or char"
             )
         model, training = self.model, self.training
+        if model.kind == "mgt":
+            _refuse_of_mgt(model)
+        elif model.translation_scorer:
+            raise RecipeError(
+                "model.translation_scorer is a key of mgt: decoders of a bgt have one each"
+            )
         written = (model.reconstructs, model.translates)
         if training.contrastive and not any(of is None or len(of) == 2 for of in written):
             raise RecipeError(
@@ -235,3 +261,33 @@ class GenerativeRecipe:
                 ),
             ]
         )
+
+
+def _refuse_of_mgt(model: LatentArguments) -> None:
+    """Refuse what one encoder and decoder of several languages have no use for.
+
+    Raises:
+        RecipeError: A key asks for it.
+    """
+    refuse_unless(
+        [
+            (
+                not model.reconstructs,
+                "model.reconstructs of an mgt",
+                model.reconstructs,
+                "absent, for all languages, or [], for none",
+            ),
+            (
+                model.translates is None,
+                "model.translates of an mgt",
+                model.translates,
+                "left out: it translates into all its languages",
+            ),
+            (
+                "lstm" not in (model.encoder, model.decoder),
+                "model.encoder and model.decoder of an mgt",
+                f"{model.encoder}, {model.decoder}",
+                "transformer",
+            ),
+        ]
+    )

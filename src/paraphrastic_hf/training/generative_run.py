@@ -12,18 +12,21 @@ from huggingface_hub.errors import StrictDataclassError
 
 from paraphrastic_hf.encoding.directory import GENERATIVE, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.generation.gauges import Gauges, importance_weighted_nll, measure
+from paraphrastic_hf.generation.gauges import (
+    Gauges,
+    has_likelihood,
+    importance_weighted_nll,
+    measure,
+)
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.latent_parts import LatentConfig
+from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.corpus import (
-    build_corpus,
-    has_columns,
-    hold_out_pairs,
-    load_corpus,
-)
+from paraphrastic_hf.training.bitexts import Bitexts
+from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, has_columns, load_corpus
 from paraphrastic_hf.training.development import development_scorer, read_development
-from paraphrastic_hf.training.generative import GenerativeObjective, sides_by_language
+from paraphrastic_hf.training.generative import GenerativeObjective
 from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.loop import Evaluation
@@ -36,6 +39,8 @@ logger = logging.getLogger(__name__)
 GAUGED = 500  # held-out pairs that are measured at every evaluation
 WEIGHTED = 100  # and those whose likelihood is estimated by importance at the end
 SMALL_KL = 0.1  # nats a sentence; a variable below it holds nothing
+CONFIGS: dict[str, type[LatentConfig]] = {"bgt": BGTConfig, "mgt": MGTConfig}
+MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
 
 
 class Generative:
@@ -65,7 +70,8 @@ class Generative:
         if recipe.model.vectors is not None:
             resolve_vectors(recipe.model.vectors, context.data_root)
         given = {language for s in recipe.data.sources for language in s.languages or ()}
-        if len(given) == 2:
+        _check_number(recipe.model.kind, given)
+        if len(given) >= 2:
             self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
 
     def prepare(self, work: Path) -> None:
@@ -76,7 +82,7 @@ class Generative:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        _check_languages(sources)
+        _check_languages(recipe.model.kind, sources)
         lines = (side for source in sources for pair in source.pairs for side in pair)
         tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
         tokenizer.save(work / "tokenizer")
@@ -87,12 +93,12 @@ class Generative:
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
         languages = list(self.corpus.languages)
-        sides = sides_by_language(self.corpus, languages)
-        self.held_out, self.kept = hold_out_pairs(
-            self.corpus, sides, self.recipe.data.held_out, self.recipe.seed
+        bitexts = Bitexts.of(self.corpus, languages)
+        self.held_out, self.kept = _hold_out(
+            self.corpus, bitexts, self.recipe.data.held_out, self.recipe.seed
         )
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
-        model = BGTModel(config)
+        model: LatentModel = MODELS[self.recipe.model.kind](config)
         model.scores_part = self.recipe.training.candidates is not None
         if self.recipe.model.vectors is not None:
             path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
@@ -142,13 +148,10 @@ class Generative:
             if self.recipe.run.development == "none":  # else the last evaluation has said it
                 _warn_of_collapse(gauges)
             record["held_out"] = gauges.__dict__
-        if gauges is not None and model.config.is_variational and model.config.reconstructs:
-            nll = importance_weighted_nll(
-                model,
-                self.corpus.sentences,
-                self.held_out[:WEIGHTED],
-                self.recipe.data.max_length,
-            )
+        if gauges is not None and has_likelihood(model):
+            few = self.held_out.select(np.arange(min(WEIGHTED, len(self.held_out))))
+            length = self.recipe.data.max_length
+            nll = importance_weighted_nll(model, self.corpus.sentences, few.grouped(), length)
             record["held_out"]["importance_weighted_nll"] = nll
         save_model(model, self.tokenizer, output, GENERATIVE)
         return record
@@ -156,53 +159,98 @@ class Generative:
     def _measure(self, model: LatentModel, most: int) -> Gauges | None:
         if not len(self.held_out):
             return None
+        few = self.held_out.select(np.arange(min(most, len(self.held_out))))
         length = self.recipe.data.max_length
-        return measure(model, self.corpus.sentences, self.held_out[:most], length)
+        return measure(model, self.corpus.sentences, few.grouped(), length)
 
-    def _config(self, languages: list[str], vocab_size: int, end: int) -> BGTConfig:
+    def _config(self, languages: list[str], vocab_size: int, end: int) -> LatentConfig:
         given = self.recipe.model
-        try:
-            return BGTConfig(
-                vocab_size=vocab_size,
-                languages=languages,
-                hidden_size=given.hidden_size,
-                state_size=given.state_size,
-                encoder_kind=given.encoder,
-                encoder_layers=given.encoder_layers,
-                decoder_kind=given.decoder,
-                decoder_layers=given.decoder_layers,
-                num_attention_heads=given.heads,
-                intermediate_size=given.feed_forward,
-                dropout=given.dropout,
-                latent_at=given.latent_at,
-                is_variational=given.variational,
-                reconstructs=languages if given.reconstructs is None else given.reconstructs,
-                translates=languages if given.translates is None else given.translates,
-                has_language_variables=given.language_variables,
-                eos_token_id=end,
-                decoder_start_token_id=end,
-                use_cache=given.decoder == "transformer",
+        settings: dict[str, Any] = {
+            "vocab_size": vocab_size,
+            "languages": languages,
+            "hidden_size": given.hidden_size,
+            "state_size": given.state_size,
+            "encoder_kind": given.encoder,
+            "encoder_layers": given.encoder_layers,
+            "decoder_kind": given.decoder,
+            "decoder_layers": given.decoder_layers,
+            "num_attention_heads": given.heads,
+            "intermediate_size": given.feed_forward,
+            "dropout": given.dropout,
+            "is_variational": given.variational,
+            "has_language_variables": given.language_variables,
+            "eos_token_id": end,
+            "decoder_start_token_id": end,
+            "use_cache": given.decoder == "transformer",
+        }
+        if given.latent_at is not None:
+            settings["latent_at"] = given.latent_at
+        if given.kind == "mgt":
+            settings["reconstructs"] = given.reconstructs is None
+            settings["has_translation_scorer"] = given.translation_scorer
+        else:
+            settings["reconstructs"] = (
+                languages if given.reconstructs is None else given.reconstructs
             )
+            settings["translates"] = languages if given.translates is None else given.translates
+        try:
+            return CONFIGS[given.kind](**settings)
         except StrictDataclassError as error:
             raise RecipeError(f"model: {error.__cause__ or error}") from error
 
 
-def _check_languages(sources: list[SourcePairs]) -> None:
-    """Refuse anything but translations between the same two languages.
+def _check_number(kind: str, languages: set[str]) -> None:
+    """Refuse more than two languages of a BGT.
 
     Raises:
-        DataError: A source is of one language, or of another two.
+        RecipeError: There are more.
     """
-    wanted: set[str] = set()
+    if kind == "bgt" and len(languages) > 2:
+        raise RecipeError(
+            f"a bgt is of two languages, and the sources have {', '.join(sorted(languages))}: "
+            "train an mgt (model.kind: mgt), or leave sources out"
+        )
+
+
+def _check_languages(kind: str, sources: list[SourcePairs]) -> None:
+    """Refuse anything but translations, and of a BGT any but those between two languages.
+
+    Raises:
+        DataError: A source is of one language.
+        RecipeError: There are too many languages.
+    """
+    found: set[str] = set()
     for item in sources:
-        found = set(item.source.languages or ())
-        wanted = wanted or found
-        if len(found) != 2 or found != wanted:
+        own = item.source.languages or ()
+        if len(set(own)) != 2:
             raise DataError(
-                f"{item.source.name} has the languages {', '.join(item.source.languages or ())}: "
-                "every source must be translations between the same two; name them with "
-                "languages: [en, fr]"
+                f"{item.source.name} has the languages {', '.join(own)}: every source must be "
+                "translations; name their languages with languages: [en, fr]"
             )
+        found |= set(own)
+    _check_number(kind, found)
+
+
+def _hold_out(
+    corpus: PairCorpus, bitexts: Bitexts, count: int, seed: int
+) -> tuple[Bitexts, Bitexts]:
+    """Pairs that are held out, and those that are trained on and share no sentence with them.
+
+    Raises:
+        DataError: Too few pairs are left to train on.
+    """
+    order = np.random.default_rng([seed, 4]).permutation(len(bitexts))
+    chosen = bitexts.select(np.sort(order[:count]))
+    rest = bitexts.select(np.sort(order[count:]))
+    barred = np.isin(corpus.group[rest.sides], np.unique(corpus.group[chosen.sides])).any(1)
+    kept = rest.select(~barred)
+    if len(kept) < max(1, count):
+        raise DataError(
+            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
+            f"{len(bitexts):,} in all: set it lower, or give more"
+        )
+    # in an order of their own, since the first of them are measured most often
+    return chosen.select(np.random.default_rng([seed, 5]).permutation(len(chosen))), kept
 
 
 def _warn_of_collapse(gauges: Gauges) -> None:
