@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 
