@@ -86,7 +86,7 @@ class FastLinear(nn.Linear):
     dropout = 0.0
 
     def forward(self, input: Tensor) -> Tensor:
-        """x W' + b, (*places, output).
+        """Return x W' + b, (*places, output).
 
         Args:
             input: x, (*places, input).
