@@ -19,11 +19,14 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.metrics.costs import make_cost
+from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
+from paraphrastic_hf.metrics.costs import METRICS, make_cost
+from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
+from paraphrastic_hf.training import minimum_risk_arguments
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateLists, CandidateMaker
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective
-from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments
+from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments, CostArguments
 from paraphrastic_hf.training.minimum_risk_run import MinimumRisk
 from paraphrastic_hf.training.run import train
 from tests.training.marian import sentences, write_marian, write_pairs
@@ -58,6 +61,12 @@ def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("trained") / "out"
     train(load_recipe(recipe), output, progress=False)
     return output
+
+
+def test_recipes_have_the_choices_that_there_are() -> None:
+    assert minimum_risk_arguments.METRICS == METRICS
+    assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
+    assert CostArguments().model == DEFAULT_MODEL
 
 
 def lines_of(output: Path, key: str) -> list[float]:
@@ -104,6 +113,7 @@ def test_stock_transformers_loads_what_was_trained(start: Path, trained: Path) -
     card = (trained / "README.md").read_text()
     assert "AutoModelForSeq2SeqLM.from_pretrained" in card
     assert "pipeline_tag: translation" in card
+    assert "candidates for held-out pairs cost least" in " ".join(card.split())
     assert not (trained / "work").exists()
 
 
