@@ -378,7 +378,7 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
     tokenizer.save_pretrained(other)
     for settings, error, message in (
         (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
-        (["--start", "english"], ModelError, "cannot load an encoder-decoder"),
+        (["--start", "english"], ModelError, "english holds no encoder-decoder"),
         (["--start", "null"], RecipeError, "name it with --start"),
         (["--data.to", "fr"], DataError, "one side alone must be in data.to, fr"),
         (["--max_length", "2"], DataError, "raise data.max_length"),

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import ModelError, RecipeError
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.models.mgt import MGTModel
 from paraphrastic_hf.training import loop
@@ -136,6 +136,41 @@ def test_terms_are_logged_by_language(tmp_path: Path) -> None:
     names = set().union(*rows)
     assert {f"kl_{name}" for name in ("semantic", "en", "fr", "zh")} <= names
     assert {f"{v}_{c}" for v in ("translate", "reconstruct") for c in ("en", "fr", "zh")} <= names
+
+
+def test_a_trained_model_takes_in_a_language_and_keeps_the_others(
+    trained: Path, tmp_path: Path
+) -> None:
+    """The new language is French read backwards: its words are in the vocabulary."""
+    backwards = [" ".join(reversed(line[1].split())) for line in LINES]
+    pairs = "".join(f"{line[0]}\t{new}\n" for line, new in zip(LINES, backwards, strict=True))
+    (tmp_path / "en-es.tsv").write_text(pairs, encoding="utf-8")
+    recipe = write_recipe(tmp_path)
+    more = recipe.read_text().replace(
+        "  held_out", f"    - {{path: {tmp_path}/en-es.tsv, languages: [en, es]}}\n  held_out"
+    )
+    recipe.write_text(more)
+    options = ["--start", str(trained), "--epochs", "30", "--learning_rate", "0.005"]
+    train(load_recipe(recipe, options), tmp_path / "out", progress=False)
+    model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
+    assert model.config.languages == ["en", "fr", "zh", "es"]
+    generator = LatentGenerator.from_pretrained(tmp_path / "out")
+    assert generator.translate([LINES[7][0]], to="fr")[0][0].text == LINES[7][1]
+    found = [text[0].text for text in generator.translate([LINES[7][0]], to="es")]
+    assert found == [backwards[7]]
+    chinese = [text[0].text for text in generator.translate(backwards, to="zh")]
+    assert sum(text == line[2] for text, line in zip(chinese, LINES, strict=True)) >= 5
+
+
+def test_a_start_brings_its_own_model_and_a_bgt_no_new_language(
+    trained: Path, tmp_path: Path
+) -> None:
+    path = write_recipe(tmp_path)
+    with pytest.raises(RecipeError, match="has a tokenizer and a model of its own"):
+        load_recipe(path, ["--start", str(trained), "--hidden_size", "64"])
+    recipe = load_recipe(path, ["--start", str(tmp_path / "absent")])
+    with pytest.raises(ModelError, match="absent"):
+        train(recipe, tmp_path / "out", progress=False)
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Whether the semantic variable of a pair is inferred from either side in turn."""
         return True
 
+    @property
+    def evens_translation(self) -> bool:
+        """Whether translations into all languages weigh alike, however many there are of each."""
+        return False
+
     # -- training ----------------------------------------------------------------------------------
 
     def nll_of_sentences(self, task: str, side: Side, latent: Tensor) -> Tensor:

@@ -161,6 +161,10 @@ class MGTModel(LatentModel):
         language = task.split("_", 1)[1]
         return int(self.config.vocab_size) + self.config.languages.index(language)
 
+    @property
+    def evens_translation(self) -> bool:
+        return True  # 5.13.1
+
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
         for part in (self.shared_encoder, self.means, self.log_variances):
             yield from part.parameters()

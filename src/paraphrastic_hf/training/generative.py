@@ -90,14 +90,11 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.corpus, self.vocab_size = corpus, model.config.vocab_size
         self.bitexts = bitexts
         self.first_chosen = bitexts.first_chosen()
+        weights = bitexts.translation_weights(exponent)
         self.translation_weights = {
-            code: weight * self.arguments.translation_weight
-            for code, weight in bitexts.translation_weights(exponent).items()
+            code: self.arguments.translation_weight * (weight if model.evens_translation else 1.0)
+            for code, weight in weights.items()
         }
-        if recipe.model.kind == "bgt":
-            self.translation_weights = dict.fromkeys(
-                self.translation_weights, self.arguments.translation_weight
-            )
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
             raise RecipeError(

@@ -202,6 +202,11 @@ class GenerativeRecipe:
     training: GenerativeTraining = argument(
         GenerativeTraining(schedule="inverse_root", warmup_steps=4000), help="the objective"
     )
+    start: str | None = argument(
+        None,
+        help="a trained generative model to go on from, a directory or a Hub repository, with its "
+        "tokenizer and its sizes; an mgt takes in the languages that it lacks",
+    )
     run: GenerativeRun = argument(GenerativeRun(), help="checkpoints and logs")
     seed: int = seed_argument()
 
@@ -215,6 +220,14 @@ class GenerativeRecipe:
                 "end, and tokenizer.kind to sentencepiece, word or char"
             )
         model, training = self.model, self.training
+        if self.start is not None and (self.tokenizer, model) != (
+            TokenizerArguments(marks="end"),
+            LatentArguments(),
+        ):
+            raise RecipeError(
+                f"start ({self.start}) has a tokenizer and a model of its own: leave tokenizer and "
+                "model out"
+            )
         if model.kind == "mgt":
             _refuse_of_mgt(model)
         elif model.translation_scorer:

@@ -19,11 +19,13 @@ from paraphrastic_hf.generation.gauges import (
     importance_weighted_nll,
     measure,
 )
+from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.latent_parts import LatentConfig
 from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.bitexts import Bitexts
 from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, has_columns, load_corpus
 from paraphrastic_hf.training.development import development_scorer, read_development
@@ -71,6 +73,11 @@ class Generative:
         if recipe.model.vectors is not None:
             resolve_vectors(recipe.model.vectors, context.data_root)
         given = {language for s in recipe.data.sources for language in s.languages or ()}
+        self.start: LatentGenerator | None = None
+        if recipe.start is not None:
+            self.start = _load_start(recipe.start, context.data_root)
+            _check_of_start(self.start.model, recipe, given)
+            return
         _check_number(recipe.model.kind, given)
         if len(given) >= 2:
             self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
@@ -83,9 +90,14 @@ class Generative:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        _check_languages(recipe.model.kind, sources)
-        lines = (side for source in sources for pair in source.pairs for side in pair)
-        tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
+        found = _check_languages(sources)
+        if self.start is None:
+            _check_number(recipe.model.kind, found)
+            lines = (side for source in sources for pair in source.pairs for side in pair)
+            tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
+        else:
+            _check_of_start(self.start.model, recipe, found)
+            tokenizer = self.start.tokenizer
         tokenizer.save(work / "tokenizer")
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
 
@@ -93,11 +105,19 @@ class Generative:
         """The model with random weights, or with the semantic table at its given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
-        languages = list(self.corpus.languages)
+        own = [] if self.start is None else list(self.start.model.config.languages)
+        languages = own + [code for code in self.corpus.languages if code not in own]
         bitexts = Bitexts.of(self.corpus, languages)
         self.held_out, self.kept = _hold_out(
             self.corpus, bitexts, self.recipe.data.held_out, self.recipe.seed
         )
+        if self.start is not None:
+            started = self.start.model
+            started.scores_part = self.recipe.training.candidates is not None
+            for code in languages[len(own) :]:
+                logger.info("the model takes in the language %s", code)
+                started.add_language(code)
+            return started
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
         model: LatentModel = MODELS[self.recipe.model.kind](config)
         model.scores_part = self.recipe.training.candidates is not None
@@ -213,12 +233,43 @@ def _check_number(kind: str, languages: set[str]) -> None:
         )
 
 
-def _check_languages(kind: str, sources: list[SourcePairs]) -> None:
-    """Refuse anything but translations, and of a BGT any but those between two languages.
+def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
+    """The model that a recipe's `start` names: a path as of `resolve_path`, else a Hub repository.
+
+    Raises:
+        ModelError: There is none of that name, or it does not write from variables.
+    """
+    try:
+        return LatentGenerator.from_pretrained(resolve_path(name, data_root))
+    except RecipeError:
+        return LatentGenerator.from_pretrained(name)
+
+
+def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
+    """Refuse what a trained model cannot go on with.
+
+    Raises:
+        RecipeError: There are languages that it cannot take in, or training it is not fit for.
+    """
+    new = sorted(languages - set(model.config.languages))
+    if new and not isinstance(model, MGTModel):
+        raise RecipeError(
+            f"start ({recipe.start}) is of {', '.join(model.config.languages)} and can take in no "
+            f"other language, and the sources have {', '.join(new)}: train an mgt "
+            "(model.kind: mgt), or leave sources out"
+        )
+    if recipe.training.aggressive and not model.config.is_variational:
+        raise RecipeError(
+            f"training.aggressive needs variables with a prior, which start ({recipe.start}) has "
+            "not: leave it out"
+        )
+
+
+def _check_languages(sources: list[SourcePairs]) -> set[str]:
+    """The languages of the sources, each of which must be translations.
 
     Raises:
         DataError: A source is of one language.
-        RecipeError: There are too many languages.
     """
     found: set[str] = set()
     for item in sources:
@@ -229,7 +280,7 @@ def _check_languages(kind: str, sources: list[SourcePairs]) -> None:
                 "translations; name their languages with languages: [en, fr]"
             )
         found |= set(own)
-    _check_number(kind, found)
+    return found
 
 
 def _hold_out(
