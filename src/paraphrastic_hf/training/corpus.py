@@ -250,34 +250,36 @@ def load_corpus(directory: Path) -> PairCorpus:
     )
 
 
-def hold_out_pairs(
-    corpus: PairCorpus, sides: np.ndarray, count: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs that are held out, and those that are trained on and share no sentence with them.
+def hold_out_pairs(groups: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Choose pairs to hold out, and those to train on that share no sentence with them.
 
     Args:
-        corpus: Tokenized pairs.
-        sides: (pairs, 2) numbers of the sentences of each pair.
+        groups: (pairs, 2) equal for sentences that are the same (`PairCorpus.group`).
         count: How many to hold out.
         seed: Of the choice.
 
     Returns:
-        Both as such arrays.
+        The numbers of both, from 0; the first in an order of their own, since the first of them are
+        measured most often.
 
     Raises:
         DataError: Too few pairs are left to train on.
+
+    Example:
+        >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])
+        >>> chosen, kept = hold_out_pairs(groups, 1, seed=1)
+        >>> np.isin(groups[kept], groups[chosen]).any()
+        np.False_
     """
-    order = np.random.default_rng([seed, 4]).permutation(len(sides))
-    chosen = sides[np.sort(order[:count])]
-    rest = sides[np.sort(order[count:])]
-    barred = np.isin(corpus.group[rest], np.unique(corpus.group[chosen])).any(1)
+    order = np.random.default_rng([seed, 4]).permutation(len(groups))
+    chosen, rest = np.sort(order[:count]), np.sort(order[count:])
+    barred = np.isin(groups[rest], np.unique(groups[chosen])).any(1)
     kept = rest[~barred]
     if len(kept) < max(1, count):
         raise DataError(
             f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
-            f"{len(sides):,} in all: set it lower, or give more"
+            f"{len(groups):,} in all: set it lower, or give more"
         )
-    # in an order of their own, since the first of them are measured most often
     return np.random.default_rng([seed, 5]).permutation(chosen), kept
 
 

@@ -27,7 +27,7 @@ from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.bitexts import Bitexts
-from paraphrastic_hf.training.corpus import PairCorpus, build_corpus, has_columns, load_corpus
+from paraphrastic_hf.training.corpus import build_corpus, has_columns, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.generative import GenerativeObjective
 from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
@@ -108,9 +108,10 @@ class Generative:
         own = [] if self.start is None else list(self.start.model.config.languages)
         languages = own + [code for code in self.corpus.languages if code not in own]
         bitexts = Bitexts.of(self.corpus, languages)
-        self.held_out, self.kept = _hold_out(
-            self.corpus, bitexts, self.recipe.data.held_out, self.recipe.seed
+        chosen, kept = hold_out_pairs(
+            self.corpus.group[bitexts.sides], self.recipe.data.held_out, self.recipe.seed
         )
+        self.held_out, self.kept = bitexts.select(chosen), bitexts.select(kept)
         if self.start is not None:
             started = self.start.model
             started.scores_part = self.recipe.training.candidates is not None
@@ -281,28 +282,6 @@ def _check_languages(sources: list[SourcePairs]) -> set[str]:
             )
         found |= set(own)
     return found
-
-
-def _hold_out(
-    corpus: PairCorpus, bitexts: Bitexts, count: int, seed: int
-) -> tuple[Bitexts, Bitexts]:
-    """Pairs that are held out, and those that are trained on and share no sentence with them.
-
-    Raises:
-        DataError: Too few pairs are left to train on.
-    """
-    order = np.random.default_rng([seed, 4]).permutation(len(bitexts))
-    chosen = bitexts.select(np.sort(order[:count]))
-    rest = bitexts.select(np.sort(order[count:]))
-    barred = np.isin(corpus.group[rest.sides], np.unique(corpus.group[chosen.sides])).any(1)
-    kept = rest.select(~barred)
-    if len(kept) < max(1, count):
-        raise DataError(
-            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
-            f"{len(bitexts):,} in all: set it lower, or give more"
-        )
-    # in an order of their own, since the first of them are measured most often
-    return chosen.select(np.random.default_rng([seed, 5]).permutation(len(chosen))), kept
 
 
 def _warn_of_collapse(gauges: Gauges) -> None:

@@ -95,9 +95,9 @@ class Translation:
                 f"{int((~is_short).sum()):,}",
                 recipe.data.max_length,
             )
-        self.held_out, self.kept = hold_out_pairs(
-            self.corpus, sides[is_short], recipe.data.held_out, recipe.seed
-        )
+        sides = sides[is_short]
+        held_out, kept = hold_out_pairs(self.corpus.group[sides], recipe.data.held_out, recipe.seed)
+        self.held_out, self.kept = sides[held_out], sides[kept]
         model_class, config = self._of_size(
             self.tokenizer.vocab_size, self.tokenizer.special.end[0]
         )
