@@ -192,7 +192,7 @@ class Generative:
             "hidden_size": given.hidden_size,
             "state_size": given.state_size,
             "encoder_kind": given.encoder,
-            "encoder_layers": given.encoder_layers,
+            "encoder_layers": 5 if given.encoder_layers is None else given.encoder_layers,
             "decoder_kind": given.decoder,
             "decoder_layers": given.decoder_layers,
             "num_attention_heads": given.heads,
