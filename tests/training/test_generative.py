@@ -395,7 +395,16 @@ def test_a_collapsed_variable_is_named(
     "settings",
     [
         ["--candidates", "10", "--contrastive", "20"],
-        "--encoder lstm --encoder_layers null --decoder lstm --learning_rate 0.03".split(),
+        [
+            "--encoder",
+            "lstm",
+            "--encoder_layers",
+            "null",
+            "--decoder",
+            "lstm",
+            "--learning_rate",
+            "0.03",
+        ],
         [
             "--reconstructs",
             "[]",
