@@ -67,6 +67,7 @@ NAMED = {
     "significance": "evaluate",
     "card": "evaluate",
     "compare": "compare",
+    "judge": "evaluate",
     "install-metric": "metric",
     "data": "data",
     "encode": "data",

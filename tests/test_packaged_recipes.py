@@ -69,7 +69,7 @@ def test_a_file_comes_before_a_recipe_of_the_package(
         ("blstm-avg", r"did you mean .*revisiting-recurrent-2017/bilstm-avg"),
         (
             "xyzzy",
-            r"name a file, or one of those in bilingual-generative-2020, charagram-2016, default, ",
+            r"name a file, or one of those in beyond-bleu-2019, bilingual-generative-2020, ",
         ),
     ],
 )

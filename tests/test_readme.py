@@ -51,11 +51,15 @@ SMALLER = {  # what is added to a command that begins so
         *("--vocab_size", "150", "--hidden_size", "8", "--state_size", "8", "--heads", "2"),
         *("--feed_forward", "16", "--held_out", "5", "--epochs", "1"),
     ],
+    "paraphrastic train beyond-bleu-2019": [
+        *("--vocab_size", "150", "--hidden_size", "8", "--held_out", "5", "--epochs", "1"),
+    ],
     "paraphrastic translate": ["--max-tokens", "5"],
     "paraphrastic transfer": ["--max-tokens", "5"],
     "paraphrastic significance": ["--samples", "20"],
     "paraphrastic simile": ["--samples", "20"],
     "paraphrastic compare": ["--samples", "20"],
+    "paraphrastic judge": ["--samples", "20"],
 }
 LANGUAGE_MODEL_SOURCES = (
     *("en-fr/tatoeba", "en-en/indian_mturk_translations", "en-en/fisher_4refs"),

@@ -55,7 +55,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def write_marian(folder: Path, steps: int = 26) -> Path:
+def write_marian(folder: Path, steps: int = 32) -> Path:
     """Train with `Seq2SeqTrainer` until translations are half right, and save."""
     words = tokenizer()
     torch.manual_seed(1)

@@ -42,6 +42,17 @@ training:
   {{epochs: 4, batch_tokens: 100, accumulate: 2, warmup_steps: 2, candidates: 20, aggressive: true}}
 run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4, development: held_out}}
 """
+TRANSLATION = f"""
+kind: translation
+data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
+tokenizer: {{kind: word, vocab_size: 200, marks: end}}
+model: {{hidden_size: 8, encoder_layers: 1, decoder_layers: 1}}
+training:
+  {{epochs: 4, batch_tokens: 100, accumulate: 2, optimizer: nesterov, momentum: 0.9,
+    learning_rate: 0.2, clip: 0.1, schedule: constant, warmup_steps: 0,
+    anneal: 0.5, anneal_from: 2, average: 2}}
+run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
+"""
 # Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
 # recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
 PROGRAM = """
@@ -50,6 +61,7 @@ from pathlib import Path
 import matplotlib.figure
 import torch
 from paraphrastic_hf.training import contrastive_run, generative_run, language_model
+from paraphrastic_hf.training import translation_run
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
@@ -111,8 +123,8 @@ def log_of(output: Path) -> list[dict[str, float]]:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks of one process")
 @pytest.mark.parametrize(
     "recipe",
-    [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE],
-    ids=["contrastive", "language", "generative"],
+    [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE, TRANSLATION],
+    ids=["contrastive", "language", "generative", "translation"],
 )
 def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
     recipe: str, tmp_path: Path

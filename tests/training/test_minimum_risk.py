@@ -19,11 +19,14 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.metrics.costs import make_cost
+from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
+from paraphrastic_hf.metrics.costs import METRICS, make_cost
+from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
+from paraphrastic_hf.training import minimum_risk_arguments
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateLists, CandidateMaker
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective
-from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments
+from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments, CostArguments
 from paraphrastic_hf.training.minimum_risk_run import MinimumRisk
 from paraphrastic_hf.training.run import train
 from tests.training.marian import sentences, write_marian, write_pairs
@@ -35,8 +38,8 @@ start: {start}
 data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
 candidates: {{count: 4}}
 cost: {{metric: half}}
-training: {{epochs: 4, batch_tokens: 300, learning_rate: 0.002, probability: token}}
-run: {{log_every: 1, evaluate_every: 8, checkpoint_every: 5}}
+training: {{epochs: 10, batch_tokens: 300, learning_rate: 0.002, probability: token}}
+run: {{log_every: 1, evaluate_every: 1000, checkpoint_every: 5}}
 """
 
 
@@ -58,6 +61,12 @@ def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("trained") / "out"
     train(load_recipe(recipe), output, progress=False)
     return output
+
+
+def test_recipes_have_the_choices_that_there_are() -> None:
+    assert minimum_risk_arguments.METRICS == METRICS
+    assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
+    assert CostArguments().model == DEFAULT_MODEL
 
 
 def lines_of(output: Path, key: str) -> list[float]:
@@ -82,12 +91,12 @@ def test_the_expected_cost_of_a_stock_model_falls_and_it_translates_better(
     start: Path, trained: Path
 ) -> None:
     costs = lines_of(trained, "expected_cost")
-    assert costs[-1] < costs[0] / 2, costs
+    assert costs[-1] < 0.85 * costs[0], costs
     for other in ("simile", "bleu"):
         of_other = lines_of(trained, f"expected_cost_{other}")
-        assert of_other[-1] < of_other[0]
+        assert of_other[-1] < 0.9 * of_other[0]
     risks = lines_of(trained, "risk")
-    assert np.mean(risks[-5:]) < np.mean(risks[:5]) / 2
+    assert np.mean(risks[-5:]) < 0.7 * np.mean(risks[:5])
     assert right(trained) > right(start) + 10
 
 
@@ -104,6 +113,7 @@ def test_stock_transformers_loads_what_was_trained(start: Path, trained: Path) -
     card = (trained / "README.md").read_text()
     assert "AutoModelForSeq2SeqLM.from_pretrained" in card
     assert "pipeline_tag: translation" in card
+    assert "candidates for held-out pairs cost least" in " ".join(card.split())
     assert not (trained / "work").exists()
 
 
@@ -212,16 +222,12 @@ def test_loss_and_gradient_are_those_of_the_equation(
     assert ours.total.item() == pytest.approx(slow.item(), rel=1e-4)
     assert set(ours.parts) == {"likelihood", "risk"}
     found, expected = (
-        torch.autograd.grad(total, list(prepared.model.parameters()), allow_unused=True)
+        torch.autograd.grad(total, [p for p in prepared.model.parameters() if p.requires_grad])
         for total in (ours.total, slow)
     )
-    compared = 0
+    assert len(found) > 20
     for a, b in zip(found, expected, strict=True):
-        if b is not None:
-            assert a is not None
-            torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
-            compared += 1
-    assert compared > 20
+        torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
 
 
 @pytest.fixture
@@ -372,7 +378,7 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
     tokenizer.save_pretrained(other)
     for settings, error, message in (
         (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
-        (["--start", "english"], ModelError, "cannot load an encoder-decoder"),
+        (["--start", "english"], ModelError, "english holds no encoder-decoder"),
         (["--start", "null"], RecipeError, "name it with --start"),
         (["--data.to", "fr"], DataError, "one side alone must be in data.to, fr"),
         (["--max_length", "2"], DataError, "raise data.max_length"),
@@ -386,7 +392,20 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
 
 def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
     """Its own text is of other words; the start and its tokenizer decide what comes of that."""
-    recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", ["--start", str(start)])
+    bitext = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
+    settings = ["--start", str(start), "--sources", bitext, "--held_out", "8", "--epochs", "20"]
+    recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
     result = train(recipe, tmp_path / "out", progress=False)
-    assert result.step == 20
+    assert 20 <= result.step <= 50
     assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel
+
+
+def test_the_rate_is_annealed_after_its_epochs_and_ends_the_run(
+    recipe: Path, tmp_path: Path
+) -> None:
+    settings = ["--anneal", "0.1", "--anneal_from", "1", "--held_out", "0", "--development", "none"]
+    train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    rates = lines_of(tmp_path / "out", "lr")  # of the steps of epoch 1, then of epoch 2
+    assert rates[0] == pytest.approx(0.002)
+    assert rates[-1] == pytest.approx(0.0002)
+    assert max(lines_of(tmp_path / "out", "epoch")) <= 2

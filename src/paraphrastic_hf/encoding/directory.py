@@ -26,6 +26,7 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     PreTrainedModel,
@@ -76,7 +77,8 @@ LANGUAGE_MODEL = Layout("AutoModelForCausalLM", AutoModelForCausalLM, files=(GEN
 GENERATIVE = Layout(
     "SentenceEncoder", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
 )
-LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, LANGUAGE_MODEL, GENERATIVE)
+TRANSLATION = Layout("Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,))
+LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
 
 
 def save_model(

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 BUCKETS = ((0, 0), (1, 1), (2, 5), (6, 10), (11, 100), (101, 1000), (1001, None))
 Words = Sequence[Sequence[str]]
+Word = TypeVar("Word", bound=Hashable)
 Tag = Callable[[Words], list[list[str]]]
 
 # coarse tags of the Penn Treebank's; those of Universal Dependencies are coarse already
@@ -27,9 +29,9 @@ PENN = {
 
 
 def bucket_f1(
-    hypotheses: Sequence[Sequence[Hashable]],
-    references: Sequence[Sequence[Hashable]],
-    bucket: Callable[[Hashable], str | None],
+    hypotheses: Sequence[Sequence[Word]],
+    references: Sequence[Sequence[Word]],
+    bucket: Callable[[Word], str | None],
 ) -> dict[str, float]:
     """F1 of the words of each bucket, x 100 (Table 70).
 
@@ -65,7 +67,7 @@ def bucket_f1(
     return {name: 200 * right[name] / (written[name] + wanted[name]) for name in wanted}
 
 
-def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[Hashable], str]:
+def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
     """The bucket of a word's frequency, as in Table 70: 1, 2-5, 6-10, 11-100, 101-1000, 1001+; and
     0, of words that the counted text does not have.
 
@@ -77,8 +79,8 @@ def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[Hashable], str
         ('6-10', '0')
     """
 
-    def bucket(word: Hashable) -> str:
-        count = frequencies.get(str(word), 0)
+    def bucket(word: str) -> str:
+        count = frequencies.get(word, 0)
         for low, high in BUCKETS:
             if high is None or count <= high:
                 return f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
@@ -107,14 +109,14 @@ def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
         tag: From sentences of words to their tags, of the Penn Treebank or of Universal
             Dependencies, such as `Tagger.tag`.
     """
-    sides = [
-        [
+
+    def tagged(side: Words) -> list[list[tuple[str, str]]]:
+        return [
             [(word, coarse(of_word)) for word, of_word in zip(words, tags, strict=True)]
             for words, tags in zip(side, tag(side), strict=True)
         ]
-        for side in (hypotheses, references)
-    ]
-    return bucket_f1(*sides, lambda pair: pair[1])  # type: ignore[index]
+
+    return bucket_f1(tagged(hypotheses), tagged(references), lambda pair: pair[1])
 
 
 def coarse(tag: str) -> str:

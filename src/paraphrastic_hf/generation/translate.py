@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from tqdm.auto import tqdm
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
@@ -132,12 +132,14 @@ class Translator(Saved):
         try:
             with no_progress_bar():
                 path = as_directory(name)
+                config = AutoConfig.from_pretrained(path, **of_hub)
+                if type(config) not in AutoModelForSeq2SeqLM._model_mapping:
+                    raise ModelError(f"a {config.model_type!r} model does not translate")
                 tokenizer = AutoTokenizer.from_pretrained(path, **of_hub)
                 model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32, **of_hub)
         except Exception as error:  # transformers, safetensors and the Hub raise many kinds
             raise ModelError(
-                f"cannot load an encoder-decoder and its tokenizer from {name}: "
-                f"{type(error).__name__}: {str(error).strip()}"
+                f"{name} holds no encoder-decoder with its tokenizer: {str(error).strip()}"
             ) from error
         if device is None:
             device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -150,9 +152,6 @@ class Translator(Saved):
 
         Args:
             directory: Where to write; made if need be.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
         """
         self.model.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)

@@ -140,3 +140,30 @@ FAMILIES: dict[str, Callable[[Config, str], str]] = {
     "bgt": _bgt,
     "mgt": _mgt,
 }
+
+
+def translator(config: Config, tokens: str) -> str:
+    """What a translation model is, as a sentence.
+
+    Args:
+        config: The model's configuration.
+        tokens: What its tokens are called.
+    """
+    encoder, decoder = config.get("encoder_layers"), config.get("decoder_layers")
+    if encoder is None or decoder is None:  # what a run started from may be of any kind
+        return (
+            f"An encoder-decoder that translates, of transformers' own class for "
+            f"{config['model_type']}, over {tokens}, entries {config['vocab_size']:,}."
+        )
+    if _family(config) == "gated_conv":
+        return (
+            f"A gated convolutional encoder-decoder (thesis, 7.3) over {tokens}: {encoder} layers "
+            f"that read, {decoder} that write, each of these with attention; windows of "
+            f"{config['kernel_width']}, dimensions {config['hidden_size']}, entries "
+            f"{config['vocab_size']:,}."
+        )
+    return (
+        f"A transformer that translates, of transformers' own class for {config['model_type']}, "
+        f"over {tokens}: {encoder} blocks that read, {decoder} that write, dimensions "
+        f"{config['d_model']}, entries {config['vocab_size']:,}."
+    )

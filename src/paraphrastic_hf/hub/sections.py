@@ -10,7 +10,13 @@ from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.data.sources import SOURCES
-from paraphrastic_hf.hub.families import composition, token_kind, tokens_of, word_order
+from paraphrastic_hf.hub.families import (
+    composition,
+    token_kind,
+    tokens_of,
+    translator,
+    word_order,
+)
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 
@@ -51,6 +57,15 @@ USE_TAGGER = """from paraphrastic_hf import Tagger
 
 model = {model}  # this directory, or USER/NAME on the Hub
 Tagger.from_pretrained(model).tag([["I", "saw", "a", "cat", "."]])"""
+USE_TRANSLATOR = """from paraphrastic_hf import Translator
+
+model = {model}  # this directory, or USER/NAME on the Hub
+Translator.from_pretrained(model).translate(["..."], beams=5)[0][0].text
+
+# or transformers alone
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+AutoModelForSeq2SeqLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)"""
 USE_LANGUAGE_MODEL = """import paraphrastic_hf
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -58,18 +73,6 @@ directory = {model}  # this directory, or USER/NAME on the Hub
 model = AutoModelForCausalLM.from_pretrained(directory)
 tokenizer = AutoTokenizer.from_pretrained(directory)
 model.generate(**tokenizer("the", return_tensors="pt"), max_new_tokens=20, do_sample=True)"""
-
-USE_TRANSLATOR = """from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-directory = {model}  # this directory, or USER/NAME on the Hub
-model = AutoModelForSeq2SeqLM.from_pretrained(directory)
-tokenizer = AutoTokenizer.from_pretrained(directory)
-ids = model.generate(**tokenizer(["ein Hund"], return_tensors="pt"), num_beams=5)
-tokenizer.batch_decode(ids, skip_special_tokens=True)
-
-from paraphrastic_hf import Translator  # in batches by length, with scores
-
-Translator.from_pretrained(directory).translate(["ein Hund"], beams=5)[0][0].text"""
 
 
 def front_matter(
@@ -100,14 +103,11 @@ def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
     weights = f"{size:.1f} MB of weights."
+    tokens = tokens_of(token_kind(trained.directory))
     if trained.translates:
-        return (
-            f"An encoder-decoder that writes a translation of a text, of transformers' kind "
-            f"`{trained.config['model_type']}`. {weights}"
-        )
+        return f"{translator(trained.config, tokens)} {weights}"
     if trained.generates:
         config = trained.config
-        tokens = tokens_of(token_kind(trained.directory))
         return (
             f"A causal transformer over the {tokens} of a sentence: blocks "
             f"{config['num_hidden_layers']}, heads {config['num_attention_heads']}, dimensions "
@@ -218,14 +218,20 @@ def scores(trained: TrainedModel) -> list[str]:
         measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
         rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
         return markdown_table(["split", *(literal(name) for name in measures)], rows)
-    if trained.generates and not trained.translates:
+    if trained.generates and "cost" not in run:
         if "held_out" not in run:
             return ["No sentences were held out, and nothing has been measured."]
         held_out = run["held_out"]
+        what = (
+            f"{run['held_out_pairs']:,} translations"
+            if trained.translates
+            else f"{held_out['sentences']:,} sentences"
+        )
+        is_chosen = run["progress"]["best_step"] is not None
+        chose = "; they also chose the state that was kept" * is_chosen
         return wrapped(
             f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
-            f"nats) on {held_out['sentences']:,} sentences of the same sources that were not "
-            "trained on; they also chose the state that was kept."
+            f"nats) on {what} of the same sources that were not trained on{chose}."
         )
     held_out = [
         [literal(name), f"{value:.4g}"] for name, value in _figures(run.get("held_out", {}))

@@ -20,12 +20,15 @@ SELECTION = {
     "what the model was chosen by.",
     "sts17-en-en": "The state that scored best on STS 2017 en-en was kept, so the score on it is "
     "no test. Of its 250 pairs 125 are also in STS-B test.",
+    "ws353-tuning": "The state that scored best on the two parts of WordSim-353 was kept, so "
+    "scores on WS353, WS-S and WS-R are no test.",
+}
+
+RISK = {  # of a run of minimum risk training, by what its recipe has for development
     "expected_cost": "The state was kept whose candidates for held-out pairs cost least, weighted "
     "by their probabilities; scores are minus that cost, x 100.",
     "first": "The state was kept whose likeliest candidates for held-out pairs cost least; scores "
     "are minus that cost, x 100.",
-    "ws353-tuning": "The state that scored best on the two parts of WordSim-353 was kept, so "
-    "scores on WS353, WS-S and WS-R are no test.",
 }
 
 
@@ -37,7 +40,9 @@ def selection(trained: TrainedModel) -> str:
     if trained.task:
         chosen = f"The state with the best {trained.run['measure']} on the validation split"
         said = f"{chosen} was kept, so that split is no test."
-    elif trained.generates and not trained.translates:
+    elif "cost" in trained.run:
+        said = RISK[trained.run["development"]]
+    elif trained.generates:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
         name = trained.run["development"]

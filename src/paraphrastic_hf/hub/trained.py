@@ -78,7 +78,7 @@ class TrainedModel:
 
     @property
     def translates(self) -> bool:
-        """Whether it is an encoder-decoder that writes a text from another, and nothing else."""
+        """Whether what it generates is a translation."""
         return self.generates and bool(self.config.get("is_encoder_decoder"))
 
     @property

@@ -56,8 +56,8 @@ class GatedConvolution(nn.Module):
             states: x of each token, (batch, seq, dim).
             is_token: False for padding, (batch, seq), which windows read as zeros; all True if
                 None.
-            cache: Of a causal layer, x of earlier steps of generation: its `update(keys, values,
-                layer)` returns those that it holds and the new ones.
+            cache: Keeps x of earlier steps of generation for a causal layer: its `update(keys,
+                values, layer)` returns those that it holds and the new ones.
             layer: Number of this layer in the cache, from 0.
         """
         return (states + self.gated(states, is_token=is_token, cache=cache, layer=layer)) * HALF
@@ -75,7 +75,7 @@ class GatedConvolution(nn.Module):
         Args:
             states: x of each token, (batch, seq, dim).
             is_token: False for padding, (batch, seq); all True if None.
-            cache: Of a causal layer, x of earlier steps of generation.
+            cache: Keeps x of earlier steps of generation for a causal layer.
             layer: Number of this layer in the cache, from 0.
         """
         seq, reach = states.shape[1], self.width - 1
@@ -125,8 +125,8 @@ class SummaryAttention(nn.Module):
         Args:
             states: h of each token, (batch, seq, dim).
             embedded: e of each token, (batch, seq, key_dim).
-            keys: Of each token of the source, (batch, source, key_dim).
-            values: Of each token of the source, (batch, source, key_dim).
+            keys: What each token of the source is found by, (batch, source, key_dim).
+            values: What each token of the source gives, (batch, source, key_dim).
             is_token: False for padding of the source, (batch, source).
         """
         queries = (self.query(states) + embedded) * HALF

@@ -49,7 +49,7 @@ class Cost(Protocol):
 
 
 class SemanticCost:
-    """1 - SimiLE of each candidate, or 1 - SIM (thesis, 7.2.1 and 7.3).
+    """The cost 1 - SimiLE, or 1 - SIM, of each candidate (thesis, 7.2.1 and 7.3).
 
     The penalties of the thesis's trials are `penalty` of the scorer: `none` is SIM alone, by which
     translations grow long; `excess` marks down longer ones alone, by which they shorten; `both` is
@@ -88,7 +88,8 @@ class SemanticCost:
 
 
 class BleuCost:
-    """1 - BLEU of each candidate, with 1 added to the counts of n-grams of several words (7.3).
+    """The cost 1 - BLEU of each candidate, with 1 added to the counts of n-grams of several words
+    (thesis, 7.3).
 
     Raises:
         MissingExtraError: sacrebleu, whose 13a tokens are taken, is not installed.
@@ -110,7 +111,7 @@ class BleuCost:
 
 
 class ChrfCost:
-    """1 - chrF2 of each candidate."""
+    """The cost 1 - chrF2 of each candidate, as sacrebleu computes it."""
 
     signature = "chrf|nc:6|nw:0|beta:2|case:mixed"
 
@@ -246,10 +247,10 @@ def make_cost(
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
         alpha: Weight of the length penalty, 0 or more.
         penalty: Which lengths are marked down, as `SimileScorer` takes it; of `sim` none is.
-        name: Of a function, `module:function`; of `evaluate`, what `evaluate.load` takes.
-        field: Of `evaluate`, the key of its result that holds a number for each candidate; its
+        name: For `function` its `module:function`; for `evaluate` what `evaluate.load` takes.
+        field: For `evaluate` the key of its result that holds a number for each candidate; its
             only one if None.
-        options: Of `evaluate`, what `compute` gets beside the texts, such as {"lang": "en"}.
+        options: For `evaluate` what `compute` gets beside the texts, such as {"lang": "en"}.
         limits: The least and the greatest number that a function or a metric of `evaluate` gives,
             two numbers.
         higher_is_better: Whether the greatest number is of the best candidates.

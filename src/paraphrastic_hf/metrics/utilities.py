@@ -4,13 +4,12 @@ candidate with every other (thesis, 7.2.1; `generation/bayes_risk.py`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.bayes_risk import Utility
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import length_penalty, simile
 from paraphrastic_hf.metrics.sentence_scores import (
@@ -19,6 +18,9 @@ from paraphrastic_hf.metrics.sentence_scores import (
     smoothed_bleu,
     word_cutter,
 )
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.bayes_risk import Utility
 
 UTILITIES = ("simile", "sim", "bleu", "chrf")
 

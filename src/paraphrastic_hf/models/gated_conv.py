@@ -44,6 +44,7 @@ class GatedConvConfig(PreTrainedConfig):
         dropout: Probability that a number is zeroed in training, 0 to below 1.
         max_position_embeddings: Most tokens of a text, its end mark included.
         tie_word_embeddings: Whether encoder, decoder and output layer have one table of tokens.
+        is_encoder_decoder: True; by this name transformers asks.
         use_cache: Whether generation keeps the states of earlier tokens.
         pad_token_id: Id number of padding.
         bos_token_id: Id number of the mark that starts a sentence, if there is one.
@@ -113,7 +114,7 @@ class GatedConvModel(ParaphrasticModel, GenerationMixin):
 
     def __init__(self, config: GatedConvConfig) -> None:
         super().__init__(config)
-        self.encoder, self.decoder = ConvEncoder(config), ConvDecoder(config)
+        self.encoder, self.decoder = _Encoder(config), _Decoder(config)
         self.output = nn.Linear(config.embedding_size, config.vocab_size)
         self.post_init()
 
@@ -221,7 +222,7 @@ class GatedConvModel(ParaphrasticModel, GenerationMixin):
         return output if return_dict is not False else output.to_tuple()
 
 
-class ConvEncoder(nn.Module):
+class _Encoder(nn.Module):
     """Gated convolutions over a source."""
 
     main_input_name = "input_ids"
@@ -242,7 +243,13 @@ class ConvEncoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> BaseModelOutput:
-        """Keys and values of every token, side by side, (batch, source, 2 * embedding_size)."""
+        """Keys and values of every token, side by side, (batch, source, 2 * embedding_size).
+
+        Args:
+            input_ids: (batch, source) ids.
+            attention_mask: (batch, source), 1 for a token; all ones if None.
+            **kwargs: Ignored.
+        """
         is_token = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         places = (is_token.long().cumsum(1) - 1).clamp(min=0)
         ids = input_ids.masked_fill(is_token == 0, 0)
@@ -258,7 +265,7 @@ class ConvEncoder(nn.Module):
         return BaseModelOutput(last_hidden_state=torch.cat([keys, (keys + embedded) * HALF], -1))
 
 
-class ConvDecoder(nn.Module):
+class _Decoder(nn.Module):
     """Causal gated convolutions over what is written, each with attention to the source."""
 
     def __init__(self, config: GatedConvConfig) -> None:
@@ -276,8 +283,17 @@ class ConvDecoder(nn.Module):
         )
         self.narrow = nn.Linear(width, size)
 
-    def forward(self, input_ids: Tensor, memory: Tensor, is_token: Tensor, cache: Any) -> Tensor:
-        """What the output layer reads, (batch, seq, embedding_size)."""
+    def forward(
+        self, input_ids: Tensor, memory: Tensor, is_token: Tensor, cache: Any = None
+    ) -> Tensor:
+        """What the output layer reads, (batch, seq, embedding_size).
+
+        Args:
+            input_ids: (batch, seq) ids of what has been written, or of what follows the cache.
+            memory: What the encoder gave, (batch, source, 2 * embedding_size).
+            is_token: False for padding of the source, (batch, source).
+            cache: Keeps the states of earlier steps of generation, if there is one.
+        """
         known = 0 if cache is None else int(cache.get_seq_length())
         places = torch.arange(known, known + input_ids.shape[1], device=input_ids.device)
         embedded = _embed(self.table, self.positions, input_ids, places)
@@ -285,6 +301,7 @@ class ConvDecoder(nn.Module):
         states = self.widen(embedded)
         keys, values = memory.chunk(2, -1)
         for number, (layer, attention) in enumerate(zip(self.layers, self.attentions, strict=True)):
+            assert isinstance(layer, GatedConvolution)
             gated = layer.gated(states, cache=cache, layer=number)
             states = (states + attention(gated, embedded, keys, values, is_token)) * HALF
         return dropout(self.narrow(states), self.dropout, self.training)

@@ -150,6 +150,40 @@ def load_weights(model: nn.Module, path: Path) -> None:
         ) from error
 
 
+def load_average(model: nn.Module, root: Path, count: int) -> int:
+    """Put the mean of the weights of the newest checkpoints into a model.
+
+    Args:
+        model: The model; without a checkpoint it stays as it is.
+        root: Folder of the checkpoints.
+        count: How many, at least 1; all where there are fewer.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        CheckpointError: One is damaged.
+    """
+    paths = [path / WEIGHTS for path in list_checkpoints(root)[-count:]]
+    total: dict[str, Tensor] = {}
+    try:
+        for path in paths:
+            for name, weight in load_file(path).items():
+                value = weight.double() if weight.is_floating_point() else weight
+                is_sum = name in total and weight.is_floating_point()
+                total[name] = total[name] + value if is_sum else value
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"a checkpoint in {root} is damaged ({error})") from error
+    if paths:
+        like = model.state_dict()
+        mean = {
+            name: (value / len(paths) if value.is_floating_point() else value).to(like[name].dtype)
+            for name, value in total.items()
+        }
+        _put_back(model, mean)
+    return len(paths)
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """What a checkpoint holds of a model: its state without the names that are tied to others.
 

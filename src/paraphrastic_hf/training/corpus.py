@@ -250,6 +250,37 @@ def load_corpus(directory: Path) -> PairCorpus:
     )
 
 
+def hold_out_pairs(
+    corpus: PairCorpus, sides: np.ndarray, count: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs that are held out, and those that are trained on and share no sentence with them.
+
+    Args:
+        corpus: Tokenized pairs.
+        sides: (pairs, 2) numbers of the sentences of each pair.
+        count: How many to hold out.
+        seed: Of the choice.
+
+    Returns:
+        Both as such arrays.
+
+    Raises:
+        DataError: Too few pairs are left to train on.
+    """
+    order = np.random.default_rng([seed, 4]).permutation(len(sides))
+    chosen = sides[np.sort(order[:count])]
+    rest = sides[np.sort(order[count:])]
+    barred = np.isin(corpus.group[rest], np.unique(corpus.group[chosen])).any(1)
+    kept = rest[~barred]
+    if len(kept) < max(1, count):
+        raise DataError(
+            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
+            f"{len(sides):,} in all: set it lower, or give more"
+        )
+    # in an order of their own, since the first of them are measured most often
+    return np.random.default_rng([seed, 5]).permutation(chosen), kept
+
+
 def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
     """Numbers where every value is one or missing, else the ids of texts."""
     try:

@@ -20,6 +20,7 @@ from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
+from paraphrastic_hf.training.translation_arguments import TranslationRecipe
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -127,6 +128,9 @@ KINDS: dict[str, KindEntry] = {
         LanguageModelRecipe,
         "paraphrastic_hf.training.language_model:LanguageModelling",
         "sentences",
+    ),
+    "translation": KindEntry(
+        TranslationRecipe, "paraphrastic_hf.training.translation_run:Translation", "pairs"
     ),
     "minimum_risk": KindEntry(
         MinimumRiskRecipe, "paraphrastic_hf.training.minimum_risk_run:MinimumRisk", "pairs"

@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.models.base import ParaphrasticModel
+from paraphrastic_hf.training.annealing import Annealed
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.checkpoint import (
@@ -233,7 +234,7 @@ class TrainingLoop:
         )
         log = TrainingLog(self.directory / "logs", at.step, self._logged, is_main=is_main)
         with bar, closing(log):
-            while not self._is_over():
+            while not self._is_over(objective):
                 size = objective.examples(at.epoch)
                 started, position_before = time.perf_counter(), at.position
                 for step in objective.batches(at.epoch, at.position, at.step):
@@ -246,10 +247,10 @@ class TrainingLoop:
                             at.step,
                             epoch=at.epoch,
                             seconds=at.seconds + time.perf_counter() - started,
-                            lr=learning_rate(self.training, at.step, total_steps),
+                            lr=self._rate(objective, total_steps),
                         )
                         self._show(bar, log)
-                    if self._is_over():
+                    if self._is_over(objective):
                         break
                 at.seconds += time.perf_counter() - started
                 at.examples += at.position - position_before
@@ -257,7 +258,7 @@ class TrainingLoop:
                 is_epoch_end = at.position >= size
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
-                is_last = self._is_over()
+                is_last = self._is_over(objective)
                 if is_last and log.has_unwritten_losses:
                     log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
                 self._between_steps(objective, log, is_epoch_end or is_last, is_last)
@@ -267,8 +268,10 @@ class TrainingLoop:
         self.model.eval()
         return at
 
-    def _is_over(self) -> bool:
+    def _is_over(self, objective: Objective) -> bool:
         at, most = self.progress, self.training.steps
+        if isinstance(objective, Annealed) and objective.is_over:
+            return True
         return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
 
     def _show(self, bar: Any, log: TrainingLog) -> None:
@@ -303,10 +306,14 @@ class TrainingLoop:
         if self.training.clip:
             clip_gradients(self.model.parameters(), self.training.clip)
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.training, at.step, total_steps)
+            group["lr"] = self._rate(objective, total_steps)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return values
+
+    def _rate(self, objective: Objective, total_steps: int) -> float:
+        rate = learning_rate(self.training, self.progress.step, total_steps)
+        return rate * objective.rate_share if isinstance(objective, Annealed) else rate
 
     def _refuse_unless_finite(self, loss: float) -> None:
         if not math.isfinite(loss):
@@ -341,18 +348,24 @@ class TrainingLoop:
         """Evaluate and write a checkpoint, if it is time; only here do the weights and the progress
         say all there is to know of the run."""
         at, run = self.progress, self.run_arguments
+        score = None
         if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
             self._settle()
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
             if self.accelerator.is_main_process:
-                score = self.evaluate(self.model)
-                figures = score.figures if isinstance(score, Evaluation) else {}
-                score = float(score)
+                found = self.evaluate(self.model)
+                figures = found.figures if isinstance(found, Evaluation) else {}
+                score = float(found)
                 log.write(at.step, development=score, **figures)
                 if at.best_score is None or score > at.best_score:
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)
             self.accelerator.wait_for_everyone()
+        if isinstance(objective, Annealed) and not at.position:  # the end of an epoch
+            objective.observe(at.epoch - 1, self._of_first_process(score))
+            if objective.is_over and not is_last and log.has_unwritten_losses:
+                log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
+            is_last = is_last or objective.is_over
         if at.step >= at.next_checkpoint or is_last:
             self._settle()
             at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
@@ -369,3 +382,11 @@ class TrainingLoop:
                     run.keep_checkpoints,
                 )
             self.accelerator.wait_for_everyone()
+
+    def _of_first_process(self, score: float | None) -> float | None:
+        """A score that the first process alone has, None for none, in every process."""
+        if not self._is_distributed:
+            return score
+        number = math.nan if score is None else score
+        shared = float(broadcast(torch.tensor(number, device=self.accelerator.device)))
+        return None if math.isnan(shared) else shared

@@ -28,6 +28,7 @@ from paraphrastic_hf.losses.minimum_risk import (
 )
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateLists, CandidateMaker
 from paraphrastic_hf.training.loop import Losses
@@ -84,7 +85,7 @@ class RiskBatch:
     pairs: float
 
 
-class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
+class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTraining]):
     """Expected cost and likelihood of translations.
 
     Args:
@@ -108,6 +109,10 @@ class MinimumRiskObjective(TokenBatchObjective[MinimumRiskTraining]):
         sides = (pairs.sources, pairs.targets)
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
+        args = recipe.training
+        self.annealing = Annealing(
+            args.anneal, args.anneal_from, args.anneal_until, args.learning_rate
+        )
         self._has_told = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:

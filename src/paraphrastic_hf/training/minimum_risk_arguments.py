@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
-from paraphrastic_hf.metrics.costs import METRICS
-from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES
 from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
@@ -25,6 +22,9 @@ from paraphrastic_hf.training.arguments import (
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
 
+# As in `metrics/costs.py` and `losses/minimum_risk.py`, which would import what no recipe needs.
+METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
+PROBABILITIES = ("sequence", "token", "released")
 REFERENCES = ("as_found", "excluded", "added")
 DEVELOPMENT = ("expected_cost", "first", "none")
 
@@ -108,7 +108,7 @@ class CostArguments:
         choices=METRICS,
     )
     model: str = argument(
-        DEFAULT_MODEL, help="simile, sim, half: the model of SIM, as `paraphrastic simile` takes it"
+        "simile", help="simile, sim, half: the model of SIM, as `paraphrastic simile` takes it"
     )
     alpha: float = argument(
         ALPHA, help="simile, half: weight of the length penalty (7.2.1)", at_least=0
@@ -156,6 +156,21 @@ class MinimumRiskTraining(TokenBatchArguments):
         1.0,
         help="largest norm of the whole gradient, which is scaled down to it; 0 for no clipping",
         at_least=0,
+    )
+    anneal: float | None = argument(
+        None,
+        help="what the learning rate is multiplied with at the end of an epoch whose development "
+        "score is no new best, such as 0.1; no annealing if absent",
+        above=0,
+        below=1,
+    )
+    anneal_from: int | None = argument(
+        None,
+        help="epoch from whose end the rate is multiplied so after every epoch (thesis: 10)",
+        at_least=1,
+    )
+    anneal_until: float = argument(
+        1e-4, help="with anneal, training ends where the learning rate falls below this", above=0
     )
     gamma: float = argument(
         0.3,
