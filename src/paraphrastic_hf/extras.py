@@ -24,6 +24,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "mteb": ("mteb",),
     "tune": ("optuna",),
     "lemmas": ("simplemma",),
+    "identify": ("py3langid",),
 }
 
 

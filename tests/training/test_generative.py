@@ -395,7 +395,16 @@ def test_a_collapsed_variable_is_named(
     "settings",
     [
         ["--candidates", "10", "--contrastive", "20"],
-        ["--encoder", "lstm", "--decoder", "lstm", "--learning_rate", "0.03"],
+        [
+            "--encoder",
+            "lstm",
+            "--encoder_layers",
+            "null",
+            "--decoder",
+            "lstm",
+            "--learning_rate",
+            "0.03",
+        ],
         [
             "--reconstructs",
             "[]",
@@ -490,6 +499,11 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--development", "held_out"], "data.held_out with run.development held_out"),
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
         (["--aggressive", "true"], "training.aggressive must be left out, unless"),
+        (["--encoder", "lstm"], "model.encoder_layers of an lstm must be absent or null"),
+        (
+            ["--decoder", "lstm", "--decoder_layers", "2"],
+            "model.decoder_layers of an lstm must be 1",
+        ),
         (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
         (
             ["--contrastive", "1", "--translates", "[fr]", "--reconstructs", "[en]"],

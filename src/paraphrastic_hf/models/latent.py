@@ -50,6 +50,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     accepts_loss_kwargs = False
     most_tokens = 2**15  # a state of each token at every layer: 2**18 of width 1,024 take 1 GB each
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
+    evens_translation = False  # whether translations into each language weigh alike (5.13.1)
     scores_part = True  # whether training scores a part of the vocabulary, and so reads few rows
 
     def __init__(self, config: LatentConfig) -> None:
@@ -203,11 +204,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def reads_both_sides(self) -> bool:
         """Whether the semantic variable of a pair is inferred from either side in turn."""
         return True
-
-    @property
-    def evens_translation(self) -> bool:
-        """Whether translations into all languages weigh alike, however many there are of each."""
-        return False
 
     # -- training ----------------------------------------------------------------------------------
 

@@ -97,6 +97,7 @@ class MGTModel(LatentModel):
     """
 
     config_class = MGTConfig
+    evens_translation = True
 
     def __init__(self, config: MGTConfig) -> None:
         super().__init__(config)
@@ -160,10 +161,6 @@ class MGTModel(LatentModel):
         """The token of the language that is written; these follow the vocabulary's."""
         language = task.split("_", 1)[1]
         return int(self.config.vocab_size) + self.config.languages.index(language)
-
-    @property
-    def evens_translation(self) -> bool:
-        return True  # 5.13.1
 
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
         for part in (self.shared_encoder, self.means, self.log_variances):

@@ -65,8 +65,10 @@ class LatentArguments:
         help="architecture of the encoders; an LSTM reads both ways (5.9)",
         choices=("transformer", "lstm"),
     )
-    encoder_layers: int = argument(
-        5, help="transformer: blocks of an encoder; one costs 0.3 points (Table 55)", at_least=1
+    encoder_layers: int | None = argument(
+        None,
+        help="transformer: blocks of an encoder; 5 if absent, one costs 0.3 points (Table 55)",
+        at_least=1,
     )
     decoder: str = argument(
         "transformer", help="architecture of the decoders", choices=("transformer", "lstm")
@@ -247,6 +249,18 @@ class GenerativeRecipe:
                     "data.held_out with run.development held_out",
                     self.data.held_out,
                     "at least 1, or set run.development to none",
+                ),
+                (
+                    model.encoder != "lstm" or model.encoder_layers is None,
+                    "model.encoder_layers of an lstm",
+                    model.encoder_layers,
+                    "absent or null: it has one, in both directions",
+                ),
+                (
+                    model.decoder != "lstm" or model.decoder_layers == 1,
+                    "model.decoder_layers of an lstm",
+                    model.decoder_layers,
+                    "1: it has one",
                 ),
                 (
                     model.state_size is None or model.state_size % 2 == 0,

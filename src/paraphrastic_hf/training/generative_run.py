@@ -28,6 +28,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.bitexts import Bitexts
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, hold_out_pairs, load_corpus
+from paraphrastic_hf.training.declared_languages import warn_of_languages
 from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.generative import GenerativeObjective
 from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
@@ -91,6 +92,7 @@ class Generative:
             recipe, context.data_root, context.datasets, progress=context.progress
         )
         found = _check_languages(sources)
+        warn_of_languages(sources, recipe.seed)
         if self.start is None:
             _check_number(recipe.model.kind, found)
             lines = (side for source in sources for pair in source.pairs for side in pair)
@@ -193,7 +195,7 @@ class Generative:
             "hidden_size": given.hidden_size,
             "state_size": given.state_size,
             "encoder_kind": given.encoder,
-            "encoder_layers": given.encoder_layers,
+            "encoder_layers": 5 if given.encoder_layers is None else given.encoder_layers,
             "decoder_kind": given.decoder,
             "decoder_layers": given.decoder_layers,
             "num_attention_heads": given.heads,
