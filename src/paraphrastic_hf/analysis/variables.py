@@ -146,7 +146,7 @@ def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cel
     words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
     length = float("nan")
     if all(side.std() > 0 for side in words):
-        length = float(np.corrcoef(*words)[0, 1])
+        length = float(np.corrcoef(words[0], words[1])[0, 1])
     ends = np.mean([a[-1:] == b[-1:] for a, b in zip(outputs, others, strict=True)])
     return [float(np.mean(judge.similarity_pairwise(outputs, others))), length, float(ends)]
 

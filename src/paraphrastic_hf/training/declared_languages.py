@@ -69,9 +69,8 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
 def _language(item: SourcePairs, side: int, seed: int) -> str | None:
     """The language of a side of a source; None if it cannot be told."""
     random = np.random.default_rng([seed, side])
-    count = min(SAMPLED, len(item.pairs))
-    chosen = random.choice(len(item.pairs), count, replace=False) if count else []
-    texts = [item.pairs[int(number)][side] for number in chosen]
+    chosen = random.permutation(len(item.pairs))[:SAMPLED].tolist()
+    texts = [item.pairs[number][side] for number in chosen]
     texts = [text for text in texts if len(text) >= SHORTEST]
     if len(texts) < FEWEST:
         return None
