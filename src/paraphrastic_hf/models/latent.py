@@ -29,12 +29,7 @@ from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import SentenceEncoderModel, SentenceEncoderOutput
-from paraphrastic_hf.models.latent_parts import (
-    Decoder,
-    Inference,
-    LatentConfig,
-    SharedInference,
-)
+from paraphrastic_hf.models.latent_parts import AnyInference, Decoder, LatentConfig
 from paraphrastic_hf.models.pair_terms import (
     SEMANTIC,
     PairTerms,
@@ -77,7 +72,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Names of the variables that a task writes from, side by side."""
         raise TypeError(f"{type(self).__name__} must define variables_of")
 
-    def encoder_of(self, variable: str) -> Inference | SharedInference:
+    def encoder_of(self, variable: str) -> AnyInference:
         """What infers a variable: `layers.latent_encoder`, and maps to mean and log-variance."""
         raise TypeError(f"{type(self).__name__} must define encoder_of")
 

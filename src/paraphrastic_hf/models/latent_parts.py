@@ -169,6 +169,9 @@ class Purpose:
         return states
 
 
+AnyInference = Inference | SharedInference
+
+
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
     """A decoder of the architecture that a config names, from `latent` numbers, with so many tokens
     besides those of the vocabulary to begin after."""
