@@ -16,6 +16,7 @@ does not translate. Every row of Table 48 is a choice of what is written and fro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 
 from huggingface_hub.dataclasses import strict
@@ -122,6 +123,9 @@ class BGTModel(LatentModel):
 
     def encoder_of(self, variable: str) -> Inference:
         return self.inference[variable]  # type: ignore[return-value]
+
+    def encoder_parameters(self) -> Iterator[nn.Parameter]:
+        return self.inference.parameters()
 
     def decoder_of(self, task: str) -> Decoder:
         return self.decoders[task]  # type: ignore[return-value]

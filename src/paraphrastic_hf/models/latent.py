@@ -192,8 +192,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
         """What infers variables."""
-        for variable in self.variables():
-            yield from self.encoder_of(variable).parameters()
+        raise TypeError(f"{type(self).__name__} must define encoder_parameters")
 
     def decoder_parameters(self) -> Iterator[nn.Parameter]:
         """What writes."""
