@@ -64,6 +64,7 @@ class Setting:
     def __init__(self, recipe: Path, work: Path, args: argparse.Namespace, *more: str) -> None:
         options = ["--held_out", "500", "--epochs", "1", "--development", "none", *more]
         options += ["--batch_tokens", str(args.batch_tokens), "--accumulate", "1"]
+        options += ["--hidden_size", "512", "--state_size", "256", "--feed_forward", "512"]
         options += ["--warmup_steps", "20", "--schedule", "inverse_root", "--log_every", "1000"]
         self.recipe = load_recipe(recipe, options)
         self.kind = Generative(self.recipe, Context(data_root=args.data))
@@ -235,7 +236,7 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
     marian.eval()
     nats = tokens = 0.0
     with torch.no_grad():
-        for row in rows(kind.held_out[:200]):
+        for row in rows(kind.held_out.sides[:200]):
             labels = torch.tensor([row["labels"]])
             loss = marian(torch.tensor([row["input_ids"]]), labels=labels).loss
             nats, tokens = nats + float(loss) * labels.numel(), tokens + labels.numel()
