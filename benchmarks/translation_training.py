@@ -56,7 +56,7 @@ class Setting:
             "--log_every",
             "1000",
         ]
-        options += ["--schedule", "inverse_root", "--warmup_steps", "20"]
+        options += ["--schedule", "inverse_root", "--warmup_steps", "20", "--anneal", "null"]
         options += ["--batch_tokens", str(args.batch_tokens)]
         self.recipe = load_recipe(RECIPES / NAMES[name], options)
         self.kind = Translation(self.recipe, Context(data_root=args.data))
