@@ -80,6 +80,8 @@ def test_probes_come_first_and_are_drawn(tmp_path: Path) -> None:
 def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="needs at least 10 sentences, got 6"):
         variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="count must be at least 2"):
+        analyse(count=1)
     path = tmp_path / "sts.json"
     path.write_text(json.dumps({"suite": "sts", "rows": []}))
     with pytest.raises(DataError, match="holds the suite sts"):

@@ -67,13 +67,26 @@ def test_every_weight_is_trained_by_pairs_of_two_languages(row: str) -> None:
     found = terms(model, sample=True, smoothing=0.1)
     total = sum(found.nll.values()) + sum(found.kl.values(), torch.zeros(()))
     total.backward()
-    idle = {
-        name.split(".")[1] if name.startswith("shared_encoder") else name
+    idle = [
+        name
         for name, weight in model.named_parameters()
         if weight.grad is None or not weight.grad.any()
-    }
-    has_languages = model.config.has_language_variables
-    assert idle == (set() if has_languages else {"languages", "tops"})
+    ]
+    assert idle == []
+
+
+def test_the_prior_pulls_at_a_side_as_often_as_it_is_chosen() -> None:
+    model = make("mgt").eval()
+    sides = [side("fr", FRENCH), side("zh", CHINESE)]
+    found = [
+        model(sides=sides, chosen=torch.tensor(chosen), sample=False).kl["semantic"].item()
+        for chosen in ([0, 0], [1, 1], [0, 1])
+    ]
+    own = [
+        model.posterior("semantic", ids[ids != 0], (ids != 0).sum(1)).kl().sum().item()
+        for ids in (FRENCH, CHINESE)
+    ]
+    assert found == pytest.approx([*own, sum(own) / 2], rel=1e-5)
 
 
 def test_only_the_languages_of_a_pair_are_written_and_inferred() -> None:
@@ -179,6 +192,22 @@ def test_a_new_language_leaves_what_the_model_knows_as_it_was(tmp_path: Path) ->
     )
     with pytest.raises(ValueError, match="has the language 'it' already"):
         model.add_language("it")
+    with pytest.raises(ValueError, match="must have a code such as en, got 'semantic'"):
+        model.add_language("semantic")
+
+
+def test_a_translator_takes_in_a_language_without_a_variable_of_it() -> None:
+    model = make("translation").eval()
+    before = model(FRENCH).sentence_embedding
+    model.add_language("it")
+    torch.testing.assert_close(model(FRENCH).sentence_embedding, before)
+    assert model.tasks()[-1] == "translate_it"
+    assert model.variables() == ["semantic"]
+
+
+def test_what_to_write_must_be_said() -> None:
+    with pytest.raises(ValueError, match="task must say what to write, one of translate_en, "):
+        make("mgt").eval().generate(FRENCH, max_new_tokens=2)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +215,7 @@ def test_a_new_language_leaves_what_the_model_knows_as_it_was(tmp_path: Path) ->
     [
         ({"languages": ["en"]}, "languages must be two or more"),
         ({"languages": ["en", "fr", "en"]}, "languages must differ"),
+        ({"languages": ["en", "semantic"]}, "a language must have a code such as en"),
         ({"encoder_kind": "lstm"}, "an MGT is a transformer"),
         ({"reconstructs": False}, "has_language_variables needs reconstructs"),
     ],

@@ -59,11 +59,11 @@ def test_half_way_between_shares_go_by_the_square_root() -> None:
 
 def test_translations_count_alike_by_language_as_in_the_thesis() -> None:
     """5.13.1: N / (N + 1) for each of N languages beside English, 1 / (N + 1) for English."""
-    assert many(6, 6).translation_weights(1.0) == pytest.approx(
-        {"en": 1 / 3, "fr": 2 / 3, "de": 2 / 3}
-    )
-    uneven = many(9, 3).translation_weights(1.0)
-    assert uneven["de"] == pytest.approx(3 * uneven["fr"])
+    expected = {"en": 1 / 3, "fr": 2 / 3, "de": 2 / 3}
+    assert many(6, 6).translation_weights() == pytest.approx(expected)
+    assert many(6000, 2).translation_weights() == pytest.approx(expected)  # evening is another key
+    two = Bitexts.of(corpus(("en", "fr")), ["en", "fr"])
+    assert two.translation_weights() == pytest.approx({"en": 1 / 2, "fr": 1 / 2})
 
 
 def test_english_feeds_the_meaning_no_more_often_than_others() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -18,8 +19,11 @@ from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.models.mgt import MGTModel
 from paraphrastic_hf.training import loop
 from paraphrastic_hf.training.checkpoint import save_checkpoint
-from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.generative import PairBatch
+from paraphrastic_hf.training.generative_run import Generative
+from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.run import train
+from tests.training.processes import train_in_two_processes
 
 LINES = [
     ("the cat sleeps", "le chat dort", "猫 在 睡觉"),
@@ -162,10 +166,49 @@ def test_a_trained_model_takes_in_a_language_and_keeps_the_others(
     assert sum(text == line[2] for text, line in zip(chinese, LINES, strict=True)) >= 5
 
 
+def test_sides_are_chosen_and_languages_weighed_as_in_the_thesis(tmp_path: Path) -> None:
+    """English, in both bitexts, feeds the meaning in a third of the pairs, and translation into it
+    weighs half as much as into the others (5.12 and 5.13.1)."""
+    recipe = load_recipe(write_recipe(tmp_path))
+    kind = Generative(recipe, Context())
+    kind.prepare(tmp_path / "work")
+    objective = kind.objective(kind.build(tmp_path / "work"), Accelerator(cpu=True))
+    weights = [objective._factor(f"translate_{code}") for code in ("en", "fr", "zh")]
+    assert weights == pytest.approx([1 / 3, 2 / 3, 2 / 3])
+    assert objective._factor("reconstruct_fr") == 1
+    random = np.random.default_rng(0)
+    for number, languages in enumerate(kind.kept.languages):
+        batch = PairBatch(np.zeros((30, 2), int), number, 1.0, 1.0, 0)
+        chosen = [languages[side] for _ in range(9) for side in objective._chosen(batch, random)]
+        assert chosen.count("en") == pytest.approx(90, abs=9)
+
+
+def test_two_processes_train_translation_alone_as_one_does(tmp_path: Path) -> None:
+    """No weight is without a gradient, for which several processes would wait."""
+    text = SMALL.replace("epochs: 150", "epochs: 3").replace(
+        "{{kind: mgt,", "{{kind: mgt, reconstructs: [], language_variables: false, "
+        "variational: false,"
+    ).replace("  kl_weight: 0.02\n", "")  # fmt: skip
+    path = write_recipe(tmp_path, text)
+    train(load_recipe(path), tmp_path / "one", progress=False)
+    train_in_two_processes(path, tmp_path / "two")
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    far = max((two[name] - one[name]).abs().max().item() for name in one)
+    assert far < 5e-2  # sums in another order, and Adam makes whole steps of what is nearly zero
+
+
 def test_a_start_brings_its_own_model_and_a_bgt_no_new_language(
     trained: Path, tmp_path: Path
 ) -> None:
     path = write_recipe(tmp_path)
+    of_two = "\n".join(line for line in SMALL.splitlines() if "zh-en" not in line)
+    bgt = of_two.replace("kind: mgt", "kind: bgt").replace("epochs: 150", "epochs: 0")
+    path.write_text(bgt.format(folder=tmp_path), encoding="utf-8")
+    train(load_recipe(path), tmp_path / "bgt", progress=False)
+    path = write_recipe(tmp_path)
+    recipe = load_recipe(path, ["--start", str(tmp_path / "bgt")])
+    with pytest.raises(RecipeError, match="can take in no other language, and the sources have zh"):
+        train(recipe, tmp_path / "out", progress=False)
     with pytest.raises(RecipeError, match="has a tokenizer and a model of its own"):
         load_recipe(path, ["--start", str(trained), "--hidden_size", "64"])
     recipe = load_recipe(path, ["--start", str(tmp_path / "absent")])

@@ -78,9 +78,11 @@ def variables(
         progress: Show progress bars.
 
     Raises:
-        DataError: There are too few texts.
+        DataError: There are too few texts, or `count` is below 2.
         ValueError: The model has no variable of that language.
     """
+    if count < 2 or samples < 0:
+        raise DataError(f"count must be at least 2 and samples 0, got {count} and {samples}")
     sources = list(texts[:-SHIFT:STEP][:count])
     styles = list(texts[SHIFT::STEP][: len(sources)])
     if len(styles) < 2:

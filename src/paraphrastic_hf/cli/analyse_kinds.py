@@ -93,17 +93,25 @@ def variables(arguments: argparse.Namespace) -> Analysis:
         root = data_root(arguments.data, "SICK's sentences")
         rows = load_dataset("sick", split="validation", data_dir=evaluation_files(root))
         texts = [row["sentence1"] for row in rows]
-    return analyse(
+    generator, judge = (
         LatentGenerator.from_pretrained(arguments.model),
         load_encoder(arguments.judge),
-        list(dict.fromkeys(text for text in texts if text.strip())),
-        language=arguments.language,
-        probes=None if arguments.probes is None else read_probes(arguments.probes),
-        count=arguments.count,
-        samples=arguments.samples,
-        name=_name(arguments.model),
-        progress=True,
     )
+    probes = None if arguments.probes is None else read_probes(arguments.probes)
+    try:
+        return analyse(
+            generator,
+            judge,
+            list(dict.fromkeys(text for text in texts if text.strip())),
+            language=arguments.language,
+            probes=probes,
+            count=arguments.count,
+            samples=arguments.samples,
+            name=_name(arguments.model),
+            progress=True,
+        )
+    except ValueError as error:  # of a language that the model has not
+        raise DataError(str(error)) from error
 
 
 def convergence(arguments: argparse.Namespace) -> Analysis:

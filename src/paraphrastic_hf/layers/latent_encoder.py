@@ -69,7 +69,7 @@ class SharedEncoder(nn.Module):
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
-        languages: Number of languages.
+        languages: Number of languages; 0 for an encoder that infers the meaning alone.
         layers: Number of blocks that a sentence passes, the top one among them.
         heads: Number of attention heads.
         feed_forward: Number of units of the feed-forward layer.
@@ -96,12 +96,14 @@ class SharedEncoder(nn.Module):
         super().__init__()
         self.dropout = dropout
         self.table = nn.Embedding(vocab, dim)
-        self.purposes, self.languages = nn.Embedding(2, dim), nn.Embedding(languages, dim)
-        shared = [
-            TransformerBlock(dim, heads, feed_forward, dropout=dropout) for _ in range(layers + 1)
+        kinds = 2 if languages else 1
+        self.purposes = nn.Embedding(kinds, dim)
+        self.languages = nn.Embedding(languages, dim) if languages else None
+        blocks = [
+            TransformerBlock(dim, heads, feed_forward, dropout=dropout)
+            for _ in range(kinds + layers - 1)
         ]
-        self.blocks = nn.ModuleList(shared[2:])
-        self.tops = nn.ModuleList(shared[:2])
+        self.tops, self.blocks = nn.ModuleList(blocks[:kinds]), nn.ModuleList(blocks[kinds:])
 
     def forward(self, ids: Tensor, lengths: Tensor, language: int | None = None) -> Tensor:
         """Return the state of each token, (tokens, dim).
@@ -119,7 +121,7 @@ class SharedEncoder(nn.Module):
         """
         states, is_token = _place(self.table, ids, lengths)
         beside = self.purposes.weight[:1]
-        if language is not None:
+        if language is not None and self.languages is not None:
             beside = torch.stack([self.purposes.weight[1], self.languages.weight[language]])
         beside = (beside * beside.shape[1] ** 0.5).to(states)
         count = len(beside)

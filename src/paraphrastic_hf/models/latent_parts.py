@@ -12,6 +12,7 @@ from transformers import PreTrainedConfig
 
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
+from paraphrastic_hf.models.pair_terms import SEMANTIC
 
 ARCHITECTURES = ("transformer", "lstm")
 SIZES = (
@@ -19,6 +20,16 @@ SIZES = (
     *("num_attention_heads", "intermediate_size"),
 )
 Decoder = TransformerDecoder | LstmDecoder
+
+
+def refuse_language(code: str) -> None:
+    """Refuse a code that no language can have, since the variable of meaning has it.
+
+    Raises:
+        ValueError: It is that name, or empty.
+    """
+    if code in ("", SEMANTIC):
+        raise ValueError(f"a language must have a code such as en, got {code!r}")
 
 
 @strict
@@ -102,6 +113,8 @@ class LatentConfig(PreTrainedConfig):
             )
         if len(set(self.languages)) != len(self.languages):
             raise ValueError(f"languages must differ, got {list(self.languages)}")
+        for language in self.languages:
+            refuse_language(language)
 
 
 class Inference(nn.Module):

@@ -31,6 +31,7 @@ from paraphrastic_hf.models.latent_parts import (
     Purpose,
     SharedInference,
     make_decoder,
+    refuse_language,
 )
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 
@@ -105,7 +106,7 @@ class MGTModel(LatentModel):
         self.shared_encoder = SharedEncoder(
             config.vocab_size,
             width,
-            len(config.languages),
+            len(config.languages) if config.has_language_variables else 0,
             layers=config.encoder_layers,
             heads=config.num_attention_heads,
             feed_forward=config.intermediate_size,
@@ -162,6 +163,10 @@ class MGTModel(LatentModel):
         language = task.split("_", 1)[1]
         return int(self.config.vocab_size) + self.config.languages.index(language)
 
+    @property
+    def reads_both_sides(self) -> bool:
+        return bool(self.config.reconstructs)
+
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
         for part in (self.shared_encoder, self.means, self.log_variances):
             yield from part.parameters()
@@ -175,11 +180,11 @@ class MGTModel(LatentModel):
 
         Args:
             *inputs: As of transformers.
-            task: What to write, one of `tasks`; the first if None.
+            task: What to write, one of `tasks`.
             **options: As of transformers.
 
         Raises:
-            ValueError: The model has no such task.
+            ValueError: No task is named, or one that the model has not.
 
         Example:
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
@@ -188,6 +193,8 @@ class MGTModel(LatentModel):
             >>> int(ids[0, 0])
             21
         """
+        if task is None:
+            raise ValueError(f"task must say what to write, one of {', '.join(self.tasks())}")
         task = self.named_task(task)
         options.setdefault("decoder_start_token_id", self.start_of(task))
         return super().generate(*inputs, task=task, **options)
@@ -211,9 +218,10 @@ class MGTModel(LatentModel):
         """
         if code in self.config.languages:
             raise ValueError(f"the model has the language {code!r} already")
-        self.shared_encoder.languages = _with_row(
-            self.shared_encoder.languages, len(self.config.languages)
-        )
+        refuse_language(code)
+        table = self.shared_encoder.languages
+        if table is not None:
+            self.shared_encoder.languages = _with_row(table, len(self.config.languages))
         self.shared_decoder.table = _with_row(self.shared_decoder.table, len(self.config.languages))
         self.config.languages = [*self.config.languages, code]
 

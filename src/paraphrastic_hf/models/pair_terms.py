@@ -77,7 +77,8 @@ def pair_terms(
 
     The thesis feeds one side of a pair to the semantic encoder, each in turn. Translation needs
     both sides, so both are encoded. Reconstruction reads one of them in turn, as in the thesis.
-    The prior pulls at both, each at half weight, which is what taking turns comes to. A sentence's
+    The prior pulls at both, each as often as it is chosen, which is what taking turns comes to; at
+    both alike where nothing is reconstructed. A sentence's
     one draw serves translation and reconstruction; the released code gives both the mean.
 
     Args:
@@ -108,9 +109,14 @@ def pair_terms(
     kl: dict[str, Tensor] = {}
     if model.config.is_variational:
         for variable in model.variables():
-            found = [of.kl().sum() for (name, _), of in posteriors.items() if name == variable]
-            if found:
-                kl[variable] = torch.stack(found).mean()  # of both sides, each as often
+            found = {
+                side: of.kl().sum() for (name, side), of in posteriors.items() if name == variable
+            }
+            if len(found) == 2:  # the meaning of both sides
+                second = chosen.float().mean() if model.reads_both_sides else 0.5
+                kl[variable] = found[0] * (1 - second) + found[1] * second
+            elif found:
+                (kl[variable],) = found.values()
     semantic = [posteriors.get((SEMANTIC, side)) for side in range(len(sides))]
     return PairTerms(
         nll,

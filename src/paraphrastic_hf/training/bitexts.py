@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -90,24 +91,18 @@ class Bitexts:
         return np.concatenate(chosen)
 
     def first_chosen(self) -> np.ndarray:
-        """For each bitext, how often the first side's meaning serves reconstruction, so that every
-        language serves equally often (footnote 24 of chapter 5)."""
+        """For each bitext, how often the first side's meaning serves reconstruction (footnote 24 of
+        chapter 5): every language serves equally often where all bitexts are seen equally often."""
         found = first_side_probabilities(self.languages)
         return np.array([found[pair] for pair in self.languages])
 
-    def translation_weights(self, exponent: float) -> dict[str, float]:
-        """The weight of translation into each language that makes all count alike: with N languages
-        beside English, each translated equally often, N / (N + 1), and 1 / (N + 1) for English
-        (thesis, 5.13.1).
-
-        Args:
-            exponent: As of `shares`.
-        """
-        share: dict[str, float] = {}
-        for pair, part in zip(self.languages, self.shares(exponent).tolist(), strict=True):
-            for language in pair:
-                share[language] = share.get(language, 0.0) + part
-        return {code: 1 / (len(share) * part) for code, part in share.items() if part}
+    def translation_weights(self) -> dict[str, float]:
+        """The weight of translation into each language (thesis, 5.13.1): N / (N + 1) for each of N
+        languages beside English, and 1 / (N + 1) for English, which is in every bitext; so all
+        count alike where bitexts are seen equally often."""
+        bitexts = [pair for pair, n in zip(self.languages, self.counts(), strict=True) if n]
+        count = Counter(language for pair in bitexts for language in pair)
+        return {code: len(bitexts) / (len(count) * n) for code, n in count.items()}
 
 
 def plan_bitext_batches(

@@ -14,7 +14,7 @@ from paraphrastic_hf.training.sources import SourcePairs
 logger = logging.getLogger(__name__)
 
 SAMPLED = 200  # pairs of a source that are looked at
-SHORTEST = 20  # characters; of shorter texts languages cannot be told
+SHORTEST = 20  # bytes of UTF-8; of shorter texts languages cannot be told
 FEWEST = 10  # longer texts than that must be in the sample
 SURE = 0.6  # share of them that must be in one language
 
@@ -60,7 +60,8 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
         codes = sorted(code for code, other in seen.items() if other == language)
         if len(codes) > 1:
             logger.warning(
-                "%s look like one language, %s, and are treated as several: give it one code",
+                "%s look like one language, %s, and are treated as several: if they are one, give "
+                "it one code",
                 " and ".join(codes),
                 language,
             )
@@ -71,7 +72,7 @@ def _language(item: SourcePairs, side: int, seed: int) -> str | None:
     random = np.random.default_rng([seed, side])
     chosen = random.permutation(len(item.pairs))[:SAMPLED].tolist()
     texts = [item.pairs[number][side] for number in chosen]
-    texts = [text for text in texts if len(text) >= SHORTEST]
+    texts = [text for text in texts if len(text.encode("utf-8", "replace")) >= SHORTEST]
     if len(texts) < FEWEST:
         return None
     code, share = main_language(texts)

@@ -90,7 +90,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.corpus, self.vocab_size = corpus, model.config.vocab_size
         self.bitexts = bitexts
         self.first_chosen = bitexts.first_chosen()
-        weights = bitexts.translation_weights(exponent)
+        weights = bitexts.translation_weights()
         self.translation_weights = {
             code: self.arguments.translation_weight * (weight if model.evens_translation else 1.0)
             for code, weight in weights.items()

@@ -74,9 +74,13 @@ class LatentArguments:
         "transformer", help="architecture of the decoders", choices=("transformer", "lstm")
     )
     decoder_layers: int = argument(1, help="transformer: blocks of a decoder", at_least=1)
-    heads: int = argument(8, help="transformer: attention heads (released code)", at_least=1)
-    feed_forward: int = argument(
-        1024, help="transformer: units of the feed-forward layer (released code)", at_least=1
+    heads: int | None = argument(
+        None, help="transformer: attention heads; 8 if absent, of an mgt 16", at_least=1
+    )
+    feed_forward: int | None = argument(
+        None,
+        help="transformer: units of the feed-forward layer; 1024 if absent, of an mgt 2048",
+        at_least=1,
     )
     dropout: float = argument(
         0.3,

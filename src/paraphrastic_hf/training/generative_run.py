@@ -24,6 +24,7 @@ from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.latent_parts import LatentConfig
 from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.models.pair_terms import SEMANTIC, sides_read, tasks_between
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.bitexts import Bitexts
@@ -198,8 +199,6 @@ class Generative:
             "encoder_layers": 5 if given.encoder_layers is None else given.encoder_layers,
             "decoder_kind": given.decoder,
             "decoder_layers": given.decoder_layers,
-            "num_attention_heads": given.heads,
-            "intermediate_size": given.feed_forward,
             "dropout": given.dropout,
             "is_variational": given.variational,
             "has_language_variables": given.language_variables,
@@ -207,8 +206,13 @@ class Generative:
             "decoder_start_token_id": end,
             "use_cache": given.decoder == "transformer",
         }
-        if given.latent_at is not None:
-            settings["latent_at"] = given.latent_at
+        for key, value in (
+            ("num_attention_heads", given.heads),
+            ("intermediate_size", given.feed_forward),
+            ("latent_at", given.latent_at),
+        ):
+            if value is not None:  # else the model's own
+                settings[key] = value
         if given.kind == "mgt":
             settings["reconstructs"] = given.reconstructs is None
             settings["has_translation_scorer"] = given.translation_scorer
@@ -261,10 +265,23 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
             f"other language, and the sources have {', '.join(new)}: train an mgt "
             "(model.kind: mgt), or leave sources out"
         )
-    if recipe.training.aggressive and not model.config.is_variational:
+    training, is_plain = recipe.training, not model.config.is_variational
+    for name, asked in (
+        ("aggressive", training.aggressive),
+        ("kl_weight", training.kl_weight not in (0.0, 1.0)),
+    ):
+        if asked and is_plain:
+            raise RecipeError(
+                f"training.{name} needs variables with a prior, which start ({recipe.start}) has "
+                "not: leave it out"
+            )
+    codes = list(model.config.languages)[:2]
+    tasks = tasks_between(model, codes)
+    read = {side for task in tasks for side in sides_read(model, task, SEMANTIC, codes)}
+    if training.contrastive and len(read) < 2:
         raise RecipeError(
-            f"training.aggressive needs variables with a prior, which start ({recipe.start}) has "
-            "not: leave it out"
+            f"training.contrastive needs the meaning of both sides of a pair, and start "
+            f"({recipe.start}) infers that of one: leave it out"
         )
 
 
