@@ -193,5 +193,5 @@ def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
         "meaning" if semantic else name for name, semantic in zip(names, is_semantic, strict=True)
     ]
     axes.set_yticks(range(len(names)), labels)
-    figure.colorbar(image, ax=axes, label="points above the variables' mean", shrink=0.9)
+    figure.colorbar(image, ax=axes, label="points above the mean")
     return figure

@@ -25,7 +25,8 @@ class TrainedMarian(MarianMTModel):
     names and places of the stock class.
 
     Example:
-        >>> model = TrainedMarian(marian_config(20, 19, d_model=8, encoder_attention_heads=2))
+        >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+        >>> model = TrainedMarian(marian_config(20, 19, d_model=8, **heads))
         >>> type(model.stock()).__name__
         'MarianMTModel'
     """
