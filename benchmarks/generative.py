@@ -227,7 +227,7 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
         remove_unused_columns=True,
         seed=1,
     )
-    collator = DataCollatorForSeq2Seq(_Padder(), model=marian)
+    collator = DataCollatorForSeq2Seq(Padder(), model=marian)
     trainer = Seq2SeqTrainer(marian, arguments, train_dataset=data, data_collator=collator)
     trainer.remove_callback(PrinterCallback)
     started = time.perf_counter()
@@ -243,7 +243,7 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
     return seconds, nats / tokens
 
 
-class _Padder:
+class Padder:
     """As much of a tokenizer as the collator asks for."""
 
     padding_side, model_input_names = "right", ["input_ids", "attention_mask"]

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 import transformers
 from accelerate import Accelerator
-from benchmarks.generative import Timed, _Padder
+from benchmarks.generative import Padder, Timed
 from transformers import (
     DataCollatorForSeq2Seq,
     MarianMTModel,
@@ -122,7 +122,7 @@ def train_theirs(setting: Setting, folder: Path, batch_tokens: int) -> None:
         logging_strategy="no",
         seed=1,
     )
-    collator = DataCollatorForSeq2Seq(_Padder(), model=marian)
+    collator = DataCollatorForSeq2Seq(Padder(), model=marian)
     trainer = Seq2SeqTrainer(marian, arguments, train_dataset=rows, data_collator=collator)
     trainer.remove_callback(PrinterCallback)
     trainer.train()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments
+
 
 @runtime_checkable
 class Annealed(Protocol):
@@ -58,6 +60,12 @@ class Annealing:
     rate: float
     share: float = 1.0
     best: float | None = None
+
+    @classmethod
+    def of(cls, arguments: AnnealedArguments) -> Annealing:
+        """What a recipe's keys ask for."""
+        given = arguments
+        return cls(given.anneal, given.anneal_from, given.anneal_until, given.learning_rate)
 
     def observe(self, epoch: int, score: float | None) -> None:
         """Take note of the end of an epoch.

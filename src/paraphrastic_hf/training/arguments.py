@@ -225,6 +225,18 @@ class TokenBatchArguments(OptimisationArguments):
 
 
 @dataclass(frozen=True)
+class SmoothedArguments(TokenBatchArguments):
+    """Such optimisation of a cross-entropy whose targets are smoothed."""
+
+    label_smoothing: float = argument(
+        0.1,
+        help="share of the target probability that is spread evenly over the vocabulary",
+        at_least=0,
+        below=1,
+    )
+
+
+@dataclass(frozen=True)
 class RunArguments:
     """Checkpoints and logs."""
 

@@ -13,7 +13,7 @@ from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     DataArguments,
     RunArguments,
-    TokenBatchArguments,
+    SmoothedArguments,
     check_source,
     refuse_unless,
     seed_argument,
@@ -57,15 +57,8 @@ class TransformerArguments:
 
 
 @dataclass(frozen=True)
-class LanguageModelTraining(TokenBatchArguments):
+class LanguageModelTraining(SmoothedArguments):
     """The objective of a language model and its optimisation."""
-
-    label_smoothing: float = argument(
-        0.1,
-        help="share of the target probability that is spread evenly over the vocabulary",
-        at_least=0,
-        below=1,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

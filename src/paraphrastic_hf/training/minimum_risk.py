@@ -109,10 +109,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         sides = (pairs.sources, pairs.targets)
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
-        args = recipe.training
-        self.annealing = Annealing(
-            args.anneal, args.anneal_from, args.anneal_until, args.learning_rate
-        )
+        self.annealing = Annealing.of(recipe.training)
         self._has_told = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:

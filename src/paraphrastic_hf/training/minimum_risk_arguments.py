@@ -13,14 +13,13 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES
 from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
-    DataArguments,
     RunArguments,
-    TokenBatchArguments,
     check_source,
     refuse_unless,
     seed_argument,
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments, ParallelArguments
 
 # As in `metrics/costs.py` and `losses/minimum_risk.py`, which would import what no recipe needs.
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
@@ -30,14 +29,9 @@ DEVELOPMENT = ("expected_cost", "first", "none")
 
 
 @dataclass(frozen=True)
-class ParallelArguments(DataArguments):
+class RiskData(ParallelArguments):
     """Which translations to train on."""
 
-    to: str = argument(
-        "en",
-        help="language that is written; every source has it on one side, and what is on the other "
-        "is read, in one language or several",
-    )
     held_out: int = argument(
         500,
         help="pairs that are not trained on, nor is any other pair with one of their sentences; "
@@ -137,7 +131,7 @@ class CostArguments:
 
 
 @dataclass(frozen=True)
-class MinimumRiskTraining(TokenBatchArguments):
+class MinimumRiskTraining(AnnealedArguments):
     """The mixture of risk and likelihood, and its optimisation."""
 
     batch_size: int = argument(
@@ -157,21 +151,6 @@ class MinimumRiskTraining(TokenBatchArguments):
         help="largest norm of the whole gradient, which is scaled down to it; 0 for no clipping",
         at_least=0,
     )
-    anneal: float | None = argument(
-        None,
-        help="what the learning rate is multiplied with at the end of an epoch whose development "
-        "score is no new best, such as 0.1; no annealing if absent",
-        above=0,
-        below=1,
-    )
-    anneal_from: int | None = argument(
-        None,
-        help="epoch from whose end the rate is multiplied so after every epoch (thesis: 10)",
-        at_least=1,
-    )
-    anneal_until: float = argument(
-        1e-4, help="with anneal, training ends where the learning rate falls below this", above=0
-    )
     gamma: float = argument(
         0.3,
         help="share of the likelihood of the references in the loss; the thesis chooses among 0.2, "
@@ -187,12 +166,6 @@ class MinimumRiskTraining(TokenBatchArguments):
         help="what the share of a candidate goes by: sequence, its probability (7.3); token, the "
         "mean of its tokens' logarithms; released, the exponential of that",
         choices=PROBABILITIES,
-    )
-    label_smoothing: float = argument(
-        0.1,
-        help="share of the target probability that is spread evenly over the vocabulary",
-        at_least=0,
-        below=1,
     )
 
 
@@ -236,7 +209,7 @@ class MinimumRiskRecipe:
     prefix: str = argument(
         "", help="text before every source, as T5 wants it: 'translate German to English: '"
     )
-    data: ParallelArguments = argument(ParallelArguments(), help="what to train on")
+    data: RiskData = argument(RiskData(), help="what to train on")
     candidates: CandidateArguments = argument(CandidateArguments(), help="how they are found")
     cost: CostArguments = argument(CostArguments(), help="what a candidate costs")
     training: MinimumRiskTraining = argument(MinimumRiskTraining(), help="the objective")

@@ -63,9 +63,7 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTra
             args, recipe.seed, accelerator, sentences.lengths(sides), plan_pair_batches
         )
         self.sentences, self.sides, self.start = sentences, sides, start
-        self.annealing = Annealing(
-            args.anneal, args.anneal_from, args.anneal_until, args.learning_rate
-        )
+        self.annealing = Annealing.of(recipe.training)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next step: so many batches of like lengths as are accumulated."""

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
-    DataArguments,
     RunArguments,
-    TokenBatchArguments,
     check_source,
     refuse_unless,
     seed_argument,
 )
 from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, TokenizerArguments
+from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments, ParallelArguments
 
 HELD_OUT, BLEU, NONE = "held_out", "bleu", "none"
 OF_FAMILY = {
@@ -28,14 +27,9 @@ OF_FAMILY = {
 
 
 @dataclass(frozen=True)
-class TranslationData(DataArguments):
+class TranslationData(ParallelArguments):
     """Which translations to train on."""
 
-    to: str = argument(
-        "en",
-        help="language that is written; every source has it on one side, and what is on the other "
-        "is read, in one language or several",
-    )
     held_out: int = argument(
         2000,
         help="pairs that are not trained on, nor is any other pair with one of their sentences; "
@@ -93,34 +87,13 @@ class TranslatorArguments:
 
 
 @dataclass(frozen=True)
-class TranslationTraining(TokenBatchArguments):
+class TranslationTraining(AnnealedArguments):
     """Label-smoothed cross-entropy and its optimisation."""
 
     epochs: int = argument(
         20,
         help="passes over the data, fewer where annealing ends the run; the thesis has over 200",
         at_least=0,
-    )
-    label_smoothing: float = argument(
-        0.1,
-        help="share of the target probability that is spread evenly over the vocabulary",
-        at_least=0,
-        below=1,
-    )
-    anneal: float | None = argument(
-        None,
-        help="what the learning rate is multiplied with at the end of an epoch whose development "
-        "score is no new best, such as 0.1; no annealing if absent",
-        above=0,
-        below=1,
-    )
-    anneal_from: int | None = argument(
-        None,
-        help="epoch from whose end the rate is multiplied so after every epoch (thesis: 200)",
-        at_least=1,
-    )
-    anneal_until: float = argument(
-        1e-4, help="with anneal, training ends where the learning rate falls below this", above=0
     )
     average: int = argument(
         1,
