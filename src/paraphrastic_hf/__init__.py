@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+    from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
     from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+    from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
     from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
     from paraphrastic_hf.models.weighted import WeightedConfig, WeightedModel
     from paraphrastic_hf.training.kinds import Recipe, load_recipe
@@ -80,12 +82,16 @@ _PUBLIC = {
     "LanguageModelConfig": "paraphrastic_hf.models.language_model",
     "MixedConfig": "paraphrastic_hf.models.mixed",
     "MixedModel": "paraphrastic_hf.models.mixed",
+    "ParaphraserConfig": "paraphrastic_hf.models.paraphraser",
+    "ParaphraserModel": "paraphrastic_hf.models.paraphraser",
     "ProjectionConfig": "paraphrastic_hf.models.projection",
     "ProjectionModel": "paraphrastic_hf.models.projection",
     "RecurrentConfig": "paraphrastic_hf.models.recurrent",
     "RecurrentModel": "paraphrastic_hf.models.recurrent",
     "RelatednessConfig": "paraphrastic_hf.models.relatedness",
     "RelatednessModel": "paraphrastic_hf.models.relatedness",
+    "ScpnConfig": "paraphrastic_hf.models.scpn",
+    "ScpnModel": "paraphrastic_hf.models.scpn",
     "TaggerConfig": "paraphrastic_hf.models.tagger",
     "TaggerModel": "paraphrastic_hf.models.tagger",
     "WeightedConfig": "paraphrastic_hf.models.weighted",
@@ -118,6 +124,8 @@ __all__ = [
     "LatentGenerator",
     "MixedConfig",
     "MixedModel",
+    "ParaphraserConfig",
+    "ParaphraserModel",
     "ProjectionConfig",
     "ProjectionModel",
     "Recipe",
@@ -125,6 +133,8 @@ __all__ = [
     "RecurrentModel",
     "RelatednessConfig",
     "RelatednessModel",
+    "ScpnConfig",
+    "ScpnModel",
     "SentenceEncoder",
     "SentencePredictor",
     "SimileScorer",
