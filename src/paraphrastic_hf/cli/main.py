@@ -26,6 +26,8 @@ COMMANDS = {
     "score": "similarity of each pair of a two-column file",
     "predict": "scores or labels of lines by a model trained on a task",
     "translate": "write the meaning of lines in a language, by a generative model",
+    "paraphrase": "write paraphrases of lines, of a syntax that is given or of any",
+    "attack": "whether paraphrases change what a classifier says of sentences",
     "reconstruct": "write lines again from their latent variables",
     "transfer": "write the meaning of one sentence in the style of another",
     "perplexity": "how likely a language model finds lines of text",
