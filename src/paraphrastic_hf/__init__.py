@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.run import evaluate
     from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer
+    from paraphrastic_hf.generation.paraphrase import Paraphrase, SyntacticParaphraser
     from paraphrastic_hf.generation.translate import Translator
     from paraphrastic_hf.generation.writing import Writing, Written
     from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -57,6 +58,8 @@ _PUBLIC = {
     "evaluate": "paraphrastic_hf.evaluation.run",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
     "LanguageScorer": "paraphrastic_hf.generation.likelihood",
+    "Paraphrase": "paraphrastic_hf.generation.paraphrase",
+    "SyntacticParaphraser": "paraphrastic_hf.generation.paraphrase",
     "Translator": "paraphrastic_hf.generation.translate",
     "Writing": "paraphrastic_hf.generation.writing",
     "Written": "paraphrastic_hf.generation.writing",
@@ -124,6 +127,7 @@ __all__ = [
     "LatentGenerator",
     "MixedConfig",
     "MixedModel",
+    "Paraphrase",
     "ParaphraserConfig",
     "ParaphraserModel",
     "ProjectionConfig",
@@ -138,6 +142,7 @@ __all__ = [
     "SentenceEncoder",
     "SentencePredictor",
     "SimileScorer",
+    "SyntacticParaphraser",
     "Tagger",
     "TaggerConfig",
     "TaggerModel",
