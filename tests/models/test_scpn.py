@@ -269,7 +269,8 @@ def test_the_paraphraser_is_scpn_without_template_and_copies() -> None:
 
 
 def test_seq2seq_trainer_trains_it_with_its_template(tmp_path: Path) -> None:
-    model = make()
+    sizes = {"hidden_size": 24, "embedding_size": 16}
+    model = make(**sizes, template_hidden_size=16, template_embedding_size=8)
     row = {"input_ids": SOURCE[0], "attention_mask": MASK[0], "labels": TARGET[0]}
     rows = [
         {**row, "template_ids": TEMPLATE[0]},
@@ -278,7 +279,7 @@ def test_seq2seq_trainer_trains_it_with_its_template(tmp_path: Path) -> None:
     arguments = Seq2SeqTrainingArguments(
         output_dir=str(tmp_path),
         per_device_train_batch_size=4,
-        num_train_epochs=60,
+        num_train_epochs=110,
         learning_rate=0.02,
         report_to=[],
         save_strategy="no",

@@ -25,7 +25,7 @@ from paraphrastic_hf.generation.templated import NONE, PARSE, SENTENCE, Template
 from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
-from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
+from paraphrastic_hf.text.parse_tree import ROOT, Tree, read_tree, template
 
 logger = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ class SyntacticParaphraser:
         """
         if not self.templates:
             raise DataError("this model has no templates: it reads none; use --canonical")
-        return [f"(ROOT {text})" for text in list(self.templates)[:count]]
+        return [bracketed(text) for text in list(self.templates)[:count]]
 
     def paraphrase(
         self,
@@ -199,7 +199,7 @@ class SyntacticParaphraser:
         for line, remark, own, written in zip(lines, remarks, targets, outputs, strict=True):
             each = []
             for wanted, parse, candidates in zip(asked, own, written, strict=True):
-                given = Paraphrase("", wanted, f"(ROOT {parse})" if parse else "", remark=remark)
+                given = Paraphrase("", wanted, bracketed(parse) if parse else "", remark=remark)
                 if not remark and wanted and not parse:
                     given = replace(given, remark="the parse generator wrote no whole tree")
                 if given.remark:
@@ -243,14 +243,15 @@ class SyntacticParaphraser:
             cut = parse_text(template(tree))
             if self.templates and cut not in self.templates:
                 logger.warning(
-                    "no sentence of training had the template (ROOT %s): expect little of it", cut
+                    "no sentence of training had the template %s: expect little of it",
+                    bracketed(cut),
                 )
             if self.writer.reads == PARSE and not is_whole and self.generator is None:
                 raise DataError(
                     "this model reads whole parses: name a parse generator that fills templates "
                     f"(--generator), or give whole parses, not {text.strip()!r}"
                 )
-            asked.append(f"(ROOT {parse_text(tree)})")
+            asked.append(bracketed(parse_text(tree)))
         return asked
 
     def _unfit(self, lines: Sequence[str]) -> list[str]:
@@ -360,6 +361,16 @@ class SyntacticParaphraser:
                 ]
                 each[k] = replace(one, remark="; ".join(low))
         return found
+
+
+def bracketed(text: str) -> str:
+    """A parse as people write it, from its tokens.
+
+    Example:
+        >>> bracketed("(S (NP ) (VP ) )")
+        '(ROOT (S (NP) (VP)))'
+    """
+    return str(Tree(ROOT, (read_tree(text),)))
 
 
 def word_overlap(first: str, second: str) -> float:

@@ -136,7 +136,7 @@ class TemplatedWriter:
 
         Returns:
             For each source and each of its templates `writing.count` outputs; nothing from a source
-            without a known token.
+            without a known token, or without a template where the model reads one.
         """
         found: Outputs = [[[NOTHING] * writing.count for _ in each] for each in templates]
         if self.joined is not None:
@@ -146,7 +146,8 @@ class TemplatedWriter:
             (number, place)
             for number in sorted(range(len(ids)), key=lambda number: len(ids[number]))
             if len(ids[number])
-            for place in range(len(templates[number]))
+            for place, text in enumerate(templates[number])
+            if text or self.reads == NONE
         ]
         devices = [self.model.device] if self.model.device.type == "cuda" else []
         with evaluating(self.model), torch.random.fork_rng(devices):

@@ -46,7 +46,7 @@ class BilinearAttention(nn.Module):
             vectors: v, (batch, count, dim).
         """
         flat = linear(vectors.reshape(-1, vectors.shape[-1]), self.bilinear.weight)
-        return flat.view(*vectors.shape[:-1], -1)
+        return flat.view(*vectors.shape[:-1], flat.shape[-1])
 
     def forward(
         self, queries: Tensor, keys: Tensor, vectors: Tensor, is_token: Tensor

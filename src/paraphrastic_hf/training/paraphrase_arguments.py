@@ -44,6 +44,11 @@ class ParaphraseData(DataArguments):
     max_template: int = argument(
         300, help="leave out pairs with a parse of more tokens", at_least=1, at_most=2**31 - 1
     )
+    bpe: str | None = argument(
+        None,
+        help="a file of byte pair codes, such as the released scpn/bpe.codes, in the place of the "
+        "tokenizer that is trained; relative to the data root",
+    )
     held_out: int = argument(
         2000,
         help="pairs that are not trained on, nor is any other pair with one of their sentences; "

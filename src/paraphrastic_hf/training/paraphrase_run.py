@@ -19,7 +19,9 @@ from paraphrastic_hf.models.bart import TrainedBart, bart_config, bart_generatio
 from paraphrastic_hf.models.marian import TrainedMarian, generation_settings, marian_config
 from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.parse_tokens import parse_tokenizer
 from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.checkpoint import load_average, weights_of
@@ -70,7 +72,7 @@ class Paraphrasing:
 
     def __init__(self, recipe: ParaphraseRecipe, context: Context) -> None:
         self.context = context
-        model_class, config = _of_size(recipe, SMALLEST_TABLE, 2)
+        model_class, config = model_of_size(recipe, SMALLEST_TABLE, 2)
         check_memory(model_class, config)
         check_sources(recipe.data, context.data_root)
         self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
@@ -87,7 +89,12 @@ class Paraphrasing:
         sources = read_sources(recipe, context.data_root, given, progress=context.progress)
         pairs = parsed_pairs(sources, recipe)
         tokenizer: Any = parse_tokenizer()
-        if writes_sentences(recipe):
+        if writes_sentences(recipe) and recipe.data.bpe is not None:
+            codes = resolve_path(recipe.data.bpe, context.data_root)
+            lowercase = recipe.tokenizer.lowercase
+            tokenizer = BytePairTokenizer.from_codes(codes, lowercase=lowercase)
+            tokenizer = MarkedTokenizer(tokenizer, "end")
+        elif writes_sentences(recipe):
             lines = texts_to_learn(pairs, recipe)
             tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
         tokenizer.save(work / "tokenizer")
@@ -122,7 +129,7 @@ class Paraphrasing:
             for chosen in (held_out, kept)
         )
         end = self.tokenizer.special.end[0]
-        model_class, config = _of_size(recipe, self.tokenizer.vocab_size, end)
+        model_class, config = model_of_size(recipe, self.tokenizer.vocab_size, end)
         check_memory(model_class, config)
         model = model_class(config)
         if recipe.model.kind in STOCK:
@@ -199,7 +206,7 @@ def _of_dataset(number: int) -> Any:
     return SourceArguments(path=f"dataset {number}", beside={"tree1": "tree1", "tree2": "tree2"})
 
 
-def _of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
+def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
     """The class of the model, and its configuration for a tokenizer of so many entries."""
     given = recipe.model
     if given.kind in STOCK:
