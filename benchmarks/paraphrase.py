@@ -1,10 +1,10 @@
-"""How fast SCPN trains and writes, beside a stock Bart of like size that reads sentence and parse as one
-text, in one run; and what twenty templates of a sentence cost beside one.
+"""How fast SCPN trains and writes, beside a stock Bart of like size that reads sentence and parse
+as one text, in one run; and what twenty templates of a sentence cost beside one.
 
     python benchmarks/paraphrase.py --steps 20 --output benchmarks/results/paraphrase
 
-Both learn from the same made pairs of `recipes/scpn-2018`, once through this package's loop, with the
-same batches; target tokens a second. Writing is a search with three beams for 30 sentences.
+Both learn from the same made pairs of `recipes/scpn-2018`; target tokens a second. Writing is a
+search with three beams for 30 sentences.
 """
 
 from __future__ import annotations

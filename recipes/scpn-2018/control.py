@@ -4,8 +4,8 @@
         --generator runs/parse-generator --parser runs/parser --output control.md
 
 Rows: the second sentence's own parse, the parse that the generator fills its template to, the
-generator alone, the source unchanged, and other systems' outputs, --system NAME=FILE, a line a pair.
-What the parser makes of the second sentence is what counts as right.
+generator alone, the source unchanged, and other systems' outputs, --system NAME=FILE, a line a
+pair. What the parser makes of the second sentence is what counts as right.
 """
 
 from __future__ import annotations

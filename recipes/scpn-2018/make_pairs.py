@@ -1,4 +1,4 @@
-"""Writes `pairs.tsv` beside it: paraphrases with their trees, of a grammar that is spelled out here.
+"""Writes `pairs.tsv` beside it: paraphrases with their trees, of a grammar spelled out here.
 
     python recipes/scpn-2018/make_pairs.py
 
@@ -51,6 +51,7 @@ def orders(who: str, does: tuple[str, str], what: str, where: str) -> list[tuple
     said = f"(VBD {past}) {np(what)}"
     passive = f"(VBD was) (VP (VBN {done})"
     by = f"(PP (IN by) {np(who)})"
+    who_did = f"(SBAR (WHNP (WP who)) (S (VP {said})))"
     dot, comma = "(. .)", "(, ,)"
     return [
         (f"{who} {past} {what} {where} .", f"(ROOT (S {np(who)} (VP {said} {pp(where)}) {dot}))"),
@@ -68,7 +69,7 @@ def orders(who: str, does: tuple[str, str], what: str, where: str) -> list[tuple
         ),
         (
             f"{where} was {who} who {past} {what} .",
-            f"(ROOT (SINV {pp(where)} (VP (VBD was)) (NP {np(who)} (SBAR (WHNP (WP who)) (S (VP {said})))) {dot}))",
+            f"(ROOT (SINV {pp(where)} (VP (VBD was)) (NP {np(who)} {who_did}) {dot}))",
         ),
         (
             f"{what} {who} {past} {where} .",

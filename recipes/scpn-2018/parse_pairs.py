@@ -3,14 +3,18 @@
     python recipes/scpn-2018/parse_pairs.py DATA/train/en-en/coco_val2017_captions.tsv.xz \\
         --parser runs/parser --most 30000 --held-out 500 --output parsed-pairs.tsv
 
-Pairs of the same words, of sentences that are too long, and of parses that are the same are left out;
-no sentence of a held-out pair is in another one.
+Pairs of the same words, of sentences that are too long, and of parses that are the same are left
+out; no sentence of a held-out pair is in another one.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
+import io
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -25,7 +29,9 @@ AT_A_TIME = 512
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="+", help="TSV files of sentence pairs")
+    parser.add_argument(
+        "files", nargs="+", help="sentence pairs: TSV, or CSV with source and target"
+    )
     parser.add_argument("--parser", required=True, help="as of `paraphrastic paraphrase`")
     parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
     parser.add_argument("--most", type=int, help="parse so many pairs at most, drawn at random")
@@ -37,8 +43,9 @@ def main() -> None:
     pairs = [
         pair
         for file in given.files
-        for pair in read_pairs(file, min_words=given.min_words, max_words=given.max_words)
+        for pair in sentence_pairs(file)
         if pair[0].lower() != pair[1].lower()
+        and all(given.min_words <= len(side.split()) <= given.max_words for side in pair)
     ]
     random.Random(given.seed).shuffle(pairs)
     pairs = pairs[: given.most]
@@ -56,6 +63,15 @@ def main() -> None:
     if held_out:
         write(given.output.with_suffix(".held-out.tsv"), held_out)
     print(f"{len(kept):,} pairs and {len(held_out):,} held out, of {len(pairs):,}")
+
+
+def sentence_pairs(file: str) -> Iterable[tuple[str, str]]:
+    """Those of a TSV file, or of a test bed of data/eval/paraphrase_generation."""
+    if ".csv" not in Path(file).suffixes:
+        return read_pairs(file)
+    raw = Path(file).read_bytes()
+    text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode("utf-8")
+    return [(row["source"], row["target"]) for row in csv.DictReader(io.StringIO(text))]
 
 
 def parsed(sentences: list[str], parse: object) -> dict[str, str]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.run import evaluate
     from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer
-    from paraphrastic_hf.generation.paraphrase import Paraphrase, SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
     from paraphrastic_hf.generation.translate import Translator
     from paraphrastic_hf.generation.writing import Writing, Written
     from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -58,7 +59,7 @@ _PUBLIC = {
     "evaluate": "paraphrastic_hf.evaluation.run",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
     "LanguageScorer": "paraphrastic_hf.generation.likelihood",
-    "Paraphrase": "paraphrastic_hf.generation.paraphrase",
+    "Paraphrase": "paraphrastic_hf.generation.paraphrase_filter",
     "SyntacticParaphraser": "paraphrastic_hf.generation.paraphrase",
     "Translator": "paraphrastic_hf.generation.translate",
     "Writing": "paraphrastic_hf.generation.writing",

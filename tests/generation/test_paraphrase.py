@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser, _first_tree, word_overlap
+from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+from paraphrastic_hf.generation.paraphrase_filter import first_tree, word_overlap
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text, parse_tokenizer
@@ -175,6 +176,6 @@ def test_models_that_do_not_go_together_are_refused(models: dict[str, Path]) -> 
 def test_the_first_whole_tree_with_the_template_is_taken() -> None:
     wanted = "(S (NP ) (VP ) )"
     written = ["(S (NP ) (VP )", "(S (VP (VB ) ) )", "(S (NP (DT ) ) (VP ) )"]
-    assert _first_tree(written, wanted) == "(S (NP (DT ) ) (VP ) )"
-    assert _first_tree(written[:2], wanted) == "(S (VP (VB ) ) )"
-    assert _first_tree(written[:1], wanted) == ""
+    assert first_tree(written, wanted) == "(S (NP (DT ) ) (VP ) )"
+    assert first_tree(written[:2], wanted) == "(S (VP (VB ) ) )"
+    assert first_tree(written[:1], wanted) == ""

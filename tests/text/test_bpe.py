@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,11 @@ def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
     """Merge the pair that comes first in the codes, until none is there."""
     parts = [*word[:-1], word[-1] + "</w>"]
     while True:
-        pairs = [pair for pair in zip(parts, parts[1:], strict=False) if pair in merges]
+        pairs = [pair for pair in pairwise(parts) if pair in merges]
         if not pairs:
             return parts
         best = min(pairs, key=merges.index)
-        place = list(zip(parts, parts[1:], strict=False)).index(best)
+        place = list(pairwise(parts)).index(best)
         parts[place : place + 2] = ["".join(best)]
 
 

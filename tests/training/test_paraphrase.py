@@ -20,7 +20,8 @@ from paraphrastic_hf.training.run import train
 from tests.generation import scpn
 
 FIRST = "(ROOT (S (NP (PRP she)) (VP (VBD drove) (NP (NN home))) (. .)))"
-SECOND = "(TOP (S (NP-SBJ (NN home)) (VP (VBZ is) (SBAR (WHADVP (WRB where)) (S (NP (PRP she)) (VP (VBD drove)))))))"
+WHERE = "(SBAR (WHADVP (WRB where)) (S (NP (PRP she)) (VP (VBD drove))))"
+SECOND = f"(TOP (S (NP-SBJ (NN home)) (VP (VBZ is) {WHERE})))"
 ROWS = [
     ("she drove home .", "home is where she drove", FIRST, SECOND),
     ("he drove home .", "she drove home .", FIRST, FIRST),  # parses are the same
@@ -88,7 +89,7 @@ def test_pairs_without_whole_or_different_trees_are_left_out(
         ["she drove home .", "home is where she drove", second],
         ["home is where she drove", "she drove home .", first],
     ]
-    with pytest.raises(DataError, match="pair 3 of .* unbalanced brackets"):
+    with pytest.raises(DataError, match=r"pair 3 of .* unbalanced brackets"):
         prepared(tmp_path / "..", "--sources", f"[{path}]", "--bad_rows", "refuse")
 
 

@@ -13,22 +13,23 @@ from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.generation.paraphrase import Paraphrase, SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
     from paraphrastic_hf.text.parse_tree import Tree
 
 LINES_AT_A_TIME = 64
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EXAMPLES = """examples:
-  paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator --parser runs/parser \\
-      --template "(ROOT (S (NP) (VP) (.)))" --output paraphrases.tsv
+  paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
+      --parser runs/parser --template "(ROOT (S (NP) (VP) (.)))" --output paraphrases.tsv
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator --trees trees.txt \\
       --templates top20
   paraphrastic paraphrase runs/scpn lines.txt --template-file parses.txt   # whole parses
   paraphrastic paraphrase runs/paraphraser lines.txt --canonical
 
-Each line gives one row for each template, tab-separated: its number, whether the filter kept it, the
-template, the mean log-probability of its tokens, the share of words and the cosine, the paraphrase,
-and why it was not kept. With --canonical each line gives one line.
+Each line gives one row for each template, tab-separated: its number, whether the filter kept it,
+the template, the mean log-probability of its tokens, the share of words and the cosine, the
+paraphrase, and why it was not kept. With --canonical each line gives one line.
 """
 
 
@@ -41,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TREE",
-        help='a template in brackets, "(ROOT (S (NP) (VP) (.)))", or a whole parse; may be repeated',
+        help='a template in brackets, "(ROOT (S (NP) (VP) (.)))", or a whole parse; may be given '
+        "several times",
     )
     parser.add_argument(
         "--templates", metavar="topN", help="the N most frequent templates of training, as top20"

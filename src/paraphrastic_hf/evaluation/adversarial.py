@@ -1,5 +1,5 @@
-"""Syntactically adversarial examples (thesis, 6.5): whether a classifier that is right on a sentence
-is wrong on a paraphrase of it.
+"""Syntactically adversarial examples (thesis, 6.5): whether a classifier that is right on a
+sentence is wrong on a paraphrase of it.
 
 Paraphrases come from anywhere: SCPN, translation there and back, a file. What attacks is one thing
 and what is attacked another, so each is a function.

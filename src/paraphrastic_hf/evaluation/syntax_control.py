@@ -34,7 +34,8 @@ def template_match(trees: Trees, wanted: Trees) -> float:
 
     Example:
         >>> from paraphrastic_hf.text.parse_tree import read_tree
-        >>> template_match([read_tree("(S (NP (DT a)) (VP))"), None], [read_tree("(S(NP)(VP))")] * 2)
+        >>> wanted = read_tree("(S (NP) (VP))")
+        >>> template_match([read_tree("(S (NP (DT a)) (VP))"), None], [wanted, wanted])
         50.0
     """
     if len(trees) != len(wanted) or not trees:
@@ -144,7 +145,7 @@ def measure_paraphrases(
         pass
     else:
         found["METEOR"] = float(meteor(written, [[text] for text in references]).mean())
-    found["change"] = 100 * float(np.mean([_change(*pair) for pair in zip(sources, written)]))
+    found["change"] = 100 * float(np.mean(list(map(_change, sources, written))))
     if encoder is not None:
         vectors = encoder.encode(list(written), normalize=True)
         for name, texts in (("SIM", references), ("SIM source", sources)):

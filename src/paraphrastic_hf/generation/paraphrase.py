@@ -9,58 +9,32 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
-from paraphrastic_hf.encoding.locate import as_directory, check_model_name
+from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.generation.paraphrase_filter import (
+    Paraphrase,
+    bracketed,
+    filtered,
+    first_tree,
+    word_overlap,
+)
 from paraphrastic_hf.generation.templated import NONE, PARSE, SENTENCE, TemplatedWriter
 from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
-from paraphrastic_hf.text.parse_tree import ROOT, Tree, read_tree, template
+from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
 
 logger = logging.getLogger(__name__)
 
 Parser = Callable[[Sequence[str]], Sequence[Tree | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
-WORD = re.compile(r"\w+|[^\w\s]")
-
-
-@dataclass(frozen=True)
-class Paraphrase:
-    """A paraphrase, or why there is none.
-
-    Attributes:
-        text: The paraphrase; empty where nothing was written.
-        template: The template that was asked for, in brackets; empty where none was.
-        parse: The whole parse that was written from, in brackets; empty where there was none.
-        nats: Mean over its tokens of ln of their probability, at most 0; NaN where it is empty.
-        overlap: Share of words, 0 to 1: those of the shorter text that the other has too.
-        similarity: Cosine with the sentence, -1 to 1; NaN where that was not asked for.
-        remark: Why it is not to be used; empty if it is.
-    """
-
-    text: str
-    template: str = ""
-    parse: str = ""
-    nats: float = float("nan")
-    overlap: float = float("nan")
-    similarity: float = float("nan")
-    remark: str = ""
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether it passed the filter."""
-        return not self.remark
 
 
 class SyntacticParaphraser:
@@ -127,19 +101,12 @@ class SyntacticParaphraser:
         Raises:
             ModelError: A model is not there, damaged, of another kind or of another release.
         """
-        loaded = []
-        for each in (name, generator):
-            if each is None:
-                loaded.append(None)
-                continue
-            check_model_name(each)
-            path = Path(as_directory(each))
-            loaded.append(
-                TemplatedWriter.from_pretrained(path, device=device, batch_size=batch_size)
-            )
-        writer, filler = loaded
-        assert writer is not None
-        of_training = Path(as_directory(name if generator is None else generator))
+        options: Any = {"device": device, "batch_size": batch_size}
+        writer = TemplatedWriter.from_pretrained(local_directory(name), **options)
+        filler, of_training = None, local_directory(name)
+        if generator is not None:
+            of_training = local_directory(generator)
+            filler = TemplatedWriter.from_pretrained(of_training, **options)
         counts = load_templates(of_training) if writer.reads != NONE else {}
         return cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
 
@@ -182,6 +149,7 @@ class SyntacticParaphraser:
             say why in `remark`.
 
         Raises:
+            TypeError: `sentences` is no list of strings.
             DataError: A template is no tree, has an unknown label, or does not go with the models.
         """
         lines = list(sentences)
@@ -209,7 +177,7 @@ class SyntacticParaphraser:
                     shared = word_overlap(line, one.text)
                     each.append(replace(given, text=one.text, nats=one.nats, overlap=shared))
             found.append(each)
-        return self._filtered(lines, found, min_overlap, min_similarity)
+        return filtered(lines, found, self.encoder, min_overlap, min_similarity)
 
     def canonicalise(
         self, sentences: Sequence[str], *, writing: Writing | None = None
@@ -296,7 +264,7 @@ class SyntacticParaphraser:
             filled = iter(outputs)
             found.append(
                 [
-                    _first_tree([each.text for each in next(filled)], text) if fills else text
+                    first_tree([each.text for each in next(filled)], text) if fills else text
                     for text, fills in zip(trees, is_filled, strict=True)
                 ]
             )
@@ -328,79 +296,3 @@ class SyntacticParaphraser:
                 remarks[number] = "the sentence could not be parsed"
             sources.append("" if remarks[number] else text)
         return sources
-
-    def _filtered(
-        self,
-        lines: Sequence[str],
-        found: list[list[Paraphrase]],
-        min_overlap: float | None,
-        min_similarity: float | None,
-    ) -> list[list[Paraphrase]]:
-        places = [
-            (row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.text
-        ]
-        if self.encoder is not None and places:
-            first = self.encoder.encode([lines[row] for row, _ in places], normalize=True)
-            second = self.encoder.encode([found[row][k].text for row, k in places], normalize=True)
-            for (row, k), cosine in zip(
-                places, np.einsum("ij,ij->i", first, second).tolist(), strict=True
-            ):
-                found[row][k] = replace(found[row][k], similarity=float(cosine))
-        checks = (("overlap", min_overlap), ("similarity", min_similarity))
-        for each in found:
-            for k, one in enumerate(each):
-                if one.remark:
-                    continue
-                if not one.text:
-                    each[k] = replace(one, remark="nothing was written")
-                    continue
-                low = [
-                    f"{name} {getattr(one, name):.2f} is below {least}"
-                    for name, least in checks
-                    if least is not None and getattr(one, name) < least
-                ]
-                each[k] = replace(one, remark="; ".join(low))
-        return found
-
-
-def bracketed(text: str) -> str:
-    """A parse as people write it, from its tokens.
-
-    Example:
-        >>> bracketed("(S (NP ) (VP ) )")
-        '(ROOT (S (NP) (VP)))'
-    """
-    return str(Tree(ROOT, (read_tree(text),)))
-
-
-def word_overlap(first: str, second: str) -> float:
-    """Words of the shorter text that the other has too, over all its words, 0 to 1.
-
-    This is how "n-gram overlap" of 6.3.3 is read, with n = 1: the thesis says no more of it.
-
-    Args:
-        first: A text, lower-cased here.
-        second: Another.
-
-    Example:
-        >>> word_overlap("She drove home.", "home she drove")
-        1.0
-    """
-    left, right = (Counter(WORD.findall(text.lower())) for text in (first, second))
-    fewest = min(left.total(), right.total())
-    return (left & right).total() / fewest if fewest else 0.0
-
-
-def _first_tree(written: Sequence[str], wanted: str) -> str:
-    """The first of some parses that is a tree with the template, else the first tree, else
-    nothing."""
-    asked, trees = read_tree(wanted), []
-    for text in written:
-        try:
-            tree = checked_tree(text)
-        except DataError:
-            continue
-        trees.append(parse_text(tree))
-        if template(tree).top == asked:
-            return trees[-1]
-    return trees[0] if trees else ""

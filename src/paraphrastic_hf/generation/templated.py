@@ -21,8 +21,9 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.search import MOST_SCORES, evaluating, padded, until_end
 from paraphrastic_hf.generation.translate import NOTHING, Translator
 from paraphrastic_hf.generation.writing import Writing, Written
-from paraphrastic_hf.models.paraphraser import ParaphraserModel, SourceEncoding
+from paraphrastic_hf.models.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.scpn import ScpnModel
+from paraphrastic_hf.models.source_encoder import SourceEncoding
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.parse_tokens import SEPARATOR, parse_tokenizer

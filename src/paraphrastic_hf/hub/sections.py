@@ -12,9 +12,9 @@ from typing import Any
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.hub.families import (
     composition,
+    paraphraser,
     token_kind,
     tokens_of,
-    paraphraser,
     translator,
     word_order,
 )

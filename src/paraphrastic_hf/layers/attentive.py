@@ -109,7 +109,7 @@ class AttentiveLSTM(nn.Module):
         template: Tensor | None = None,
         is_token: Tensor | None = None,
     ) -> tuple[Tensor, list[State]]:
-        """Return the last layer's states, (batch, seq, hidden), and of every layer those at the end.
+        """Return the last layer's states, (batch, seq, hidden), and all layers' at the end.
 
         Args:
             words: What is read at each step, (batch, seq, input).

@@ -1,5 +1,5 @@
-"""Bart, transformers' own encoder-decoder (Lewis et al., 2020), as training runs it; the way of AESOP
-(Sun et al., 2021) to paraphrases of a given syntax, beside SCPN (thesis, 6.3).
+"""Bart, transformers' own encoder-decoder (Lewis et al., 2020), as training runs it; the way of
+AESOP (Sun et al., 2021) to paraphrases of a given syntax, beside SCPN (thesis, 6.3).
 
 What is saved is a stock `BartForConditionalGeneration`, which Auto classes load without this
 package.

@@ -19,13 +19,8 @@ from torch import Tensor, nn
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import linear
 from paraphrastic_hf.layers.recurrent import LSTM
-from paraphrastic_hf.models.paraphraser import (
-    ParaphraserConfig,
-    ParaphraserModel,
-    SourceEncoder,
-    SourceEncoding,
-    read_packed,
-)
+from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
+from paraphrastic_hf.models.source_encoder import SourceEncoder, SourceEncoding, read_packed
 
 WRITES = ("sentence", "parse")
 TEMPLATES = ("parse", "template", "none")
@@ -101,6 +96,13 @@ class TemplateEncoder(SourceEncoder):
 
     Args:
         config: Of the model.
+
+    Example:
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
+        >>> encoder = TemplateEncoder(ScpnConfig(**sizes, template_vocab_size=10))
+        >>> template = torch.tensor([[2, 3, 4, 9]])
+        >>> encoder(torch.tensor([[5, 6, 19]]), template_ids=template).template_states.shape
+        torch.Size([1, 4, 8])
     """
 
     def __init__(self, config: ScpnConfig) -> None:

@@ -1,9 +1,10 @@
-"""Byte pairs by codes that were learned elsewhere, those of the released SCPN among them (Sennrich et
-al., 2016; thesis, 6.3.1).
+"""Byte pairs by codes that were learned elsewhere, those of the released SCPN among them (Sennrich
+et al., 2016; thesis, 6.3.1).
 
 A file of codes has a merge a line, the most frequent first, after `#version: 0.2`; the last part of
 a word has `</w>`. The released code drops pieces that its `vocab.txt` lacks; here every piece that
-the codes can make has a row. The tokenizer is a stock BPE of `tokenizers`, saved as `tokenizer.json`.
+the codes can make has a row. The tokenizer is a stock BPE of `tokenizers`, saved as
+`tokenizer.json`.
 """
 
 from __future__ import annotations
