@@ -27,6 +27,7 @@ from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.mgt import MGTModel
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.paraphraser import ParaphraserModel
+from paraphrastic_hf.models.parser import ParserConfig, ParserModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.scpn import ScpnModel
 from paraphrastic_hf.models.supervised import SupervisedModel
@@ -53,6 +54,9 @@ for _task_class in SENTENCE_TASKS:
 
 AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
 AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)
+
+AutoConfig.register(ParserConfig.model_type, ParserConfig, exist_ok=True)
+AutoModelForTokenClassification.register(ParserConfig, ParserModel, exist_ok=True)
 
 AutoConfig.register(LanguageModelConfig.model_type, LanguageModelConfig, exist_ok=True)
 AutoModelForCausalLM.register(LanguageModelConfig, LanguageModel, exist_ok=True)

@@ -27,6 +27,7 @@ from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.arguments import dataset_folder, resolve_path
+from paraphrastic_hf.training.parsing import Parsing
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging
 
@@ -41,6 +42,11 @@ class Examples(Protocol):
     def __len__(self) -> int: ...
     def labels_in(self, rows: np.ndarray) -> int:
         """How many labels the loss of these rows is the mean of."""
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """The rows of an epoch, given in random order, in the order they are taken in."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
@@ -99,6 +105,11 @@ class TextExamples:
 
     def labels_in(self, rows: np.ndarray) -> int:
         return len(rows)
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        return order
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
@@ -282,4 +293,5 @@ PROBLEMS: dict[str, type[Problem]] = {
     "entailment": PairClasses,
     "sentiment": SentenceClasses,
     "tagging": Tagging,
+    "parsing": Parsing,
 }
