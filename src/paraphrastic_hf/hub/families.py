@@ -21,9 +21,9 @@ ORDERLESS = ("averaging", "weighted", "projection", "charagram")
 
 
 PARSER = (
-    "LSTMs in both directions read the vectors of the words; every span of words is scored for every "
-    "label, and the tree is the best bracketing by CKY. Quotes, brackets and contractions are words "
-    "of their own, as in the Penn Treebank; labels are its labels without functions."
+    "LSTMs in both directions read the vectors of the words; every span of words has a score for "
+    "every label, and the tree is the best bracketing by CKY. Words and labels are those of the "
+    "Penn Treebank, labels without functions."
 )
 
 

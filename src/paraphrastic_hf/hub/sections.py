@@ -59,8 +59,8 @@ model = {model}  # this directory, or USER/NAME on the Hub
 SentencePredictor.from_pretrained(model).{prediction}"""
 USE_PARSER = """from paraphrastic_hf import SentenceParser
 
-(parsed,) = SentenceParser.from_pretrained({model}).parse(["I saw a cat."])
-print(parsed.tree)"""
+model = {model}  # this directory, or USER/NAME on the Hub
+SentenceParser.from_pretrained(model).parse(["I saw a cat."])[0].tree"""
 USE_TAGGER = """from paraphrastic_hf import Tagger
 
 model = {model}  # this directory, or USER/NAME on the Hub
