@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
@@ -56,8 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parser",
         metavar="PARSER",
-        help="what parses the lines: a directory of `paraphrastic train`, or the name of another "
-        "parser that is installed",
+        help="what parses the lines: a parser that `paraphrastic train` made, or link-grammar, "
+        "stanza or benepar, where these are installed",
     )
     parser.add_argument("--trees", metavar="FILE", help="instead, the trees of the lines, one each")
     parser.add_argument(
@@ -172,8 +172,18 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
 
 
 def parser_of(name: str | None) -> Any:
-    """From sentences to trees, by the parser of a name; None for none."""
-    return None
+    """From sentences to trees, None for one that has none, by the parser of a name; None for no
+    parser."""
+    if name is None:
+        return None
+    from paraphrastic_hf.encoding.other_parsers import load_parser
+
+    parser = load_parser(name)
+
+    def parse(sentences: Sequence[str]) -> list[Tree | None]:
+        return [None if each.problem else each.tree for each in parser.parse(list(sentences))]
+
+    return parse
 
 
 def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphraser) -> list[str]:

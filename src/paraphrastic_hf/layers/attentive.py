@@ -118,7 +118,7 @@ class AttentiveLSTM(nn.Module):
             is_token: False for padding of the template, (batch, count).
         """
         states, known = list(start), []
-        first = linear(words.flatten(0, 1), self.inputs[0].weight, self.inputs[0].bias)
+        first = _dense(self.inputs[0], words.flatten(0, 1))
         keys = None
         if self.attention is not None:
             assert template is not None
@@ -127,15 +127,21 @@ class AttentiveLSTM(nn.Module):
             if self.attention is not None and self.of_template is not None:
                 asked = states[-1][0][:, None]
                 gathered, _ = self.attention(asked, keys, template, is_token)  # z_t
-                read = read + linear(gathered[:, 0], self.of_template.weight)
+                read = read + _dense(self.of_template, gathered[:, 0])
             for layer, (hidden, cell) in enumerate(states):
                 if layer:
-                    read = linear(read, self.inputs[layer].weight, self.inputs[layer].bias)
-                gates = read + linear(hidden, self.recurrences[layer].weight)
+                    read = _dense(self.inputs[layer], read)
+                gates = read + _dense(self.recurrences[layer], hidden)
                 read, cell = lstm_cell(gates, cell)
                 states[layer] = (read, cell)
             known.append(read)
         return torch.stack(known, 1), states
+
+
+def _dense(layer: nn.Module, rows: Tensor) -> Tensor:
+    """W x + b of each row, by the faster of torch's two libraries (`layers/product.py`)."""
+    assert isinstance(layer, nn.Linear)
+    return linear(rows, layer.weight, layer.bias)
 
 
 def lstm_cell(gates: Tensor, cell: Tensor) -> State:

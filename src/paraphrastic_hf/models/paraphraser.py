@@ -103,7 +103,7 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
     def __init__(self, config: ParaphraserConfig) -> None:
         super().__init__(config)
         size, tied = config.hidden_size, config.tie_word_embeddings
-        self.encoder = self.new_encoder()
+        self.encoder: SourceEncoder = self.new_encoder()
         self.decoder = AttentiveLSTM(
             config.embedding_size,
             size,
@@ -127,7 +127,7 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
         """Whether tokens of the source may be copied."""
         return bool(getattr(self.config, "use_copy", False))
 
-    def new_encoder(self) -> nn.Module:
+    def new_encoder(self) -> SourceEncoder:
         """What reads the source, and its template where there is one."""
         return SourceEncoder(self.config)
 
@@ -239,7 +239,10 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
         if targets is not None:
             loss = self._loss(scores, gate, weights, source_ids, targets.long())
         else:
-            logits = scores if gate is None else _mixed(scores, gate, weights, source_ids)
+            logits = scores
+            if gate is not None:
+                assert source_ids is not None  # of the encoder of this model
+                logits = _mixed(scores, gate, weights, source_ids)
         if labels is not None and logits is not None:
             predicted = logits.flatten(0, -2).float()
             loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)

@@ -82,13 +82,14 @@ class ScpnModel(ParaphraserModel):
     config_class = ScpnConfig
     base_model_prefix = "scpn"
 
-    def new_encoder(self) -> nn.Module:
+    def new_encoder(self) -> SourceEncoder:
         return TemplateEncoder(self.config) if self.reads_template else SourceEncoder(self.config)
 
     def tables(self) -> list[nn.Embedding]:
         """The table of tokens, and that of the template's."""
-        found = [self.encoder.table]
-        return [*found, self.encoder.template_table] if self.reads_template else found
+        encoder = self.encoder
+        both = isinstance(encoder, TemplateEncoder)
+        return [encoder.table, encoder.template_table] if both else [encoder.table]
 
 
 class TemplateEncoder(SourceEncoder):
