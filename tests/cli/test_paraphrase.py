@@ -130,7 +130,7 @@ def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Pa
     further = tmp_path / "further.tsv"
     further.write_text("negative\tan awful zzyzx\n", encoding="utf-8")
     options = ["--hidden_size", "4", "--epochs", "1", "--further", str(further)]
-    options += ["--task.dataset", "{name: sst, config: binary}"]
+    options += ["--task.dataset.config", "binary"]
     recipe = load_recipe("towards-universal-2016/sentiment-averaging", options)
     train(recipe, tmp_path / "out", data_root=data, progress=False)
     classify = attack_command.load_classifier(str(tmp_path / "out"), labels=["negative"])

@@ -88,8 +88,9 @@ class ScpnModel(ParaphraserModel):
     def tables(self) -> list[nn.Embedding]:
         """The table of tokens, and that of the template's."""
         encoder = self.encoder
-        both = isinstance(encoder, TemplateEncoder)
-        return [encoder.table, encoder.template_table] if both else [encoder.table]
+        if isinstance(encoder, TemplateEncoder):
+            return [encoder.table, encoder.template_table]
+        return [encoder.table]
 
 
 class TemplateEncoder(SourceEncoder):
