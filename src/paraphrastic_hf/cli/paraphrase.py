@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--template-file", metavar="FILE", help="templates, a line each")
     parser.add_argument(
+        "--draw", type=int, metavar="N", help="take N of the templates at random (6.5.1: 10 of 20)"
+    )
+    parser.add_argument(
         "--canonical", action="store_true", help="write each line anew, without a template (4.6)"
     )
     parser.add_argument("--generator", metavar="MODEL", help="the parse generator")
@@ -91,7 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-tokens", type=int, default=40, help="most tokens (default: 40, the thesis's)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draws of --sample (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of --sample and --draw (default: 0)")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     add_bad_lines(parser)
     parser.epilog = EXAMPLES
@@ -190,7 +194,7 @@ def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphrase
     """The templates that the options name.
 
     Raises:
-        DataError: `--templates` is no number of them.
+        DataError: `--templates` is no number of them, or `--draw` more than there are.
     """
     found = list(arguments.template)
     if arguments.templates:
@@ -201,6 +205,12 @@ def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphrase
     if arguments.template_file:
         lines = [line for block in read_blocks(arguments.template_file) for line in block]
         found += [line for line in lines if line.strip()]
+    if arguments.draw is not None:
+        if not 1 <= arguments.draw <= len(found):
+            raise DataError(
+                f"--draw must be 1 to the {len(found)} templates given, got {arguments.draw}"
+            )
+        found = random.Random(arguments.seed).sample(found, arguments.draw)
     return found
 
 
