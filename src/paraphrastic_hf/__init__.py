@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.locate import packaged_model
+    from paraphrastic_hf.encoding.parser import SentenceParser
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.evaluation.run import evaluate
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+    from paraphrastic_hf.models.parser import ParserConfig, ParserModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
     from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
@@ -50,6 +52,7 @@ _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.locate",
+    "SentenceParser": "paraphrastic_hf.encoding.parser",
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
@@ -80,6 +83,8 @@ _PUBLIC = {
     "LanguageModelConfig": "paraphrastic_hf.models.language_model",
     "MixedConfig": "paraphrastic_hf.models.mixed",
     "MixedModel": "paraphrastic_hf.models.mixed",
+    "ParserConfig": "paraphrastic_hf.models.parser",
+    "ParserModel": "paraphrastic_hf.models.parser",
     "ProjectionConfig": "paraphrastic_hf.models.projection",
     "ProjectionModel": "paraphrastic_hf.models.projection",
     "RecurrentConfig": "paraphrastic_hf.models.recurrent",
@@ -118,6 +123,8 @@ __all__ = [
     "LatentGenerator",
     "MixedConfig",
     "MixedModel",
+    "ParserConfig",
+    "ParserModel",
     "ProjectionConfig",
     "ProjectionModel",
     "Recipe",
@@ -126,6 +133,7 @@ __all__ = [
     "RelatednessConfig",
     "RelatednessModel",
     "SentenceEncoder",
+    "SentenceParser",
     "SentencePredictor",
     "SimileScorer",
     "Tagger",
