@@ -7,10 +7,10 @@ import pytest
 from paraphrastic_hf.evaluation.bracketing import brackets, count_brackets
 from paraphrastic_hf.text.parse_tree import Tree, read_tree
 
-GOLD = """(ROOT (S (NP (PRP She)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NN tea)))))
-    (. .)))"""
-FOUND = """(ROOT (S (NP (PRP She)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (VB tea))))
-    (. .)))"""
+GOLD = """(ROOT (S (NP (PRP She))
+    (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NN tea))))) (. .)))"""
+FOUND = """(ROOT (S (NP (PRP She))
+    (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (VB tea)))) (. .)))"""
 
 
 def tree(text: str) -> Tree:
