@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.locate import packaged_model
+    from paraphrastic_hf.encoding.parser import SentenceParser
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.evaluation.run import evaluate
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
     from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
+    from paraphrastic_hf.models.parser import ParserConfig, ParserModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
     from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
@@ -54,6 +56,7 @@ _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.locate",
+    "SentenceParser": "paraphrastic_hf.encoding.parser",
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
@@ -88,6 +91,8 @@ _PUBLIC = {
     "MixedModel": "paraphrastic_hf.models.mixed",
     "ParaphraserConfig": "paraphrastic_hf.models.paraphraser",
     "ParaphraserModel": "paraphrastic_hf.models.paraphraser",
+    "ParserConfig": "paraphrastic_hf.models.parser",
+    "ParserModel": "paraphrastic_hf.models.parser",
     "ProjectionConfig": "paraphrastic_hf.models.projection",
     "ProjectionModel": "paraphrastic_hf.models.projection",
     "RecurrentConfig": "paraphrastic_hf.models.recurrent",
@@ -131,6 +136,8 @@ __all__ = [
     "Paraphrase",
     "ParaphraserConfig",
     "ParaphraserModel",
+    "ParserConfig",
+    "ParserModel",
     "ProjectionConfig",
     "ProjectionModel",
     "Recipe",
@@ -141,6 +148,7 @@ __all__ = [
     "ScpnConfig",
     "ScpnModel",
     "SentenceEncoder",
+    "SentenceParser",
     "SentencePredictor",
     "SimileScorer",
     "SyntacticParaphraser",

@@ -25,6 +25,7 @@ COMMANDS = {
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
     "predict": "scores or labels of lines by a model trained on a task",
+    "parse": "the constituency trees of lines, or of sentence pairs",
     "translate": "write the meaning of lines in a language, by a generative model",
     "paraphrase": "write paraphrases of lines, of a syntax that is given or of any",
     "attack": "whether paraphrases change what a classifier says of sentences",

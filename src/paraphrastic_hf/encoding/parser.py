@@ -121,6 +121,12 @@ class SentenceParser(Saved):
             DataError: A sentence is a string, or a word is not.
             ValueError: `batch_size` is below 1.
         """
+        for words in sentences:
+            if isinstance(words, str):
+                raise DataError(
+                    f"a sentence must be a list of words, got the string {words[:40]!r}; call "
+                    "parse for lines of text"
+                )
         longest = self.model.config.max_words
         fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]
         plain = [[QUOTES.get(word, word) for word in sentences[number]] for number in fit]

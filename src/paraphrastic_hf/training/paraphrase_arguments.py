@@ -17,7 +17,7 @@ from paraphrastic_hf.training.arguments import (
     seed_argument,
 )
 from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, TokenizerArguments
-from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments
+from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments, chosen_by_score
 
 HELD_OUT, NONE = "held_out", "none"
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
@@ -192,7 +192,6 @@ class ParaphraseRecipe:
                     f"model.{name} is a key of {owners}, not of {model.kind}: leave it out"
                 )
         is_plain = model.kind == PARAPHRASER
-        needs_score = training.anneal is not None and training.anneal_from is None
         refuse_unless(
             [
                 (
@@ -213,18 +212,7 @@ class ParaphraseRecipe:
                     model.tie,
                     "left out: it has one table",
                 ),
-                (
-                    run.development == NONE or bool(self.data.held_out),
-                    "data.held_out with run.development",
-                    self.data.held_out,
-                    "at least 1, or set run.development to none",
-                ),
-                (
-                    not needs_score or run.development != NONE,
-                    "run.development with training.anneal",
-                    run.development,
-                    "held_out, or set training.anneal_from",
-                ),
+                *chosen_by_score(training, self.data.held_out, run.development),
                 (
                     run.keep_checkpoints >= training.average,
                     f"run.keep_checkpoints with training.average {training.average}",
