@@ -85,6 +85,9 @@ def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
         end = load_tokenizer(out).special.end[0]
         larger(recipe, end, args.vocab).save_pretrained(out)
         paraphraser = SyntacticParaphraser.from_pretrained(out)
+        for each in (paraphraser.writer, paraphraser.writer.joined):
+            if each is not None:  # random weights end anywhere
+                each.model.generation_config.min_new_tokens = how.max_tokens - 1
 
         def times(templates: list[str]) -> float:
             return min(
