@@ -1,17 +1,20 @@
-"""docs/tables.md has a line for every table and figure of the papers, and says nothing of what is
-not there."""
+"""docs/tables.md has a line for every table and figure of the papers, recipes/encoders one for each
+recipe of an encoder, and neither names what is not there."""
 
 from __future__ import annotations
 
+import csv
+import fnmatch
 import re
 import shlex
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 from paraphrastic_hf.cli.main import COMMANDS
-from paraphrastic_hf.packaged_recipes import find_recipe
+from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "tables.md"
@@ -24,6 +27,7 @@ COUNTS = {  # tables and figures of each section; those of the thesis are one li
     "Simple": (5, 1),
     "A bilingual": (7, 5),
 }
+NO_PAPER = {"default", "demo", "language-model"}  # folders of recipes that no paper has
 Line = tuple[str, str, str, str, str, str]
 
 
@@ -84,6 +88,35 @@ def test_each_command_names_a_command_and_a_recipe_or_script_that_is_there() -> 
             assert words[1] in COMMANDS, line
         if words[1] == "train":
             assert find_recipe(words[2]).is_file(), line
+
+
+def test_each_recipe_of_an_encoder_has_a_row_or_a_reason_why_it_has_none() -> None:
+    folder = ROOT / "recipes" / "encoders"
+    with (folder / "rows.tsv").open(encoding="utf-8", newline="") as file:
+        rows = {row["recipe"] for row in csv.DictReader(file, delimiter="\t")}
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    table, _, reasons = text.partition("## Recipes without a row")
+    patterns = [
+        pattern
+        for line in reasons.splitlines()
+        if line.startswith("| `")
+        for pattern in re.findall(r"`([\w*-]+/[\w*-]+)`", line.split(" | ")[0])
+    ]
+    recipes = {name for name in recipe_names() if is_of_an_encoder(name)}
+    assert rows <= recipes
+    for row in rows:
+        assert f"`{row}`" in table
+    without = recipes - rows
+    for pattern in patterns:
+        assert fnmatch.filter(without, pattern), f"{pattern} is no recipe without a row"
+    left = {name for name in without if not any(fnmatch.fnmatch(name, p) for p in patterns)}
+    assert not left
+
+
+def is_of_an_encoder(name: str) -> bool:
+    """Whether a recipe is of a paper's encoder, or of what is trained on one; others say so."""
+    kind = yaml.safe_load(find_recipe(name).read_text(encoding="utf-8")).get("kind")
+    return name.split("/")[0] not in NO_PAPER and kind in (None, "contrastive", "supervised")
 
 
 def anchors(page: Path) -> set[str]:
