@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from paraphrastic_hf.cli.main import COMMANDS
+from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
 
 ROOT = Path(__file__).parents[1]
@@ -86,6 +87,10 @@ def test_each_command_names_a_command_and_a_recipe_or_script_that_is_there() -> 
         else:
             assert words[0] == "paraphrastic"
             assert words[1] in COMMANDS, line
+        for word in words[1:]:
+            assert not word.endswith((".yaml", ".py")) or (ROOT / word).is_file(), line
+        if words[1:3] == ["data", "info"]:
+            assert find_source(words[3]), line
         if words[1] == "train":
             assert find_recipe(words[2]).is_file(), line
 
