@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paraphrastic_hf.analysis.report import Analysis, Table, bars, new_figure
+from paraphrastic_hf.analysis.report import Analysis, Cell, Table, bars, new_figure
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
@@ -114,18 +114,16 @@ def fit(
     found = {
         name: fit_of(encoder, pairs, batch_size=batch_size) for name, encoder in encoders.items()
     }
-    columns = ["model", "pairs", "cosine of pairs", "cosine of negatives", "fit"]
+    rows: list[list[Cell]] = [
+        [name, each.pairs, each.positive, each.negative, each.statistic]
+        for name, each in found.items()
+    ]
+    rows += [[name, None, None, None, value] for name, value in THESIS.items()]
     table = Table(
         "models",
         "Fit: mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2)",
-        columns,
-        [
-            *(
-                [name, each.pairs, each.positive, each.negative, each.statistic]
-                for name, each in found.items()
-            ),
-            *([name, None, None, None, value] for name, value in THESIS.items()),
-        ],
+        ["model", "pairs", "cosine of pairs", "cosine of negatives", "fit"],
+        rows,
     )
     return Analysis(
         "fit",

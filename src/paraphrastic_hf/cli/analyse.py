@@ -49,6 +49,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
         "  paraphrastic analyse under-training runs/paragram-phrase --data DATA --output analysis",
     ),
+    "errors": (
+        "sentence pairs on which one model is right and another wrong (2017 paper, Table 7)",
+        "  paraphrastic analyse errors runs/lstm-avg runs/avg --data DATA --output analysis",
+    ),
     "gates": (
         "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
         "  paraphrastic analyse gates runs/gran --data DATA --output analysis",
@@ -141,6 +145,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
             help="text files to count tokens in (default: the pairs of the model's recipe)",
         )
     _fit_arguments(added["fit"])
+    added["errors"].add_argument("models", nargs="+", help="the two models to compare")
+    added["errors"].add_argument(
+        "--count", type=int, default=10, help="how many pairs to show for each (default: 10)"
+    )
     _variables_arguments(added["variables"])
     added["convergence"].add_argument(
         "runs", nargs="+", help="folders that `paraphrastic train` wrote"

@@ -90,6 +90,28 @@ def under_training(arguments: argparse.Namespace) -> Analysis:
     return analyse(encoder, counts, datasets, name=_name(arguments.model))
 
 
+def errors(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.errors import errors as analyse
+    from paraphrastic_hf.data.sts_files import read_sts_year
+
+    data_dir = evaluation_files(data_root(arguments.data, "the STS files"))
+    datasets = [
+        pairs
+        for year in ("2012", "2013", "2014", "2015")
+        for pairs in read_sts_year(data_dir, year)
+    ]
+    models = arguments.models
+    if len(models) != 2:
+        raise DataError(f"errors are compared of two models, got {len(models)}")
+    return analyse(
+        load_encoder(models[0]),
+        load_encoder(models[1]),
+        datasets,
+        names=(_name(models[0]), _name(models[1])),
+        count=arguments.count,
+    )
+
+
 def gates(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.gates import gates as analyse
     from paraphrastic_hf.analysis.tagged import read_tagged
