@@ -1,0 +1,27 @@
+"""`paraphrastic corpus make`: corpora of paraphrases by back-translation."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from paraphrastic_hf.cli.parser import Parser
+
+ACTIONS = {  # each is configured and run by the module `cli/corpus_NAME.py`
+    "make": "translate bitext back, score and filter it: a corpus of paraphrases",
+}
+EPILOG = "`paraphrastic corpus ACTION --help` explains an action, with examples."
+
+
+def configure(parser: Parser) -> None:
+    """Add this command's actions and their arguments."""
+    parser.epilog = EPILOG
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, summary in ACTIONS.items():
+        action = actions.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        importlib.import_module(f"paraphrastic_hf.cli.corpus_{name}").configure(action)
