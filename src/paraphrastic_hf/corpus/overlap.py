@@ -55,8 +55,8 @@ class NgramOverlap(BoundedStep):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceBleu(BoundedStep):
-    """BLEU of the translation against the reference, smoothed for all lengths of n-grams (after Nakov
-    et al., 2012): 1 is added to every count, and to both lengths.
+    """BLEU of the translation against the reference, smoothed for n-grams of all lengths (Nakov
+    et al., 2012): here 1 is added to every count, and to both lengths.
 
     Example:
         >>> row = {"reference": "the cat sat down", "translation": "the cat sat down"}
