@@ -25,6 +25,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "tune": ("optuna",),
     "lemmas": ("simplemma",),
     "identify": ("py3langid",),
+    "kenlm": ("kenlm",),
 }
 
 
