@@ -132,7 +132,10 @@ def corpus_card(
         origins="\n".join(
             markdown_table(
                 ["corpus", "licence", "rows"],
-                [[literal(name), literal(licence), f"{count:,}"] for name, licence, count in origins],
+                [
+                    [literal(name), literal(licence), f"{count:,}"]
+                    for name, licence, count in origins
+                ],
                 "llr",
             )
         ),
