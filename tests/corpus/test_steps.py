@@ -93,7 +93,24 @@ def test_bleu_has_1_added_to_every_count_and_length() -> None:
 
 def test_bleu_orders_translations_as_sacrebleu_does() -> None:
     choice = random.Random(1)
-    text = ["the", "old", "man", "sat", "by", "the", "sea", "and", "watched", "the", "boats", "come", "in", "from", "the", "north"]
+    text = [
+        "the",
+        "old",
+        "man",
+        "sat",
+        "by",
+        "the",
+        "sea",
+        "and",
+        "watched",
+        "the",
+        "boats",
+        "come",
+        "in",
+        "from",
+        "the",
+        "north",
+    ]
     rows = []
     for _ in range(100):
         changed = [word if choice.random() > choice.random() else "x" for word in text]
