@@ -1,4 +1,4 @@
-"""The card of a corpus, made from its run: what it holds, how it was made, what it may be used for."""
+"""The card of a corpus, made from its run: what it holds, how it was made, where it is from."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ paraphrastic train own --sources DIR --output runs/mine
 
 {columns}
 
-Other columns are scores of steps, by their names. `rejects` has the rows that were left out, with the
-step, the score and the reason.
+Other columns are scores of steps, by their names. `rejects` has the rows that were left out, with
+the step, the score and the reason.
 
 ## What was kept
 
@@ -65,8 +65,8 @@ Seconds are those of all tasks together.
 
 {origins}
 
-A row has the licence of its text. Machine translation adds its own mistakes: names, numbers and negations
-may be wrong, and what two sides share may be an error.
+A row has the licence of its text. Machine translation adds its own mistakes: names, numbers and
+negations may be wrong, and what two sides share may be an error.
 
 ## Recipe
 
@@ -132,7 +132,10 @@ def corpus_card(
         origins="\n".join(
             markdown_table(
                 ["corpus", "licence", "rows"],
-                [[literal(name), literal(licence), f"{count:,}"] for name, licence, count in origins],
+                [
+                    [literal(name), literal(licence), f"{count:,}"]
+                    for name, licence, count in origins
+                ],
                 "llr",
             )
         ),
