@@ -9,6 +9,7 @@ from paraphrastic_hf.cli.parser import Parser
 
 ACTIONS = {  # each is configured and run by the module `cli/corpus_NAME.py`
     "make": "translate bitext back, score and filter it: a corpus of paraphrases",
+    "encode": "turn the text of many files into vectors, on one machine or a cluster",
 }
 EPILOG = "`paraphrastic corpus ACTION --help` explains an action, with examples."
 
