@@ -19,7 +19,7 @@ partition, memory, cpus, gpus, patience, attempts.
 
 examples:
   paraphrastic corpus encode multilingual shards/*.txt.xz --output vectors --workers 8
-  paraphrastic corpus encode runs/sp parts/*.txt --output vectors --executor slurm --partition cpu"""
+  paraphrastic corpus encode runs/sp parts/*.txt --output out --executor slurm --partition cpu"""
 
 
 def configure(parser: Parser) -> None:
