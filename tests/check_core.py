@@ -47,6 +47,7 @@ NEED = {  # commands, with the extra that they must name
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
     "judge": ["judge", "-s", "texts.txt", "-r", "texts.txt"],
     "install-metric": ["install-metric"],
+    "corpus": ["corpus", "make", "back-translation-2017/smoke", "--output", "corpus"],
     "data": ["data", "stats", "sts", "--data", "."],
     "card": [
         *("card", "run", "--evaluation", "scores", "--data", ".", "--summary", "s"),
@@ -69,6 +70,7 @@ NAMED = {
     "compare": "compare",
     "judge": "evaluate",
     "install-metric": "metric",
+    "corpus": "corpora",
     "data": "data",
     "encode": "data",
     "mine": "data",

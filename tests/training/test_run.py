@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, RecipeError
-from paraphrastic_hf.training import memory
 from paraphrastic_hf.text import locked
+from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.kinds import load_recipe

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.extras import require
 
 if TYPE_CHECKING:
     from paraphrastic_hf.corpus.make import Made
@@ -64,6 +65,7 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Make the corpus, then say where it is and what each step left out."""
+    require("corpora", "datatrove", "torch", what="corpus make")
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     from paraphrastic_hf.corpus.arguments import load_corpus_recipe
     from paraphrastic_hf.corpus.make import make_corpus

@@ -22,8 +22,8 @@ from paraphrastic_hf.recipe import (
     set_key,
 )
 from paraphrastic_hf.training.arguments import DatasetArguments, refuse_unless, seed_argument
+from paraphrastic_hf.training.kinds import CORPUS
 
-CORPUS = "corpus"
 TRANSLATE = "translate"  # the place among the steps where the engine works
 
 

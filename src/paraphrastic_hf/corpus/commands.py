@@ -1,6 +1,6 @@
 """Engines that are programs: lines on their standard input, translations on their standard output.
 
-Apertium is one, a rule-based system that needs no model and no network (`apt install apertium-X-Y`);
+Apertium is one, a system of rules that needs no model and no network (`apt install apertium-X-Y`);
 its licence is the GPL, and it is run as a program of its own.
 """
 

@@ -39,10 +39,11 @@ def converted(name: str | os.PathLike[str], *, work: Path | None, precision: str
     """
     require("corpora", "ctranslate2", what="the engine ctranslate2")
     check_model_name(name)
-    source = Path(as_directory(name)) if os.path.isdir(name) else None
+    found = Path(as_directory(name))
+    source = found if found.is_dir() else None
     if source is not None and (source / CONVERTED).is_file():
         return source
-    target = (work or (source or Path(name)).parent) / f"{Path(name).name}-ctranslate2-{precision}"
+    target = (work or found.parent) / f"{Path(name).name}-ctranslate2-{precision}"
     if (target / CONVERTED).is_file():
         return target
     from ctranslate2.converters import TransformersConverter
@@ -51,9 +52,9 @@ def converted(name: str | os.PathLike[str], *, work: Path | None, precision: str
     try:
         with replacing(target) as partial, no_progress_bar():
             TransformersConverter(str(source or name)).convert(str(partial), quantization=precision)
-    except OSError:
-        raise
     except Exception as error:  # the converter and transformers raise many kinds
+        if isinstance(error, OSError) and error.errno is not None:  # a full disk
+            raise
         raise ModelError(
             f"CTranslate2 does not convert {name}: {str(error).strip()}; use engine.kind "
             "transformers, which takes any encoder-decoder"

@@ -1,6 +1,6 @@
 """From bitext to the rows of each task: the text is read once, and dealt to as many files as tasks.
 
-A row goes to the task that its reference chooses, whatever its case and white space. So rows with
+A row goes to the task that its reference chooses, whatever its case. So rows with
 equal references meet in one task, where duplicates are found without asking the others; a task
 that is done again has the same rows, though a source may have changed since; and what was packed is
 unpacked once. Rows stay in the order of the sources.
@@ -65,15 +65,14 @@ def deal(
         for name, some in zip(names, lines, strict=True):
             if some:
                 with (folder / name).open("ab") as file:
-                    file.write("".join(some).encode("utf-8"))
+                    file.write("".join(some).encode("utf-8", "replace"))
                 some.clear()
 
     with tqdm(desc="reading", unit=" rows", unit_scale=True, disable=not progress) as bar:
         for number, source in enumerate(data.sources):
             before = sum(counts)
             for reference, other in _pairs(source, data.reference, data_root):
-                key = " ".join(reference.lower().split()).encode("utf-8")
-                task = zlib.crc32(key) % tasks
+                task = zlib.crc32(reference.lower().encode("utf-8", "replace")) % tasks
                 lines[task].append(f"{reference}\t{other}\t{number}\n")
                 counts[task] += 1
                 held += 1
@@ -104,7 +103,9 @@ def _pairs(
             break
         taken += 1
         chosen = sides[:2] if first == 0 else (sides[1], sides[0])
-        one, other = (side.translate(_TO_SPACES) for side in chosen)
+        one, other = chosen
+        if source.dataset is not None or not one.isprintable() or not other.isprintable():
+            one, other = one.translate(_TO_SPACES), other.translate(_TO_SPACES)
         yield one, other
 
 

@@ -84,7 +84,7 @@ def _slurm(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_
 
 
 def _ray(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_rows: Any) -> Any:
-    require("corpora", "ray", what="the executor ray")
+    require("ray", "ray", what="the executor ray")
     import ray
     from datatrove.executor import RayPipelineExecutor
 

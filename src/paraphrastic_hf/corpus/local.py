@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ from paraphrastic_hf.errors import BusyError, DataError, ModelError, Paraphrasti
 WORTH_ANOTHER_TRY = ("EngineError", "BusyError", "OSError", "MemoryError")
 KINDS = {each.__name__: each for each in (EngineError, BusyError, DataError, ModelError)}
 SECONDS_BETWEEN = 0.2
+SECONDS_TO_START = 600.0
 
 
 class TaskError(ParaphrasticError, RuntimeError):
@@ -121,6 +123,9 @@ class LocalExecutor(LocalPipelineExecutor):
             finally:
                 process.kill()
                 process.wait()
+                for stream in (process.stdin, process.stdout):
+                    with suppress(OSError):  # of what was not taken any more
+                        stream.close()  # type: ignore[union-attr]
                 running.remove(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -182,16 +187,20 @@ class LocalExecutor(LocalPipelineExecutor):
             process.stdin.flush()
         except OSError:  # it has died meanwhile
             return _Again(_how_it_ended(process))
+        patience = max(self.patience, SECONDS_TO_START)  # until it says that it has begun
         while True:
-            timer = threading.Timer(self.patience, end)
+            timer = threading.Timer(patience, end)
             timer.start()
             line = process.stdout.readline()
             timer.cancel()
             if not line.endswith(b"\n"):
                 if hangs.is_set():
-                    return _Again(f"it did nothing for {self.patience:g} seconds (make.patience)")
+                    return _Again(f"it did nothing for {patience:g} seconds (make.patience)")
                 return _Again(_how_it_ended(process))
             said = json.loads(line)
+            patience = self.patience
+            if "begun" in said:
+                continue
             if "rows" in said:
                 self.on_rows(said["rows"])
             elif "done" in said:

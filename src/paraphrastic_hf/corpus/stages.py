@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 from datatrove.pipeline.base import PipelineStep
 
 from paraphrastic_hf.corpus import progress
@@ -173,34 +174,48 @@ class Judge(Stage):
 
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
         """Judge block after block."""
-        step = self._step
-        keeps_all = step.bounds == Bounds()
         for block in data:
             with self.track_time("block"):
-                scores = step.score(block.rows) if block.rows else []
-                if len(scores) != len(block.rows):
-                    raise ValueError(f"the step {self.name} scored {len(scores)} rows of a block")
-                for row, score in zip(block.rows, scores, strict=True):
-                    row[step.name] = score
-                if step.name not in block.scores:
-                    block.scores.append(step.name)
-                if not keeps_all:
-                    self._leave_out(block, scores)
-                else:
-                    self.count(len(block.rows), 0)
+                self._judge(block)
             yield block
 
-    def _leave_out(self, block: Block, scores: Sequence[float | None]) -> None:
-        kept: list[Row] = []
-        before = len(block.rejects)
-        for row, score in zip(block.rows, scores, strict=True):
-            rejection = judge(self._step, score)
-            if rejection is None:
-                kept.append(row)
-            else:
-                block.rejects.append((row, self.name, rejection))
-        block.rows = kept
-        self.count(len(kept), len(block.rejects) - before)
+    def _judge(self, block: Block) -> None:
+        step, rows = self._step, block.rows
+        scores = step.score(rows) if rows else []
+        if len(scores) != len(rows):
+            raise ValueError(f"the step {self.name} gave {len(scores)} scores of {len(rows)} rows")
+        name, allow = step.name, step.bounds.allow
+        for row, score in zip(rows, scores, strict=True):
+            row[name] = score
+        if name not in block.scores:
+            block.scores.append(name)
+        doubtful = _outside(step.bounds, scores)
+        out = [at for at in doubtful if scores[at] is not None and not allow(scores[at])]
+        for at in out:
+            rejection = judge(step, scores[at])
+            assert rejection is not None
+            block.rejects.append((rows[at], self.name, rejection))
+        if out:
+            left = set(out)
+            block.rows = [row for at, row in enumerate(rows) if at not in left]
+        self.count(len(block.rows), len(out))
+
+
+def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
+    """The places of scores that are out of bounds, or none; for many at a time."""
+    if bounds == Bounds() or not len(scores):
+        return []
+    values = np.array(scores, np.float64)  # None becomes NaN
+    is_in = np.isfinite(values)
+    for bound, passes in (
+        (bounds.at_least, np.greater_equal),
+        (bounds.at_most, np.less_equal),
+        (bounds.above, np.greater),
+        (bounds.below, np.less),
+    ):
+        if bound is not None:
+            is_in &= passes(values, bound)
+    return np.flatnonzero(~is_in).tolist()  # type: ignore[no-any-return]
 
 
 class Write(Stage):

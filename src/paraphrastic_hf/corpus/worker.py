@@ -34,6 +34,7 @@ def main() -> None:
     executor = pickle.loads(base64.b64decode(sys.stdin.readline()))
     pipeline = executor.pipeline
     for line in sys.stdin:
+        say(begun=int(line))
         executor.pipeline = copy.deepcopy(pipeline)  # statistics are of one task
         try:
             executor._run_for_rank(int(line), local_rank=1)

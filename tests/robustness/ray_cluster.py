@@ -1,0 +1,82 @@
+"""A corpus made by a Ray cluster of two nodes on this machine is the one that local workers make,
+though a worker is killed on the way: `python -m tests.robustness.ray_cluster`.
+
+It takes most of a minute and a gigabyte, for which it is no part of the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from paraphrastic_hf.corpus.arguments import corpus_recipe
+from paraphrastic_hf.corpus.executors import run_stages
+from paraphrastic_hf.corpus.make import make_corpus
+from tests.corpus.acting import Acting
+from tests.corpus.test_make import PAIRS
+
+TASKS = 4
+
+
+def rows_of(output: Path) -> list[dict[str, Any]]:
+    return [
+        row
+        for path in sorted(output.glob("*/*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
+
+
+def main() -> None:
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # of a busy machine
+    import ray
+    from ray.cluster_utils import Cluster
+
+    root = str(Path(__file__).parents[2])
+    paths = [root, str(Path(root) / "src")]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 1,
+            "object_store_memory": 100_000_000,
+            "include_dashboard": False,
+        },
+    )
+    cluster.add_node(num_cpus=1, object_store_memory=100_000_000)
+    ray.init(address=cluster.address, log_to_driver=False)
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            path = folder / "pairs.tsv"
+            path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+            mapping: dict[str, Any] = {
+                "kind": "corpus",
+                "data": {"sources": [str(path)]},
+                "steps": ["duplicates", {"overlap": {"at_most": 0.6}}],
+            }
+            make: dict[str, Any] = {"tasks": TASKS, "workers": 2, "memory": 0.2, "block": 40}
+            here = make_corpus(corpus_recipe(mapping | {"make": make}), folder / "local")
+            far = make | {"executor": "ray", "address": cluster.address}
+            there = make_corpus(corpus_recipe(mapping | {"make": far}), folder / "ray")
+            assert there.rows == here.rows
+            assert rows_of(folder / "ray") == rows_of(folder / "local")
+            print(f"ray: {there.rows} rows on two nodes, as local workers make them")
+            acted = folder / "acted"
+            acted.mkdir()
+            arguments = corpus_recipe(mapping | {"make": far}).make
+            unfinished = run_stages([Acting(acted, "engine-once")], arguments, acted / "logs")
+            assert not unfinished, unfinished
+            assert (acted / "begun-1").stat().st_size == 2
+            print("ray: a task that failed was begun again, and all are complete")
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main()
