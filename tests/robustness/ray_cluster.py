@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,30 @@ def rows_of(output: Path) -> list[dict[str, Any]]:
     ]
 
 
+def be_patient() -> None:
+    """Ray gives a node half a minute to come up, of which a busy machine needs more."""
+    from ray._private import services
+
+    ask = services.get_node
+
+    def wait(*arguments: Any) -> Any:
+        until = time.monotonic() + 300
+        while True:
+            try:
+                return ask(*arguments)
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(1)
+
+    services.get_node = wait
+
+
 def main() -> None:
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # of a busy machine
     import ray
     from ray.cluster_utils import Cluster
 
+    be_patient()
     root = str(Path(__file__).parents[2])
     paths = [root, str(Path(root) / "src")]
     os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
