@@ -17,6 +17,8 @@ from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.recipe import argument
 
+AT_A_TIME = 1 << 12  # rows whose vectors are in memory
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseScore(BoundedStep):
@@ -52,14 +54,20 @@ class ParaphraseScore(BoundedStep):
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         """The cosine of each row, -1 to 1; None where a side is empty."""
         first, second = sides(rows)
-        vectors = (
-            checked_vectors(self._encoder.encode(side), len(side)) for side in (first, second)
-        )
-        cosines = pairwise_cosine(*vectors).astype(np.float64).tolist() if rows else []
+        cosines: list[float] = []
+        for start in range(0, len(rows), AT_A_TIME):
+            some = slice(start, start + AT_A_TIME)
+            cosines += self._cosines(first[some], second[some]).tolist()
         return [
             cosine if a.strip() and b.strip() else None
             for cosine, a, b in zip(cosines, first, second, strict=True)
         ]
+
+    def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
+        vectors = (
+            checked_vectors(self._encoder.encode(side), len(side)) for side in (first, second)
+        )
+        return pairwise_cosine(*vectors).astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
