@@ -11,7 +11,7 @@ from pathlib import Path
 from datatrove.pipeline.base import PipelineStep
 
 from paraphrastic_hf.corpus import progress
-from paraphrastic_hf.corpus.engines import EngineError
+from paraphrastic_hf.corpus.engine import EngineError
 from paraphrastic_hf.errors import DataError
 
 

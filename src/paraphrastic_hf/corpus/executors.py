@@ -5,6 +5,7 @@ All keep what is finished task by task, in `logs/completions`, and do no task tw
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -75,7 +76,7 @@ def _slurm(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_
         time=make.time,
         partition=make.partition,
         cpus_per_task=make.cpus,
-        mem_per_cpu_gb=-(-make.memory // make.cpus),
+        mem_per_cpu_gb=math.ceil(make.memory / make.cpus),
         gpus_per_task=make.gpus,
         sbatch_args=make.slurm,
         env_command=f"export PATH={Path(sys.executable).parent}:$PATH",

@@ -25,7 +25,8 @@ from paraphrastic_hf.corpus.arguments import (
     EngineArguments,
 )
 from paraphrastic_hf.corpus.deal import dealt_rows
-from paraphrastic_hf.corpus.engines import Engine, EngineError, make_engine
+from paraphrastic_hf.corpus.engine import Engine, EngineError
+from paraphrastic_hf.corpus.engines import make_engine
 from paraphrastic_hf.corpus.shards import ShardWriter
 from paraphrastic_hf.corpus.step import SOURCE, TRANSLATION, Row, Step, judge
 from paraphrastic_hf.corpus.steps import make_steps
