@@ -16,7 +16,6 @@ TASKS = 2
 SBATCH = """#!/bin/bash
 # In the place of Slurm's: it runs every job of the array before it returns.
 script="${@: -1}"
-cp "$script" "$(dirname "$0")/script-$(ls "$(dirname "$0")" | wc -l)"
 if ! grep -q merge_stats "$script"; then
   last=$(sed -n 's/#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
   for job in $(seq 0 "$last"); do
@@ -32,7 +31,7 @@ exec "$@"
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with programs named as Slurm's, the first on the path."""
     folder = tmp_path / "programs"
     folder.mkdir()
@@ -47,12 +46,10 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = Path(__file__).parents[2]
     known = [str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(known))
-    return folder
 
 
-def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(
-    programs: Path, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("_programs")
+def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(tmp_path: Path) -> None:
     make = MakeArguments(
         executor="slurm", partition="cpu", tasks=TASKS, memory=3.0, cpus=2, slurm={"account": "me"}
     )
@@ -62,7 +59,7 @@ def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(
         return run_stages([stage], make, tmp_path / "logs")
 
     assert run() == [1]
-    script = (programs / "script-2").read_text()
+    script = (tmp_path / "logs" / "launch_script.slurm").read_text()
     for line in ("partition=cpu", "cpus-per-task=2", "mem-per-cpu=2G", "account=me", "array=0-1"):
         assert f"#SBATCH --{line}" in script
     assert run() == []

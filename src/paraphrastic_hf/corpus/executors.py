@@ -43,13 +43,13 @@ def run_stages(
     require("corpora", "datatrove", what="making a corpus")
     from loguru import logger
 
-    logger.remove()  # datatrove tells much of itself; a task's own log is in its file
     settings: dict[str, Any] = {
         "tasks": make.tasks,
         "workers": make.workers,
         "logging_dir": str(logs),
     }
     executor = MAKERS[make.executor](list(stages), make, settings, name, on_rows)
+    logger.remove()  # datatrove tells much of itself; a task's own log is in its file
     executor.run()
     unfinished: list[int] = executor.get_incomplete_ranks(skip_completed=True)
     return unfinished
