@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from datatrove.pipeline.base import PipelineStep
 
 from paraphrastic_hf.corpus import progress
-from paraphrastic_hf.corpus.engines import EngineError
+from paraphrastic_hf.corpus.engine import EngineError
 from paraphrastic_hf.errors import DataError
 
 
@@ -20,7 +21,7 @@ class Acting(PipelineStep):
 
     Args:
         folder: Where it writes; `begun-RANK` has a byte for each time a task was begun.
-        how: `kill`, `hang`, `fail` or `engine`; only the first time if it ends in `-once`.
+        how: `kill`, `hang`, `fail`, `disk` or `engine`; only the first time if it ends in `-once`.
         rank: The task in which.
     """
 
@@ -48,5 +49,7 @@ class Acting(PipelineStep):
             time.sleep(600)
         elif how == "fail":
             raise DataError("a row is bad")
+        elif how == "disk":
+            raise OSError(errno.ENOSPC, "No space left on device")
         elif how == "engine":
             raise EngineError("it gave up")

@@ -16,7 +16,8 @@ from transformers import MarianMTModel
 
 from paraphrastic_hf.corpus.arguments import EngineArguments
 from paraphrastic_hf.corpus.commands import MOST_ODD_LINES, Apertium, CommandEngine
-from paraphrastic_hf.corpus.engines import Engine, EngineError, TorchEngine, make_engine
+from paraphrastic_hf.corpus.engine import Engine, EngineError
+from paraphrastic_hf.corpus.engines import TorchEngine, make_engine
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing

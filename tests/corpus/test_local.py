@@ -69,8 +69,17 @@ def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
     assert executor.get_incomplete_ranks() == [1]
 
 
-def test_what_no_attempt_would_mend_is_told_at_once(tmp_path: Path) -> None:
-    executor, _ = execute(tmp_path, "fail", workers=1)
-    with pytest.raises(DataError, match="task 1: a row is bad"):
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ("fail", DataError, "task 1: a row is bad"),
+        ("disk", TaskError, "task 1: the disk is full: free some space"),
+    ],
+)
+def test_what_no_attempt_would_mend_is_told_at_once(
+    tmp_path: Path, how: str, error: type[Exception], message: str
+) -> None:
+    executor, _ = execute(tmp_path, how, workers=1)
+    with pytest.raises(error, match=message):
         executor.run()
     assert begun(tmp_path) == [1, 1, 0, 0]

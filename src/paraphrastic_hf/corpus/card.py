@@ -9,8 +9,14 @@ from paraphrastic_hf.corpus.arguments import TRANSLATE, CorpusRecipe, EngineArgu
 from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.recipe import to_yaml
 
-SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))
-SIZES += ((10**7, "1M<n<10M"), (10**8, "10M<n<100M"))
+SIZES = {
+    10**3: "n<1K",
+    10**4: "1K<n<10K",
+    10**5: "10K<n<100K",
+    10**6: "100K<n<1M",
+    10**7: "1M<n<10M",
+    10**8: "10M<n<100M",
+}
 COLUMNS = {
     "reference": "a sentence of the bitext",
     "translation": "the other side, as the engine translated it",
@@ -96,7 +102,7 @@ def corpus_card(
     front = DatasetCardData(
         language=[recipe.data.reference],
         task_categories=["sentence-similarity"],
-        size_categories=[next((name for most, name in SIZES if rows < most), "n>100M")],
+        size_categories=[next((name for most, name in SIZES.items() if rows < most), "n>100M")],
         configs=[
             {
                 "config_name": name,

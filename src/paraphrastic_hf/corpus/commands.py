@@ -13,7 +13,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 
-from paraphrastic_hf.corpus.engines import NOTHING, EngineError
+from paraphrastic_hf.corpus.engine import NOTHING, EngineError
 from paraphrastic_hf.generation.writing import Written
 
 MOST_ODD_LINES = 10  # that a program may answer with none or several, in one block

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.corpus.engines import NOTHING, EngineError
+from paraphrastic_hf.corpus.engine import NOTHING, EngineError
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
 from paraphrastic_hf.errors import ModelError

@@ -5,6 +5,7 @@ All keep what is finished task by task, in `logs/completions`, and do no task tw
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,13 +43,13 @@ def run_stages(
     require("corpora", "datatrove", what="making a corpus")
     from loguru import logger
 
-    logger.remove()  # datatrove tells much of itself; a task's own log is in its file
     settings: dict[str, Any] = {
         "tasks": make.tasks,
         "workers": make.workers,
         "logging_dir": str(logs),
     }
     executor = MAKERS[make.executor](list(stages), make, settings, name, on_rows)
+    logger.remove()  # datatrove tells much of itself; a task's own log is in its file
     executor.run()
     unfinished: list[int] = executor.get_incomplete_ranks(skip_completed=True)
     return unfinished
@@ -75,7 +76,7 @@ def _slurm(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_
         time=make.time,
         partition=make.partition,
         cpus_per_task=make.cpus,
-        mem_per_cpu_gb=-(-make.memory // make.cpus),
+        mem_per_cpu_gb=math.ceil(make.memory / make.cpus),
         gpus_per_task=make.gpus,
         sbatch_args=make.slurm,
         env_command=f"export PATH={Path(sys.executable).parent}:$PATH",

@@ -21,7 +21,7 @@ from typing import Any
 
 from datatrove.executor import LocalPipelineExecutor
 
-from paraphrastic_hf.corpus.engines import EngineError
+from paraphrastic_hf.corpus.engine import EngineError
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError
 
 WORTH_ANOTHER_TRY = ("EngineError", "BusyError", "OSError", "MemoryError")

@@ -25,7 +25,8 @@ from paraphrastic_hf.corpus.arguments import (
     EngineArguments,
 )
 from paraphrastic_hf.corpus.deal import dealt_rows
-from paraphrastic_hf.corpus.engines import Engine, EngineError, make_engine
+from paraphrastic_hf.corpus.engine import NOTHING, Engine, EngineError
+from paraphrastic_hf.corpus.engines import make_engine
 from paraphrastic_hf.corpus.shards import ShardWriter
 from paraphrastic_hf.corpus.step import SOURCE, TRANSLATION, Row, Step, judge
 from paraphrastic_hf.corpus.steps import make_steps
@@ -150,8 +151,8 @@ class Translate(Stage):
         kept: list[Row] = []
         before = len(block.rejects)
         for row, translations in zip(block.rows, written, strict=True):
-            for each in translations or [None]:
-                if each is None or not each.text.strip():
+            for each in translations or [NOTHING]:
+                if not each.text.strip():
                     block.rejects.append((row | {TRANSLATION: ""}, self.name, EMPTY))
                     continue
                 score = None if math.isnan(each.nats) else each.nats
@@ -184,20 +185,19 @@ class Judge(Stage):
         scores = step.score(rows) if rows else []
         if len(scores) != len(rows):
             raise ValueError(f"the step {self.name} gave {len(scores)} scores of {len(rows)} rows")
-        name, allow = step.name, step.bounds.allow
+        name = step.name
         for row, score in zip(rows, scores, strict=True):
             row[name] = score
         if name not in block.scores:
             block.scores.append(name)
-        doubtful = _outside(step.bounds, scores)
-        out = [at for at in doubtful if scores[at] is not None and not allow(scores[at])]
-        for at in out:
+        out: set[int] = set()
+        for at in _outside(step.bounds, scores):
             rejection = judge(step, scores[at])
-            assert rejection is not None
-            block.rejects.append((rows[at], self.name, rejection))
+            if rejection is not None:
+                block.rejects.append((rows[at], self.name, rejection))
+                out.add(at)
         if out:
-            left = set(out)
-            block.rows = [row for at, row in enumerate(rows) if at not in left]
+            block.rows = [row for at, row in enumerate(rows) if at not in out]
         self.count(len(block.rows), len(out))
 
 

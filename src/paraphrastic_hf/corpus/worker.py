@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import errno
 import json
 import os
 import pickle
@@ -41,16 +42,23 @@ def main() -> None:
         except BrokenPipeError:  # nobody listens any more
             return
         except Exception as error:
-            say(error=_told(error), kind=type(error).__name__)
+            kind = "DiskFull" if _is_full(error) else type(error).__name__
+            say(error=_told(error), kind=kind)
         else:
             say(done=int(line))
 
 
 def _told(error: Exception) -> str:
     named = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+    if _is_full(error):
+        return "the disk is full: free some space, and give the same command, which goes on"
     if isinstance(named or error, (ParaphrasticError, OSError)):
         return str(named or error)
     return f"{type(error).__name__}: {error}"
+
+
+def _is_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 if __name__ == "__main__":
