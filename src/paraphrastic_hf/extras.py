@@ -25,6 +25,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "tune": ("optuna",),
     "lemmas": ("simplemma",),
     "identify": ("py3langid",),
+    "space": ("gradio",),
+    "docs": ("mkdocs", "mkdocstrings"),
 }
 
 
