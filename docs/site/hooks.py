@@ -2,8 +2,9 @@
 those of the reference, the commands, the notebooks and the thesis's tables.
 
 Every page has the path that its source has in the repository, so that a link between two files is
-right on the site as well. Files that are linked and are no pages are copied; a linked folder without
-a README becomes a page that lists its files. What is linked and not there is an error of the build.
+right on the site as well. Files that are linked and are no pages are copied; a linked folder
+without a README becomes a page that lists its files. What is linked and not there is an error of
+the build.
 """
 
 from __future__ import annotations
@@ -48,32 +49,37 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, content in found.items():
         files.append(File.generated(config, path, content=content))
     linked = {target for path, content in found.items() for target in targets(path, content)}
+
+    def add(path: str, **given: str) -> None:
+        if files.get_file_from_path(path) is None:
+            hidden = InclusionLevel.NOT_IN_NAV
+            files.append(File.generated(config, path, inclusion=hidden, **given))
+
     for path in sorted(linked - set(found)):
         source = root / path
         if not source.resolve().is_relative_to(root.resolve()):
             continue
         if source.is_file():
-            files.append(File.generated(config, path, abs_src_path=str(source)))
-        elif source.is_dir() and f"{path}/README.md" not in found:
-            hidden = InclusionLevel.NOT_IN_NAV
-            listing = f"{path}/README.md"
-            files.append(
-                File.generated(config, listing, content=listed(source, path), inclusion=hidden)
-            )
+            add(path, abs_src_path=str(source))
+        elif source.is_dir() and not (source / "README.md").is_file():
+            add(f"{path}/README.md", content=listed(source, path))
             for each in _files_of(source):
-                name = f"{path}/{each.name}"
-                if files.get_file_from_path(name) is None:
-                    files.append(File.generated(config, name, abs_src_path=str(each)))
+                add(f"{path}/{each.name}", abs_src_path=str(each))
+        elif source.is_dir():
+            add(f"{path}/README.md", abs_src_path=str(source / "README.md"))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Have links to folders go to their pages."""
+    """Have links to folders and notebooks go to their pages."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def whole(match: re.Match[str]) -> str:
-        readme = posixpath.normpath(posixpath.join(folder, match[1], "README.md"))
-        return f"{match[1].rstrip('/')}/README.md" if files.get_file_from_path(readme) else match[1]
+        link = match[1].rstrip("/")
+        for other in (f"{link}/README.md", re.sub("[.]ipynb$", ".md", link)):
+            if files.get_file_from_path(posixpath.normpath(posixpath.join(folder, other))):
+                return other
+        return match[1]
 
     return outside_code(markdown, lambda text: LINK.sub(whole, text))
 
@@ -122,7 +128,9 @@ def expanded(nav: list[Any], known: list[str]) -> list[Any]:
                 value = list(of(value))
             elif value in members:
                 value = members[value]
-            if value:
+            if title is None and isinstance(value, list):
+                yield from value
+            elif value:
                 yield value if title is None else {title: value}
 
     return list(of(nav))

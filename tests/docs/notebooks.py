@@ -1,6 +1,6 @@
 """Runs the code cells of a notebook, and keeps what they print.
 
-    python -m tests.docs.notebooks    # run all, and write into them what was printed
+python -m tests.docs.notebooks    # run all, and write into them what was printed
 """
 
 from __future__ import annotations
