@@ -1,5 +1,5 @@
-"""Docstrings as griffe expects them: `Example:`, which it draws as prose, is its `Examples:`; and a
-class without `__init__`, such as a config, has fields in `Args:`, which are its attributes."""
+"""Docstrings as griffe expects them: `Example:`, which it draws as prose, is its `Examples:`; and
+`Args:` of a config, whose `__init__` transformers makes, are the attributes that the class has."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class Sections(griffe.Extension):
         if obj.docstring is None:
             return
         text = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
-        if obj.is_class and "__init__" not in obj.members:
+        if isinstance(obj, griffe.Class) and "strict" in {str(d.value) for d in obj.decorators}:
             text = re.sub(r"^Args:$", "Attributes:", text, flags=re.MULTILINE)
         obj.docstring.value = text

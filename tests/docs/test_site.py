@@ -77,7 +77,10 @@ def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
         assert part in drawn, part
     assert "The text that it is compared with" in drawn
     assert "Example:" not in drawn
-    assert "Attributes:" in page(site, "reference/models.html")  # the settings of configs
+    encoder = html.partition('id="paraphrastic_hf.encoding.encoder.SentenceEncoder"')[2]
+    assert "num_threads" in encoder.partition("Parameters:")[2][:6000]
+    config = page(site, "reference/models.html").partition('gated_conv.GatedConvConfig"')[2]
+    assert "Attributes:" in config.partition('gated_conv.GatedConvModel"')[0]
     assert 'id="paraphrastic_hf.encoding.encoder.SentenceEncoder.encode"' in html  # inherited
 
 

@@ -17,7 +17,7 @@ NARROW = "?tab=similarity&a=a+cat+sleeps&b=un+chat+dort&model=multilingual"
 
 def main() -> None:
     with app() as address:
-        for name, link, size in (("similarity", WIDE, (900, 800)), ("phone", NARROW, (375, 800))):
+        for name, link, size in (("similarity", WIDE, (900, 1000)), ("phone", NARROW, (375, 800))):
             with chromium(*size) as browser:
                 browser.get(address + link)
                 answer(browser, "similarity", "cosine")

@@ -17,7 +17,6 @@ from huggingface_hub import SpaceCard
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import Written
 from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.kinds import load_recipe
@@ -151,16 +150,22 @@ def test_syntax_is_written_where_the_package_can(
 ) -> None:
     class Paraphraser:
         @classmethod
-        def from_pretrained(cls, name: str) -> Paraphraser:
+        def from_pretrained(cls, name: str, *, generator: str | None, encoder: Any) -> Paraphraser:
+            assert (name, generator) == ("any", None)
+            assert encoder.encode("a cat").shape == (512,)
             return cls()
 
-        def paraphrase(self, texts: list[str], templates: list[str]) -> list[list[Written]]:
-            return [[Written(f"{texts[0]} by {each}", 0.0) for each in templates]]
+        def paraphrase(self, lines: list[str], templates: list[str]) -> list[list[Any]]:
+            both = [(f"{lines[0]} by {each}", each) for each in templates]
+            return [
+                [SimpleNamespace(text=t, template=by, similarity=0.5, remark="") for t, by in both]
+            ]
 
     monkeypatch.setattr(paraphrastic_hf, "SyntacticParaphraser", Paraphraser, raising=False)
     assert space.answers.can_write_syntax()
     page = space.answers.syntax("cats sleep", "(ROOT (S))\n\n(ROOT (NP))", model="any")
-    assert page.count("<td>") == 2
+    assert "cats sleep by (ROOT (NP))" in page
+    assert page.count('<td class="number">0.50</td>') == 2
     with pytest.raises(DataError, match="templates such as"):
         space.answers.syntax("cats sleep", "\n", model="any")
 

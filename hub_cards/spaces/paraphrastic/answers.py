@@ -149,23 +149,25 @@ def style(source: str, model_of_style: str, language: str, count: float, *, mode
 
 
 @functools.lru_cache(maxsize=2)
-def syntax_model(name: str) -> Any:
-    """A paraphraser that is told the syntax, which imports torch."""
+def syntax_model(name: str, generator: str) -> Any:
+    """A paraphraser that is told the syntax, which imports torch; a generator fills templates for
+    one that reads whole parses."""
     import paraphrastic_hf
 
-    return paraphrastic_hf.SyntacticParaphraser.from_pretrained(name)  # type: ignore[attr-defined]
+    return paraphrastic_hf.SyntacticParaphraser.from_pretrained(  # type: ignore[attr-defined]
+        name, generator=generator or None, encoder=encoder("english")
+    )
 
 
-def syntax(text: str, templates: str, *, model: str) -> str:
+def syntax(text: str, templates: str, *, model: str, generator: str = "") -> str:
     """A sentence written by each of several templates, one a line."""
     wanted = [line.strip() for line in templates.splitlines() if line.strip()]
     if not text.strip() or not wanted:
-        raise DataError(
-            "write a sentence, and templates such as (ROOT (S (NP) (VP) (.))), one a line"
-        )
+        raise DataError("write a sentence, and templates as (ROOT (S (NP) (VP) (.))), one a line")
     _refuse_long(text)
-    (written,) = syntax_model(model).paraphrase([text], templates=wanted)
-    return drawing.table(["written"], [[each.text] for each in written])
+    (written,) = syntax_model(model, generator).paraphrase([text], wanted)
+    rows = [(each.text, each.template, each.similarity, each.remark) for each in written]
+    return drawing.table(["written", "template", "cosine", "why it is not to be used"], rows)
 
 
 def can_write_syntax() -> bool:

@@ -15,7 +15,9 @@ import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
 
-STYLE, SYNTAX = (os.environ.get(f"PARAPHRASTIC_{name}", "") for name in ("STYLE", "SYNTAX"))
+STYLE, SYNTAX, GENERATOR = (
+    os.environ.get(f"PARAPHRASTIC_{name}", "") for name in ("STYLE", "SYNTAX", "GENERATOR")
+)
 LONGEST_LINK = 6_000  # characters that servers and messages carry
 ABOUT = (
     "# Sentences that mean the same\nSmall encoders for paraphrases, most of which only average "
@@ -171,7 +173,7 @@ def pages() -> list[Page]:
                 "Syntax",
                 "A sentence by the templates of its syntax that are given.",
                 {"text": Text("sentence"), "templates": Text("templates, one a line", 4)},
-                functools.partial(answers.syntax, model=SYNTAX),
+                functools.partial(answers.syntax, model=SYNTAX, generator=GENERATOR),
                 [[CATS[0], "(ROOT (S (NP) (VP) (.)))\n(ROOT (SBARQ (WHNP) (SQ) (.)))"]],
             )
         )
