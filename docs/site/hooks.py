@@ -31,7 +31,8 @@ WRITTEN = (  # patterns of the pages that people write
 WHOLE = ("layers", "losses", "metrics", "mining")  # folders whose modules are all in the reference
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(?=[)#\s])")
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
-TABLE = re.compile(r"^## (?=.*?\bTables? (\d+))", re.MULTILINE)
+HEADING = re.compile(r"(#+) ")
+TABLE = re.compile(r"\bTables? (\d+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -140,8 +141,8 @@ def targets(path: str, markdown: str) -> set[str]:
     """The files and folders that a page links to, by their paths in the repository.
 
     Example:
-        >>> targets("docs/a.md", "[b](b.md#c) `[d](d.md)` [e](../e/) [f](https://f.org) [g](#g)")
-        {'docs/b.md', 'e'}
+        >>> targets("docs/a.md", "[b](b.md#c) `[d](d.md)` [f](https://f.org) [g](#g)")
+        {'docs/b.md'}
     """
     found: set[str] = set()
 
@@ -183,14 +184,27 @@ def notebook_page(notebook: dict[str, Any], name: str) -> str:
 
 
 def table_pages(markdown: str) -> dict[str, str]:
-    """A page for each section of docs/tables.md whose heading names a table of the thesis."""
-    found: dict[str, str] = {}
-    for section in re.split(r"^(?=## )", markdown, flags=re.MULTILINE)[1:]:
-        if match := TABLE.match(section):
-            path = f"tables/table-{match[1]}.md"
-            moved = outside_code(section, lambda text: LINK.sub(r"../docs/\1", text))
-            found[path] = found[path] + "\n" + moved if path in found else moved[1:]
-    return dict(sorted(found.items(), key=lambda each: int(each[0][13:-3])))
+    """A page for each section of docs/tables.md whose heading names a table of the thesis.
+
+    Example:
+        >>> table_pages("# All\\n## Table 7: words\\n[r](../r.md)\\n## Rest")
+        {'tables/table-7.md': '# Table 7: words\\n[r](../docs/../r.md)\\n'}
+    """
+    found: dict[int, list[str]] = {}
+    table, level = 0, 0
+    for line in markdown.splitlines(keepends=True):
+        if heading := HEADING.match(line):
+            depth = len(heading[1])
+            named = TABLE.search(line) if depth > 1 else None
+            if named:
+                table, level = int(named[1]), depth
+            elif depth <= level:
+                table = 0
+        if table:
+            moved = outside_code(line, lambda text: LINK.sub(r"../docs/\1", text))
+            is_deep = heading is not None
+            found.setdefault(table, []).append(moved[level - 1 :] if is_deep else moved)
+    return {f"tables/table-{number}.md": "".join(found[number]) for number in sorted(found)}
 
 
 def reference_pages(source: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import os
 import re
@@ -73,7 +74,7 @@ def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
     html = page(site, "reference/encoding.html")
     start = html.index('id="paraphrastic_hf.encoding.contributions.token_contributions"')
     drawn = html[start : html.index('<h2 id="paraphrastic_hf.', start + 10)]
-    for part in ("Parameters:", "Raises:", "ModelError", "Returns:", ">>>"):
+    for part in ("Parameters:", "Raises:", "ModelError", "Examples:", ">>>"):
         assert part in drawn, part
     assert "The text that it is compared with" in drawn
     assert "Example:" not in drawn
@@ -134,7 +135,7 @@ def test_a_broken_link_fails_the_build(tmp_path: Path, link: str) -> None:
     done = small(tmp_path, f"# Home\n\n[broken]({link})\n")
     assert done.returncode == 1
     assert link.partition("#")[2] or link in done.stderr
-    assert "Aborted with 1 warnings in strict mode" in done.stderr
+    assert "Aborted with 1 warnings in strict mode" in done.stdout
 
 
 def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks: Any) -> None:
@@ -153,14 +154,20 @@ def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks
 
 
 def test_each_table_of_the_thesis_has_a_page_of_its_own(hooks: Any) -> None:
-    text = (
-        "# Tables\n\nAll.\n\n## Table 48: STS\n\n[r](../recipes/x)\n\n## Other\n\n## Table 7\n\nb\n"
-    )
+    text = "# All\n\n## Table 48: STS\n\n[r](../recipes/x)\n\n### More\n\n## Other\n\n## Table 7\n"
     pages = hooks.table_pages(text)
     assert list(pages) == ["tables/table-7.md", "tables/table-48.md"]
-    assert pages["tables/table-48.md"].startswith("# Table 48: STS")
-    assert "../docs/../recipes/x" in pages["tables/table-48.md"]
+    wanted = "# Table 48: STS\n\n[r](../docs/../recipes/x)\n\n## More\n\n"
+    assert pages["tables/table-48.md"] == wanted
     assert hooks.table_pages("") == {}
+
+
+def test_tables_within_chapters_have_pages_too(hooks: Any) -> None:
+    pages = hooks.table_pages("## Chapter 3\n\n### Table 2: pairs\n\na\n\n### Tables 3 and 4\n")
+    assert pages == {
+        "tables/table-2.md": "# Table 2: pairs\n\na\n\n",
+        "tables/table-3.md": "# Tables 3 and 4\n",
+    }
 
 
 def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:
@@ -170,3 +177,7 @@ def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:
     ]
     drawn = hooks.notebook_page({"cells": cells}, "a.ipynb")
     assert "# Title\ntext\n\n```python\nprint(1)\n```\n\n```text\n1\n```" in drawn
+
+
+def test_examples_of_the_hooks_run_as_they_are_written(hooks: Any) -> None:
+    assert doctest.testmod(hooks).failed == 0
