@@ -16,6 +16,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 PAIRS = [
     ("The physician examined the child's X-ray!", "The doctor looked at the picture."),
     ("a cat", "a cat"),
+    ("Ünïcode — ☃ \ud800 and a cat", "日本語です the cat"),
     ("cat " * 40, "The price of bread went up."),
     ("A cat sleeps on the sofa.", "The price of bread went up."),
 ]

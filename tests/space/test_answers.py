@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -168,6 +170,21 @@ def test_syntax_is_written_where_the_package_can(
     assert page.count('<td class="number">0.50</td>') == 2
     with pytest.raises(DataError, match="templates such as"):
         space.answers.syntax("cats sleep", "\n", model="any")
+
+
+NO_TORCH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import answers
+assert "cosine 1.000" in answers.similarity("a cat", "a cat", "english")
+assert "1.00" in answers.nearest("a cat", "a cat", "multilingual", 1)
+assert "SimiLE" in answers.simile("a cat", "a dog", "a cat", "simile")
+assert not {"torch", "transformers", "datasets", "scipy", "gradio"} & set(sys.modules)
+"""
+
+
+def test_encoders_that_average_answer_with_the_core_alone() -> None:
+    subprocess.run([sys.executable, "-c", NO_TORCH, str(SPACE)], check=True, timeout=300)
 
 
 def test_the_card_is_one_that_the_hub_takes() -> None:
