@@ -168,7 +168,7 @@ def test_syntax_is_written_where_the_package_can(
     page = space.answers.syntax("cats sleep", "(ROOT (S))\n\n(ROOT (NP))", model="any")
     assert "cats sleep by (ROOT (NP))" in page
     assert page.count('<td class="number">0.50</td>') == 2
-    with pytest.raises(DataError, match="templates such as"):
+    with pytest.raises(DataError, match="templates as"):
         space.answers.syntax("cats sleep", "\n", model="any")
 
 
