@@ -22,6 +22,7 @@ from unittest.mock import patch
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
+from pymdownx.slugs import slugify
 
 WRITTEN = (  # patterns of the pages that people write
     *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"),
@@ -32,7 +33,7 @@ WHOLE = ("layers", "losses", "metrics", "mining")  # folders whose modules are a
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(?=[)#\s])")
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"(#+) ")
-TABLE = re.compile(r"\bTables? (\d+)")
+SLUG = slugify(case="lower")  # as `toc` in mkdocs.yml
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -98,7 +99,7 @@ def pages(root: Path) -> dict[str, str]:
         )
         for path in sorted(root.glob("docs/notebooks/*.ipynb"))
     }
-    tables = table_pages(written.get("docs/tables.md", ""))
+    tables = table_pages(written)
     made = {}
     if (root / "src" / "paraphrastic_hf").is_dir():
         made = {**reference_pages(root / "src" / "paraphrastic_hf"), **command_pages()}
@@ -183,28 +184,92 @@ def notebook_page(notebook: dict[str, Any], name: str) -> str:
     return "\n\n".join([*parts, f"The notebook is `docs/notebooks/{name}`."]) + "\n"
 
 
-def table_pages(markdown: str) -> dict[str, str]:
-    """A page for each section of docs/tables.md whose heading names a table of the thesis.
+def table_pages(known: dict[str, str]) -> dict[str, str]:
+    """A page for each table of the thesis that docs/tables.md has a row of: its state, its command,
+    and the section that the row links to, in which our figures are.
 
     Example:
-        >>> table_pages("# All\\n## Table 7: words\\n[r](../r.md)\\n## Rest")
-        {'tables/table-7.md': '# Table 7: words\\n[r](../docs/../r.md)\\n'}
+        >>> row = "| Table 7 | words | [r](r.md#a-part) | `ls` | holds |"
+        >>> ours = "# R\\n## A part\\nOurs."
+        >>> pages = table_pages({"docs/tables.md": "## Thesis, 3\\n" + row, "docs/r.md": ours})
+        >>> print(pages["tables/table-7.md"])
+        # Table 7: words
+        <BLANKLINE>
+        Thesis, 3. Here it holds.
+        <BLANKLINE>
+            ls
+        <BLANKLINE>
+        From [r](../docs/r.md#a-part):
+        <BLANKLINE>
+        Ours.
+        <BLANKLINE>
     """
-    found: dict[int, list[str]] = {}
-    table, level = 0, 0
-    for line in markdown.splitlines(keepends=True):
-        if heading := HEADING.match(line):
+    found: dict[int, str] = {}
+    chapter = ""
+    for line in known.get("docs/tables.md", "").splitlines():
+        if line.startswith("## "):
+            chapter = line.removeprefix("## ")
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)[|]", line)[1:-1]]
+        named = re.fullmatch(r"Table (\d+)", cells[0]) if len(cells) == 5 else None
+        if named is None or not chapter.startswith("Thesis"):
+            continue
+        name, what, where, command, state = cells
+        parts = [f"# {name}: {what}", f"{chapter}. Here it {_said(state)}."]
+        if command != "-":
+            parts.append(f"    {command.strip('`')}")
+        if link := re.search(r"\]\(([^)#]+)#?([^)]*)\)", where):
+            path = posixpath.normpath(posixpath.join("docs", link[1]))
+            text = section(known.get(path, ""), link[2]) if link[2] else ""
+            told = moved(where, "docs/tables.md", "tables")
+            parts += [f"From {told}:", moved(text, path, "tables")] if text else [f"See {told}."]
+        found[int(named[1])] = "\n\n".join(parts).rstrip() + "\n"
+    return {f"tables/table-{number}.md": found[number] for number in sorted(found)}
+
+
+def section(markdown: str, anchor: str) -> str:
+    """What stands under the heading of an anchor, to the next heading that is no deeper.
+
+    Example:
+        >>> section("# A\\n## The `b` part\\nb\\n### c\\n## D", "the-b-part")
+        'b\\n### c'
+    """
+    lines, depth, is_code = [], 0, False
+    for line in markdown.splitlines():
+        is_code ^= line.startswith("```")
+        heading = None if is_code else HEADING.match(line)
+        if heading and depth and len(heading[1]) <= depth:
+            break
+        if depth:
+            lines.append(line)
+        elif heading and SLUG(re.sub(r"[`*]", "", line[heading.end() :]), "-") == anchor:
             depth = len(heading[1])
-            named = TABLE.search(line) if depth > 1 else None
-            if named:
-                table, level = int(named[1]), depth
-            elif depth <= level:
-                table = 0
-        if table:
-            moved = outside_code(line, lambda text: LINK.sub(r"../docs/\1", text))
-            is_deep = heading is not None
-            found.setdefault(table, []).append(moved[level - 1 :] if is_deep else moved)
-    return {f"tables/table-{number}.md": "".join(found[number]) for number in sorted(found)}
+    return "\n".join(lines).strip()
+
+
+def moved(markdown: str, path: str, folder: str) -> str:
+    """Markdown of one page with its links as they must be in another folder.
+
+    Example:
+        >>> moved("[a](../a.md) [b](#b)", "docs/x.md", "tables")
+        '[a](../a.md) [b](../docs/x.md#b)'
+    """
+
+    def from_there(match: re.Match[str]) -> str:
+        there = posixpath.join(posixpath.dirname(path), match[1])
+        return posixpath.relpath(posixpath.normpath(there), folder)
+
+    def change(text: str) -> str:
+        text = re.sub(r"(?<=\]\()(?=#)", posixpath.basename(path), text)
+        return LINK.sub(from_there, text)
+
+    return outside_code(markdown, change)
+
+
+def _said(state: str) -> str:
+    """A state as the end of a sentence."""
+    if state.startswith(("holds", "does not hold", "cannot be done here")):
+        return state
+    return f"is {state}" if state.startswith("not yet") else f"has {state}"
 
 
 def reference_pages(source: Path) -> dict[str, str]:

@@ -154,21 +154,27 @@ def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks
     ]
 
 
-def test_each_table_of_the_thesis_has_a_page_of_its_own(hooks: Any) -> None:
-    text = "# All\n\n## Table 48: STS\n\n[r](../recipes/x)\n\n### More\n\n## Other\n\n## Table 7\n"
-    pages = hooks.table_pages(text)
+def test_each_table_of_the_thesis_has_a_page_with_our_figures(hooks: Any) -> None:
+    tables = """# All
+## Thesis, chapter 5
+| Table 48 | BGT | [x](../recipes/x/README.md#our-figures) | `paraphrastic a \\| b` | holds |
+| Table 7 | words | - | - | not yet: nothing |
+| Figure 3 | a drawing | - | - | nothing to measure |
+## Another paper
+| Table 1 | other | - | - | holds |
+"""
+    recipe = "# X\n## Our figures\n[top](#x) [y](../y/README.md)\n### Deeper\n## Next\nno\n"
+    pages = hooks.table_pages({"docs/tables.md": tables, "recipes/x/README.md": recipe})
     assert list(pages) == ["tables/table-7.md", "tables/table-48.md"]
-    wanted = "# Table 48: STS\n\n[r](../docs/../recipes/x)\n\n## More\n\n"
-    assert pages["tables/table-48.md"] == wanted
-    assert hooks.table_pages("") == {}
+    assert pages["tables/table-7.md"].endswith("Here it is not yet: nothing.\n")
+    page = pages["tables/table-48.md"]
+    assert "From [x](../recipes/x/README.md#our-figures):" in page
+    assert "[top](../recipes/x/README.md#x) [y](../recipes/y/README.md)\n### Deeper\n" in page
+    assert "no\n" not in page
 
 
-def test_tables_within_chapters_have_pages_too(hooks: Any) -> None:
-    pages = hooks.table_pages("## Chapter 3\n\n### Table 2: pairs\n\na\n\n### Tables 3 and 4\n")
-    assert pages == {
-        "tables/table-2.md": "# Table 2: pairs\n\na\n\n",
-        "tables/table-3.md": "# Tables 3 and 4\n",
-    }
+def test_without_the_list_of_tables_there_are_no_pages_of_them(hooks: Any) -> None:
+    assert hooks.table_pages({}) == {}
 
 
 def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:
