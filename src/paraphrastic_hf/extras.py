@@ -28,6 +28,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "corpora": ("datatrove", "ctranslate2"),
     "ray": ("ray",),
     "kenlm": ("kenlm",),
+    "space": ("gradio",),
+    "docs": ("mkdocs", "mkdocstrings"),
 }
 
 
