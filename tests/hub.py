@@ -12,7 +12,6 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+import pytest
 
 KINDS = "models|datasets|spaces"
 REGULAR = (".md", ".json", ".py", ".yaml", ".yml", ".txt")  # the rest goes by LFS
@@ -35,7 +36,7 @@ class Fault:
     Attributes:
         matches: A regular expression found in `METHOD path`.
         kind: `500`; `stall` or `cut`, in the middle of the body; `wrong`, one byte of it; `after`,
-            which does the work and answers 500.
+            which does the work and answers 500; `none`.
         times: How many requests it hits.
         then: Called after each, such as to move a branch.
     """
@@ -44,6 +45,9 @@ class Fault:
     kind: str
     times: int = 1
     then: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        self.planned = self.times
 
 
 def account(name: str, role: str = "write", orgs: Sequence[str] = (), **token: Any) -> Any:
@@ -143,12 +147,36 @@ def running(
 
 
 @contextmanager
-def serve(
-    repositories: dict[str, Files], tokens: dict[str, str] | None = None
-) -> Iterator[str]:
+def serve(repositories: dict[str, Files], tokens: dict[str, str] | None = None) -> Iterator[str]:
     """The address of a server of repositories."""
     with running(repositories, tokens) as hub:
         yield hub.address
+
+
+@contextmanager
+def pointing(hub: Hub, home: Path, *, token: str | None = "hf_test") -> Iterator[Hub]:
+    """Have this process take a server for the Hub, and a folder for its cache; what other
+    processes find in their environment, libraries here have read long ago."""
+    from huggingface_hub import constants
+
+    values = {
+        "ENDPOINT": hub.address,
+        "HUGGINGFACE_CO_URL_TEMPLATE": hub.address + "/{repo_id}/resolve/{revision}/{filename}",
+        "HF_HUB_OFFLINE": False,
+        "HF_HUB_CACHE": str(home / "hub"),
+        "HF_TOKEN_PATH": str(home / "token"),
+        "HF_HUB_DISABLE_XET": True,
+        "HF_HUB_DOWNLOAD_TIMEOUT": 1,
+        "HF_HUB_ETAG_TIMEOUT": 1,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setattr(constants, name, value)
+        patch.setenv("HF_HUB_OFFLINE", "0")
+        patch.delenv("HF_TOKEN", raising=False)
+        if token is not None:
+            patch.setenv("HF_TOKEN", token)
+        yield hub
 
 
 def folder_files(folder: Path) -> Files:
@@ -176,7 +204,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             with suppress(ConnectionError):
                 if kind == "500" or (kind in ("stall", "cut") and self.command != "GET"):
                     if kind == "stall":
-                        time.sleep(STALL)
+                        threading.Event().wait(STALL)
                     self.close_connection = kind != "500"
                     if kind == "500":
                         self.send_body(b"the disk of the Hub is full", True, {}, status=500)
@@ -405,7 +433,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(body[: len(body) // 2])
                 self.wfile.flush()
                 if kind == "stall":
-                    time.sleep(STALL)
+                    threading.Event().wait(STALL)
                 self.close_connection = True
                 return
             self.wfile.write(body)

@@ -57,7 +57,9 @@ def load_dataset(
 
     if "/" in name:
         if data_dir is not None:
-            raise DataError(f"{name} is a repository of the Hub, which has no data_dir; leave it out")
+            raise DataError(
+                f"{name} is a repository of the Hub, which has no data_dir; leave it out"
+            )
         return _from_hub(name, config, split, streaming=streaming, **options)
     corpus = builder(name, config, data_dir=data_dir, **options)
     try:

@@ -21,6 +21,7 @@ KINDS = ("model", "dataset", "space")  # of repositories
 TRIES = 4
 FIRST_PAUSE = 1.0  # seconds before the second try; each further pause is twice as long
 NOBODYS = (".gitattributes", "README.md")  # in a repository that is as good as empty
+RECORDS = ("recipe.yaml", "run.json")  # of a run, which may name folders of this machine
 TOKENS = "https://huggingface.co/settings/tokens"
 
 logger = logging.getLogger(__name__)
@@ -184,9 +185,11 @@ def refuse_leaks(folder: str | Path) -> None:
     leaks = find_leaks(folder)
     if leaks:
         more = f", and {len(leaks) - 3} more" if len(leaks) > 3 else ""
+        is_of_run = all(leak.startswith(RECORDS) and "absolute path" in leak for leak in leaks)
+        way_out = "; --hide-paths cuts these to their last part" if is_of_run else ""
         raise PublishError(
             f"nothing was sent, since files hold what should not leave this machine: "
-            f"{'; '.join(leaks[:3])}{more}"
+            f"{'; '.join(leaks[:3])}{more}{way_out}"
         )
 
 
@@ -284,11 +287,12 @@ def _check_owner(account: Mapping[str, Any], owner: str, repository: str) -> Non
     roles = {org["name"]: org.get("roleInOrg") for org in account.get("orgs", ())}
     writing = [str(account["name"]), *(name for name, role in roles.items() if role != "read")]
     if owner not in writing:
-        why = "may only read there" if owner in roles else "is not theirs to write to"
+        why = "may only be read by it" if owner in roles else "is not theirs to write to"
+        base = repository.partition("/")[2]
+        theirs = " or ".join(f"{name}/{base}" for name in writing)
         raise PublishError(
-            f"{repository}: the token is of {account['name']}, and {owner} {why}; choose "
-            f"{' or '.join(f'{name}/{repository.partition("/")[2]}' for name in writing)}, or "
-            "--pull-request"
+            f"{repository}: the token is of {account['name']}, and {owner} {why}; choose {theirs}, "
+            "or --pull-request"
         )
     token = account.get("auth", {}).get("accessToken", {})
     if token.get("role") != "fineGrained":

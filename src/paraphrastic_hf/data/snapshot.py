@@ -61,9 +61,8 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
             _forget(path)
     names = ", ".join(str(path.relative_to(found)) for path in damaged)
     raise DataError(
-        f"{name} is damaged: {names} {'has' if len(damaged) == 1 else 'have'} not the checksum that "
-        "the Hub names, and was taken out of the cache; load it again, or have its owner upload it "
-        "again"
+        f"{name} is damaged: the checksum is not the one that the Hub names, of {names}; this was "
+        "taken out of the cache, so load it again, or have its owner upload it again"
     )
 
 

@@ -170,18 +170,18 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
     if is_packaged:
         return ASSETS / name
     check_model_name(name)
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, IncompleteSnapshotError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     network = HfHubHTTPError.__bases__[0]  # of the HTTP library that huggingface_hub uses
     try:
         return snapshot(str(name), **hub)
     except DataError as error:
         raise ModelError(str(error)) from error
-    except IncompleteSnapshotError as error:
-        raise ModelError(
-            f"{name} was downloaded in part, and the Hub is not in reach for the rest: {error}"
-        ) from error
     except (HFValidationError, network, OSError) as error:
+        if type(error).__name__ == "IncompleteSnapshotError":  # as huggingface_hub 2.4 has it
+            raise ModelError(
+                f"{name} was downloaded in part, and the Hub is not in reach for the rest: {error}"
+            ) from error
         raise ModelError(
             f"{name} is neither a model directory nor a Hub repository in reach, nor packaged "
             f"({', '.join(_packaged())}): {error}"

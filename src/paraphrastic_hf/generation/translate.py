@@ -12,7 +12,6 @@ import copy
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
