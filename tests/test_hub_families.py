@@ -14,6 +14,9 @@ from tests.hub import Hub
 from tests.hub_matrix import ENCODERS, FAULTS, Models, hub_of
 from tests.trained import FAMILIES
 
+# huggingface_hub sends large files by a call that its HTTP library will drop
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Models:

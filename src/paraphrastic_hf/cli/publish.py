@@ -8,6 +8,7 @@ from typing import Any
 
 from paraphrastic_hf.cli.folders import VARIABLE, add_data_option
 from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.extras import require
 
 EPILOG = """\
 What is sent, by kind:
@@ -97,6 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Publish, and print the address."""
     given = _details(arguments)
+    require("train", "torch", "transformers", what="publishing")
     from paraphrastic_hf.hub.publish import ModelDetails, publish
 
     if arguments.kind == "model":

@@ -200,6 +200,11 @@ def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
         raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
 
 
+def exported_corpus(folder: str | Path) -> str | None:
+    """The name of the corpus that a folder is an export of; None if it is none."""
+    return next(iter(_exported(Path(folder))), None)
+
+
 def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
     """Link what of an export goes to the Hub into another folder: the card, written anew, and the
     parquet files.

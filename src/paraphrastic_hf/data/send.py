@@ -199,15 +199,21 @@ def full_name(to: Destination, standing: Standing) -> Destination:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What huggingface_hub raises: errors of its HTTP library, whichever it uses, and of files."""
+    """What huggingface_hub raises: errors of its HTTP library, whichever it uses, of files, and
+    RuntimeError for a large file that could not be sent."""
     from huggingface_hub.errors import HfHubHTTPError
 
-    return (*(base for base in HfHubHTTPError.__bases__ if base is not object), OSError, ValueError)
+    return (*HfHubHTTPError.__bases__, OSError, ValueError, RuntimeError)
 
 
-def _status(error: BaseException) -> int:
-    response = getattr(error, "response", None)
-    return int(getattr(response, "status_code", 0) or 0)
+def _status(error: BaseException | None) -> int:
+    """The status of the answer that an error is about; 0 where there was no answer."""
+    while error is not None:
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        if status:
+            return int(status)
+        error = error.__cause__
+    return 0
 
 
 def _passes(error: BaseException) -> bool:

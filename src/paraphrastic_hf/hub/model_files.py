@@ -183,7 +183,7 @@ def _check_card(output: Path, licence: str | None) -> None:
 
     try:
         named = ModelCard.load(output / "README.md").data.license
-    except ValueError as error:
+    except (ValueError, yaml.YAMLError) as error:
         raise PublishError(f"huggingface_hub cannot read the card: {error}") from error
     if named != licence:
         raise PublishError(

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import yaml
+
 from paraphrastic_hf.data import export
 from paraphrastic_hf.data.send import Destination, Standing, check_destination, refuse_leaks, send
 from paraphrastic_hf.encoding.locate import check_model_name, known_models, packaged_model
@@ -328,7 +330,7 @@ def _front(card: Path) -> Mapping[str, Any]:
 
     try:
         content = RepoCard(card.read_text(encoding="utf-8"), ignore_metadata_errors=True)
-    except (OSError, ValueError):
+    except (OSError, ValueError, yaml.YAMLError):
         return {}
     return dict(content.data.to_dict())
 

@@ -150,7 +150,7 @@ def refuse_unmeasured(
     known = {(figure.measure, figure.value) for figure in found}
     try:
         data = ModelCard.load(folder / "README.md").data
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise PublishError(f"huggingface_hub cannot read the card: {error}") from error
     for result in data.eval_results or []:
         if (result.metric_type, _rounded(result.metric_value)) not in known:
@@ -199,9 +199,8 @@ def _of_run(trained: TrainedModel) -> Iterator[Figure]:
         task = "token-classification" if trained.task == "tagging" else "text-classification"
         for measure, value in run["test"].items():
             if isinstance(value, (int, float)):
-                yield Figure(
-                    task, name, f"test, {measure}", _measure(measure), measure, float(value)
-                )
+                rounded = round(float(value), 4)
+                yield Figure(task, name, f"test, {measure}", _measure(measure), measure, rounded)
         return
     held_out = run.get("held_out") or {}
     if "perplexity" in held_out:
