@@ -6,8 +6,15 @@ All happens in this process, beside a server on this machine (`tests/hub.py`).
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+import venv
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,7 +42,9 @@ from paraphrastic_hf import (
 )
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.hub.publish import ModelDetails, publish
-from tests.hub import Fault, Hub, commit_of, pointing, running
+from paraphrastic_hf.markdown import markdown_table
+from tests.data_root import write_supervised
+from tests.hub import Fault, Hub, commit_of, environment, pointing, running
 from tests.trained import FAMILIES, GENERATIVE, SUPERVISED, TRANSLATORS, code_of, trained
 
 WEIGHTS = r"^GET .*safetensors"
@@ -249,3 +258,146 @@ FAULTS: dict[str, tuple[Callable[[Hub, str], list[Fault]], bool]] = {
     "offline after a load that broke off": (_once(WEIGHTS, "500", 10**6), False),
     "none, and offline after one load": (_once("^HEAD", "none"), True),
 }
+
+
+COLUMNS = ("save", "AutoModel", "SentenceTransformer", "push", "pull", "card", "example")
+MARKS = ("<!-- written by python -m tests.hub_matrix -->", "<!-- end -->")
+PAGE = Path(__file__).parents[1] / "docs" / "hub.md"
+TEXT = "the cat sleeps on the mat"
+WITHOUT = """
+import importlib.util, json, sys, warnings
+import transformers
+
+is_there = importlib.util.find_spec("paraphrastic_hf") is not None
+assert is_there == (sys.argv[1] == "present"), sys.path
+if is_there:
+    import paraphrastic_hf
+trust = {} if is_there else {"trust_remote_code": True}
+found = {}
+for repository, auto in json.loads(sys.argv[2]).items():
+    said = {}
+    try:
+        model = getattr(transformers, auto).from_pretrained(repository, **trust).eval()
+        state = sorted(model.state_dict().items())
+        said["weights"] = round(float(sum(value.double().abs().sum() for _, value in state)), 6)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(repository, **trust)
+        said["ids"] = tokenizer(sys.argv[3])["input_ids"]
+    except Exception as error:
+        said["AutoModel"] = "%s: %s" % (type(error).__name__, str(error).strip()[:150])
+    if auto == "AutoModel":
+        try:
+            from sentence_transformers import SentenceTransformer
+
+            encoder = SentenceTransformer(repository, trust_remote_code=True)
+            vector = encoder.float().encode([sys.argv[3]])[0]
+            said["vector"] = [round(float(value), 4) for value in vector]
+        except Exception as error:
+            said["SentenceTransformer"] = type(error).__name__
+    found[repository] = said
+print(json.dumps(found))
+"""
+
+
+def attempt(check: Callable[[], Any]) -> str:
+    """`yes`, or what went wrong in a few words."""
+    try:
+        check()
+    except Exception as error:
+        return f"no: {type(error).__name__}"
+    return "yes"
+
+
+def family_row(hub: Hub, models: Models, family: str, folder: Path) -> list[str]:
+    """A row of the table: what works for a family."""
+    found = [attempt(lambda: check_save(models, family, folder / "saved"))]
+    pushed = attempt(lambda: push(models, family))
+    found.append(attempt(lambda: check_auto_model(models, family)))
+    is_encoder = family in ENCODERS
+    found.append(
+        attempt(lambda: check_sentence_transformer(models, family)) if is_encoder else "none"
+    )
+    found.append(pushed)
+    found.append(attempt(lambda: check_pull(hub, models, family, folder / "cache")))
+    found.append(attempt(lambda: check_card(hub, family)))
+    found.append(attempt(lambda: run_example(hub, family)))
+    return [family.replace("_", " "), *found]
+
+
+def fresh_rows(hub: Hub, names: Sequence[str], folder: Path) -> list[list[str]]:
+    """What loads in an interpreter of its own, with this package and without it, and whether both
+    give the same."""
+    venv.create(folder / "venv", with_pip=False)
+    (site,) = (folder / "venv").glob("lib/python*/site-packages")
+    places = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "shared.pth").write_text("\n".join(places) + "\n")
+    autos = {f"me/{name}": getattr(auto_class(name), "__name__") for name in names}  # noqa: B009
+    found = {}
+    for state in ("absent", "present"):
+        variables = environment(hub.address, folder / state)
+        variables["PYTHONPATH"] = "" if state == "absent" else os.environ.get("PYTHONPATH", "")
+        command = [str(folder / "venv" / "bin" / "python"), "-c", WITHOUT]
+        done = subprocess.run(
+            [*command, state, json.dumps(autos), TEXT],
+            env=variables,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        found[state] = json.loads(done.stdout.splitlines()[-1])
+    rows = []
+    for name in names:
+        absent, present = (found[state][f"me/{name}"] for state in ("absent", "present"))
+        same = [key for key in ("weights", "ids", "vector") if absent.get(key) == present.get(key)]
+        loads = "yes" if {"weights", "ids"} <= set(same) and "weights" in absent else "no"
+        there = "yes" if "weights" in present else "no"
+        vector = "none" if "vector" not in present and "vector" not in absent else "no"
+        if "vector" in absent:
+            vector = "yes" if "vector" in same else "differs"
+        rows.append([name.replace("_", " "), there, loads, vector])
+    return rows
+
+
+def main() -> None:
+    """Write the tables of `docs/hub.md`."""
+    chosen = sys.argv[1:] or list(FAMILIES)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        models = Models(place / "models", write_supervised(place / "data"))
+        with hub_of(place / "home") as hub:
+            rows = [family_row(hub, models, family, place / family) for family in chosen]
+            print(*rows, sep="\n", flush=True)
+            outcomes: dict[str, list[str]] = {fault: [] for fault in FAULTS}
+            for fault, family in itertools.product(FAULTS, chosen):
+                cache = place / "caches" / f"{family}-{fault}"
+                done = attempt(lambda: check_fault(fault, hub, models, family, cache))  # noqa: B023
+                outcomes[fault].append(done if done == "yes" else f"{family}, {done}")
+            print(outcomes, flush=True)
+            for packaged in ("english", "multilingual"):
+                publish("model", packaged, f"me/{packaged}")
+            fresh = fresh_rows(hub, ["english", "multilingual", *chosen], place)
+    end = {True: "survived", False: "refused"}
+    faults = [
+        [fault, end[FAULTS[fault][1]], str(len(done)), str(sum(it != "yes" for it in done))]
+        for fault, done in outcomes.items()
+    ]
+    tried = sum(len(done) for done in outcomes.values())
+    failed = sum(it != "yes" for done in outcomes.values() for it in done)
+    faults.append(["all", "", str(tried), str(failed)])
+    text = "\n\n".join(
+        "\n".join(lines)
+        for lines in (
+            markdown_table(["family", *COLUMNS], rows, "l" * 8),
+            markdown_table(["what goes wrong", "how it ends", "tried", "failures"], faults, "llrr"),
+            markdown_table(["model", "present", "absent", "SentenceTransformer, absent"], fresh),
+        )
+    )
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    PAGE.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
