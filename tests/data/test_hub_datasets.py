@@ -86,20 +86,20 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
     write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
     write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
     export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
-    with pytest.raises(PublishError, match="licence of mr does not allow publishing it; --private"):
+    with pytest.raises(
+        PublishError, match="licence of mr does not allow publishing it; publish it --private"
+    ):
         publish("dataset", tmp_path / "mr", "me/mr")
     publish("dataset", tmp_path / "mr", "me/mr", private=True)
     assert "datasets/me/mr" not in hub.public
     assert "export.json" not in hub.repositories["datasets/me/mr"]
 
 
-def test_another_corpus_does_not_take_its_place(exported: Path, hub: Hub, tmp_path: Path) -> None:
+def test_another_corpus_does_not_take_its_place(exported: Path, hub: Hub) -> None:
     publish("dataset", exported, "me/sts17")
-    write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
-    write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good"])
-    export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
-    with pytest.raises(PublishError, match="me/sts17 is taken: it holds sts17, and this is mr"):
-        publish("dataset", tmp_path / "mr", "me/sts17", pull_request=True)
+    hub.repositories[KEY]["README.md"] = b"---\npretty_name: tatoeba\n---\n# Tatoeba\n"
+    with pytest.raises(PublishError, match="is taken: it holds tatoeba, and this is sts17"):
+        publish("dataset", exported, "me/sts17")
 
 
 def test_options_of_a_repository_are_named_when_misspelt(tmp_path: Path) -> None:

@@ -110,7 +110,9 @@ class DatasetRelease(Release):
         try:
             export.check_exported(self._corpus(), self.directory, public=not self.private)
         except DataError as error:
-            raise PublishError(str(error).replace("push it as private", "--private")) from error
+            raise PublishError(
+                str(error).replace("push it as private", "publish it --private")
+            ) from error
 
     def gather(self, output: Path) -> list[str]:
         """Link the parquet files and write the card."""
