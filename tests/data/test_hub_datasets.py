@@ -86,9 +86,7 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
     write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
     write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
     export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
-    with pytest.raises(
-        PublishError, match="licence of mr does not allow publishing it; publish it --private"
-    ):
+    with pytest.raises(PublishError, match="mr does not allow publishing it; publish it --private"):
         publish("dataset", tmp_path / "mr", "me/mr")
     publish("dataset", tmp_path / "mr", "me/mr", private=True)
     assert "datasets/me/mr" not in hub.public
