@@ -390,7 +390,9 @@ def main() -> None:
         for lines in (
             markdown_table(["family", *COLUMNS], rows, "l" * 8),
             markdown_table(["what goes wrong", "how it ends", "tried", "failures"], faults, "llrr"),
-            markdown_table(["model", "present", "absent", "SentenceTransformer, absent"], fresh),
+            markdown_table(
+                ["model", "present", "absent", "SentenceTransformer, absent"], fresh, "llll"
+            ),
         )
     )
     page = PAGE.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,21 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.data import send
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
-from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, release_class
+from paraphrastic_hf.hub.licences import (
+    SourceLicence,
+    checked_licence,
+    release_class,
+    source_licences,
+)
 from paraphrastic_hf.hub.publish import ModelDetails, publish
+from paraphrastic_hf.hub.trained import TrainedModel
 from tests.data_root import write_supervised
 from tests.evaluation.sts_files import write_sts
 from tests.hub import Fault, Hub, account, pointing, running
@@ -70,7 +77,9 @@ def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
     original = (models("word") / "recipe.yaml").read_text()
     assert "pairs.tsv" in original
     assert original != (out / "recipe.yaml").read_text()
-    assert ModelCard.load(out / "README.md").data.license == "cc-by-sa-4.0"
+    card = ModelCard.load(out / "README.md")
+    assert card.data.license == "cc-by-sa-4.0"
+    assert "| pairs.tsv | 60 | cc0-1.0 |" in card.text
     assert main(["publish", "model", str(models("word")), "me/word", *options]) == 2
     assert "not empty" in capsys.readouterr().err
 
@@ -206,6 +215,35 @@ def test_sources_without_a_licence_make_a_model_private(models: Models, hub: Hub
             "me/word",
             details=ModelDetails(source_licences={"pears.tsv": "mit"}),
         )
+
+
+def test_what_a_model_began_with_counts_as_well(models: Models, tmp_path: Path) -> None:
+    run = TrainedModel.read(models("word"))
+    stated = {"pairs.tsv": "cc0-1.0"}
+    from_english = replace(run, recipe={**run.recipe, "start": "english"})
+    found = source_licences(from_english, stated=stated)
+    assert [it.release for it in found] == ["open", "share-alike"]
+    assert found[1].name == "the packaged model english"
+    earlier = replace(run, recipe={**run.recipe, "start": str(models("relatedness"))})
+    found = source_licences(earlier, stated=stated)
+    assert [(it.name, it.release) for it in found] == [
+        ("pairs.tsv", "open"),
+        ("sick", "non-commercial"),
+    ]
+    gone = replace(run, recipe={**run.recipe, "start": str(tmp_path / "gone")})
+    assert [it.release for it in source_licences(gone, stated=stated)] == ["open", "unstated"]
+
+
+def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
+    publish("model", "english", "me/english")
+    pushed = hub.repositories["models/me/english"]
+    card = ModelCard(pushed["README.md"].decode())
+    assert card.data.license == "cc-by-sa-4.0"
+    assert card.data.language == ["en"]
+    assert "| train/en-en/bible_versions.tsv.xz | 88,109 | public domain / CC0 |" in card.text
+    assert "Its settings were chosen on STS-B dev and on STS 2017 en-en" in " ".join(card.text.split())
+    assert "SentenceTransformer(model).float().encode" in card.text
+    assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
 
 
 def test_absolute_paths_of_a_run_are_refused_or_cut(models: Models, hub: Hub) -> None:

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -191,11 +191,6 @@ def refuse_leaks(folder: str | Path) -> None:
             f"nothing was sent, since files hold what should not leave this machine: "
             f"{'; '.join(leaks[:3])}{more}{way_out}"
         )
-
-
-def full_name(to: Destination, standing: Standing) -> Destination:
-    """The destination with its owner."""
-    return replace(to, repository=standing.repository)
 
 
 def _failures() -> tuple[type[Exception], ...]:

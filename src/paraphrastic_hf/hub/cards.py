@@ -20,7 +20,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.hub import sections
-from paraphrastic_hf.hub.licences import SourceLicence, licence_table
+from paraphrastic_hf.hub.licences import SourceLicence, packaged_table
 from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.trained import TrainedModel
@@ -170,10 +170,10 @@ def release_card(
     training = [f"    {sections.command(trained)}", ""]
     training += [*sections.wrapped(sections.circumstances(trained)), ""]
     training += [*sections.wrapped(selection(trained)), ""]
-    training += [*sections.sources(trained), "", *licence_table(sources)]
-    scores = [] if suites and trained.is_encoder else sections.scores(trained)
+    training += _sources_with_licences(trained, sources)
+    scores = [] if suites else sections.scores(trained)
     for results in suites:
-        scores += ["", *_scores(results), "", f"![{results['suite']}]({results['suite']}.png)"]
+        scores += [*_scores(results), "", f"![{results['suite']}]({results['suite']}.png)", ""]
     said = f"{licence.upper()}, as the sources above allow" if licence else "None is given"
     return _page(
         trained,
@@ -191,6 +191,21 @@ def release_card(
         training=training,
         scores=scores,
         licence=f"{said}. {CITATION}",
+    )
+
+
+def _sources_with_licences(trained: TrainedModel, sources: Sequence[SourceLicence]) -> list[str]:
+    """The table of what a model was trained on, and what it began with where that is no row."""
+    if len(sources) == 1 and sources[0].packaged:
+        return packaged_table(sources[0].packaged)
+    known = {source.name: source.licence for source in sources}
+    table = sections.sources(trained, known)
+    begun = [it for it in sources if not any(literal(it.name) in line for line in table)]
+    said = "; ".join(f"{literal(it.name)} ({literal(it.licence)})" for it in begun)
+    return (
+        [*table, "", *sections.wrapped(f"What it began with was made of: {said}.")]
+        if begun
+        else table
     )
 
 

@@ -8,7 +8,7 @@ or what the publisher states.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import known_models, packaged_model
 from paraphrastic_hf.errors import ModelError, PublishError
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.markdown import literal, markdown_table
 
 RELEASABLE = ("open", "share-alike")
 DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less
@@ -86,11 +85,7 @@ def source_licences(
         PublishError: A licence is stated for something that is no source of the model.
     """
     stated = dict(stated or {})
-    packaged = _packaged_alike(trained)
-    if packaged is not None:
-        return [packaged]
-    listed = _listed(data_root)
-    found = [_source(name, record, listed, stated) for name, record in _names(trained)]
+    found = list(dict.fromkeys(_all_sources(trained, data_root, stated)))
     used = {name for source in found for name in (source.name, Path(source.name).name)}
     for name in stated:
         if name not in used:
@@ -99,6 +94,33 @@ def source_licences(
                 f"--source-licence {name}: the model has no such source; it has {known}"
             )
     return found
+
+
+def _all_sources(
+    trained: TrainedModel, data_root: str | Path | None, stated: Mapping[str, str]
+) -> Iterator[SourceLicence]:
+    """The sources of a model, and those of the runs that it began with."""
+    packaged = _packaged_alike(trained)
+    if packaged is not None:
+        yield packaged
+        return
+    listed = _listed(data_root)
+    for name, record in _names(trained):
+        source = _source(name, record, listed, stated)
+        begun = _earlier_run(name, data_root) if source.release == "unstated" else None
+        if begun is None or begun.directory.resolve() == trained.directory.resolve():
+            yield source
+        else:
+            yield from _all_sources(begun, data_root, stated)
+
+
+def _earlier_run(name: str, data_root: str | Path | None) -> TrainedModel | None:
+    """The run in a folder that a recipe begins with, if it is still there."""
+    for root in ("", data_root or ""):
+        folder = Path(root) / name
+        if (folder / "run.json").is_file():
+            return TrainedModel.read(folder)
+    return None
 
 
 def checked_licence(
@@ -140,10 +162,10 @@ def checked_licence(
     return wanted or DEFAULT
 
 
-def licence_table(sources: Iterable[SourceLicence]) -> list[str]:
-    """The sources of a model with their licences, as a Markdown table."""
-    rows = [[literal(it.name), literal(it.licence), it.release] for it in sources]
-    return markdown_table(["source", "licence", "allows"], rows, "lll") if rows else []
+def packaged_table(name: str) -> list[str]:
+    """The table of sources on the card of a packaged model, with licences and checksums."""
+    card = (packaged_model(name) / "README.md").read_text(encoding="utf-8")
+    return [line for line in card.splitlines() if re.match(r"\| (source|train/)|\|---", line)]
 
 
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -351,6 +351,3 @@ def _is_metric(script: Path) -> bool:
 
 def _owner(repository: str) -> str:
     return "".join(repository.rpartition("/")[:2])
-
-
-__all__: Sequence[str] = ("ModelDetails", "publish")

@@ -206,24 +206,34 @@ def circumstances(trained: TrainedModel) -> str:
     )
 
 
-def sources(trained: TrainedModel) -> list[str]:
-    """A table of what it was trained on; licences are those that this package has on record."""
-    run, recipe = trained.run, trained.recipe
+def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> list[str]:
+    """A table of what a model was trained on, with licences.
+
+    Args:
+        trained: The model.
+        known: Licences by the names of sources; of others, what this package has on record.
+    """
+    run, recipe, known = trained.run, trained.recipe, known or {}
     if trained.task:
         dataset = recipe["task"]["dataset"]
         counts = [f"{run['examples'][split]:,}" for split in SPLITS]
-        row = [literal(_corpus_name(dataset)), *counts, _licence(dataset)]
+        name = _corpus_name(dataset)
+        row = [literal(name), *counts, known.get(name) or _licence(dataset)]
         return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
     given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
+    licences = {
+        name: literal(known.get(_source_name(name)) or _licence(given.get(name)))
+        for name in [*given, *run.get("pairs_by_source", ())]
+    }
     if "pairs_by_source" in run:
         rows = [
-            [literal(_source_name(name)), f"{pairs:,}", _licence(given.get(name))]
+            [literal(_source_name(name)), f"{pairs:,}", licences[name]]
             for name, pairs in run["pairs_by_source"].items()
         ]
         held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
         left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
         return [*markdown_table(["source", "pairs", "licence"], rows, "lrl"), *left]
-    rows = [[literal(_source_name(name)), _licence(dataset)] for name, dataset in given.items()]
+    rows = [[literal(_source_name(name)), licences[name]] for name in given]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
         if what in run:
