@@ -15,6 +15,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.data import send
+from paraphrastic_hf.data.leaks import find_leaks
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
@@ -241,7 +242,9 @@ def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
     assert card.data.license == "cc-by-sa-4.0"
     assert card.data.language == ["en"]
     assert "| train/en-en/bible_versions.tsv.xz | 88,109 | public domain / CC0 |" in card.text
-    assert "Its settings were chosen on STS-B dev and on STS 2017 en-en" in " ".join(card.text.split())
+    assert "Its settings were chosen on STS-B dev and on STS 2017 en-en" in " ".join(
+        card.text.split()
+    )
     assert "SentenceTransformer(model).float().encode" in card.text
     assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
 
@@ -290,6 +293,12 @@ def test_a_file_of_secrets_is_known_by_its_name(hub: Hub, tmp_path: Path) -> Non
     (folder / ".env").write_text("X=1")
     with pytest.raises(PublishError, match=r"\.env: a file that holds secrets"):
         publish("space", folder, "me/mine")
+
+
+def test_a_run_has_no_path_at_all_from_the_root(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("path: /eos/me/pairs.tsv\nother: train/a/b.tsv\n")
+    (tmp_path / "README.md").write_text("either /or\nand /eos/x\n")
+    assert find_leaks(tmp_path) == ["recipe.yaml, line 1: an absolute path, /eos/me/pairs.tsv"]
 
 
 def test_what_looks_like_a_path_and_is_none_is_sent(hub: Hub, tmp_path: Path) -> None:

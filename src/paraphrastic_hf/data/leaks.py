@@ -20,6 +20,8 @@ PATHS = re.compile(
     rb"Volumes|var|nfs|gpfs)/[\w.+-]+[^\s\"'`,;)\]}]*"
     rb"|\b[A-Za-z]:\\{1,2}(?:Users|Documents|data|work|tmp)\b[^\s\"'`]*"
 )
+RECORDS = ("recipe.yaml", "run.json")  # of a run, in which whatever begins with / is a path
+PATHS_OF_RECORDS = re.compile(PATHS.pattern + rb"|(?<=[\s\"'])/[\w.+-]+/[^\s\"']+")
 # Numbers, rows of corpora and vocabularies: not written by anyone here, and full of chance.
 NUMBERS = (".safetensors", ".parquet", ".png", ".jpg", ".model", ".npy")
 VOCABULARIES = ("tokenizer.json", "ngrams.json", "vocab.json", "merges.txt")
@@ -57,7 +59,8 @@ def _leaks_of(path: Path) -> Iterator[str]:
             shown = found.group()[:8].decode("utf-8", "replace")
             yield f", line {_line(content, found)}: {what}, {shown}..."
     if path.name not in VOCABULARIES:
-        for found in PATHS.finditer(content):
+        paths = PATHS_OF_RECORDS if path.name in RECORDS else PATHS
+        for found in paths.finditer(content):
             shown = found.group().decode("utf-8", "replace")
             yield f", line {_line(content, found)}: an absolute path, {shown}"
 

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.data.leaks import find_leaks
+from paraphrastic_hf.data.leaks import RECORDS, find_leaks
 from paraphrastic_hf.errors import PublishError
 
 KINDS = ("model", "dataset", "space")  # of repositories
 TRIES = 4
 FIRST_PAUSE = 1.0  # seconds before the second try; each further pause is twice as long
 NOBODYS = (".gitattributes", "README.md")  # in a repository that is as good as empty
-RECORDS = ("recipe.yaml", "run.json")  # of a run, which may name folders of this machine
 TOKENS = "https://huggingface.co/settings/tokens"
 
 logger = logging.getLogger(__name__)
@@ -172,7 +171,7 @@ def send(
             logger.info("sending to %s failed (%s); trying again", where, error)
             time.sleep(FIRST_PAUSE * 2**attempt)
         else:
-            return str(commit.pr_url if to.pull_request else commit.commit_url)
+            return str(commit.pr_url or commit.commit_url)
     raise AssertionError("unreachable")
 
 

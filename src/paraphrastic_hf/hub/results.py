@@ -204,7 +204,8 @@ def _of_run(trained: TrainedModel) -> Iterator[Figure]:
         return
     held_out = run.get("held_out") or {}
     if "perplexity" in held_out:
-        task = "translation" if trained.translates else "text-generation"
+        is_translation = trained.translates and trained.recipe.get("kind") != "paraphrase"
+        task = "translation" if is_translation else "text-generation"
         value = round(float(held_out["perplexity"]), 4)
         yield Figure(task, "held out", "of its sources", "perplexity", "a token", value)
 
