@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -234,7 +234,7 @@ def _endpoint() -> str:
 
 
 @contextmanager
-def _asking(what: str) -> Any:
+def _asking(what: str) -> Iterator[None]:
     """Turn what goes wrong with a question to the Hub into a refusal."""
     try:
         yield

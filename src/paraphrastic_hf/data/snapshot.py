@@ -47,7 +47,7 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
     for attempt in range(TRIES):
         try:
             ignored = list(IGNORED)
-            found = snapshot_download(name, repo_type=kind, ignore_patterns=ignored, **options)
+            found = str(snapshot_download(name, repo_type=kind, ignore_patterns=ignored, **options))
         except Exception as error:
             if attempt + 1 == TRIES or not _passes(error):
                 raise

@@ -66,7 +66,7 @@ class Release:
     def identity(self, folder: Path) -> str:
         """What a repository with the files of a folder is, to tell a new version of it from
         another thing; nothing if that cannot be said."""
-        return _front(folder / CARD).get("title", "")
+        return str(_front(folder / CARD).get("title", ""))
 
 
 class ModelRelease(Release):
@@ -120,7 +120,7 @@ class DatasetRelease(Release):
 
     def identity(self, folder: Path) -> str:
         """The name of the corpus."""
-        return _front(folder / CARD).get("pretty_name", "")
+        return str(_front(folder / CARD).get("pretty_name", ""))
 
     def _corpus(self) -> str:
         name = export.exported_corpus(self.directory)
