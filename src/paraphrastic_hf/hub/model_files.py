@@ -141,8 +141,9 @@ def _packaged_details(sources: Sequence[SourceLicence], details: ModelDetails) -
         return details
     from huggingface_hub import ModelCard
 
-    spoken = ModelCard.load(packaged_model(name) / "README.md").data.language
-    return replace(details, summary=CHOSEN.format(name=name), languages=details.languages or spoken)
+    spoken: Any = ModelCard.load(packaged_model(name) / "README.md").data.language
+    languages = details.languages or spoken
+    return replace(details, summary=CHOSEN.format(name=name), languages=languages)
 
 
 def _files(directory: Path) -> list[Path]:
