@@ -246,6 +246,9 @@ def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
         card.text.split()
     )
     assert "SentenceTransformer(model).float().encode" in card.text
+    code = json.loads(pushed["config.json"])["auto_map"]  # for where this package is absent
+    assert code["AutoModel"] == "paraphrastic_models_averaging.AveragingModel"
+    assert "paraphrastic_models_averaging.py" in pushed
     assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
 
 

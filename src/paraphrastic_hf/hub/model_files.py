@@ -8,9 +8,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
+from transformers import AutoConfig
 
 from paraphrastic_hf.encoding.directory import (
     GENERATION_CONFIG,
+    LAYOUTS,
     SENTENCE_TRANSFORMERS_FILES,
     TOKENIZER_FILES,
 )
@@ -23,8 +25,10 @@ from paraphrastic_hf.hub.cards import release_card, write_card
 from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
 from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
+from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.recipe import read_mapping
 from paraphrastic_hf.text.files import link_or_copy, read_json, write_bytes, write_json
+from paraphrastic_hf.text.remote_code import write_remote_code
 
 # Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
 FILES = (
@@ -104,6 +108,7 @@ def gather_model(
         target = output / path.relative_to(trained.directory)
         target.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, target)
+    _add_code(output)
     if details.hide_paths:
         _hide_paths(output)
     for name, text in result_files(suites).items():
@@ -151,6 +156,22 @@ def _files(directory: Path) -> list[Path]:
     found = {path for pattern in (*FILES, *RECORDS) for path in directory.glob(pattern)}
     inner = {path for folder in found if folder.is_dir() for path in folder.rglob("*")}
     return sorted(path for path in found | inner if path.is_file())
+
+
+def _add_code(output: Path) -> None:
+    """Write the Python that `trust_remote_code=True` loads, for a model saved without it: those
+    that come with the package are."""
+    config = AutoConfig.from_pretrained(output, trust_remote_code=False)
+    mappings = [it.auto_class._model_mapping for it in LAYOUTS]
+    found = next((mapping[type(config)] for mapping in mappings if type(config) in mapping), None)
+    if getattr(config, "auto_map", None) or not issubclass(found or object, ParaphrasticModel):
+        return
+    model: Any = found
+    code = write_remote_code(model, output)
+    known = {"AutoConfig": write_remote_code(type(config), output)}
+    known |= dict.fromkeys((model.auto_class, *model.further_auto_classes), code)
+    written = read_json(output / "config.json")
+    write_json(output / "config.json", {**written, "auto_map": known})
 
 
 def _suites(trained: TrainedModel, evaluation: str | Path | None) -> list[dict[str, Any]]:
