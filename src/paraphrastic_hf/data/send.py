@@ -85,7 +85,7 @@ def check_destination(to: Destination) -> Standing:
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(to.repository)
@@ -150,7 +150,7 @@ def send(
     for attempt in range(TRIES):
         try:
             if not standing.exists:
-                sdk = {"space_sdk": to.sdk} if to.kind == "space" else {}
+                sdk: Any = {"space_sdk": to.sdk} if to.kind == "space" else {}
                 api.create_repo(where, private=to.private, exist_ok=True, **sdk, **kind)
             if to.revision is not None:
                 api.create_branch(where, branch=to.revision, exist_ok=True, **kind)
@@ -253,8 +253,7 @@ def _account(token: str | bool | None) -> dict[str, Any]:
     Raises:
         PublishError: There is none, the Hub does not know it, or it may only read.
     """
-    from huggingface_hub import HfApi
-    from huggingface_hub.utils import get_token
+    from huggingface_hub import HfApi, get_token
 
     given = get_token() if token is None or token is True else token
     if not given:

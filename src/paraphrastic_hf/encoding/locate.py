@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from paraphrastic_hf.data.snapshot import snapshot
 from paraphrastic_hf.errors import DataError, ModelError, nearest, nearest_name
@@ -172,7 +172,7 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
     check_model_name(name)
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    network = HfHubHTTPError.__bases__[0]  # of the HTTP library that huggingface_hub uses
+    network: Any = HfHubHTTPError.__bases__[0]  # of the HTTP library that huggingface_hub uses
     try:
         return snapshot(str(name), **hub)
     except DataError as error:
