@@ -41,7 +41,8 @@ from paraphrastic_hf import (
     Translator,
 )
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.hub.publish import ModelDetails, publish
+from paraphrastic_hf.hub.model_files import ModelDetails
+from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.markdown import markdown_table
 from tests.data_root import write_supervised
 from tests.hub import Fault, Hub, commit_of, environment, pointing, running

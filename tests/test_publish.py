@@ -26,7 +26,8 @@ from paraphrastic_hf.hub.licences import (
     release_class,
     source_licences,
 )
-from paraphrastic_hf.hub.publish import ModelDetails, publish
+from paraphrastic_hf.hub.model_files import ModelDetails
+from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.trained import TrainedModel
 from tests.data_root import write_supervised
 from tests.evaluation.sts_files import write_sts

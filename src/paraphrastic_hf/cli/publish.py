@@ -99,7 +99,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Publish, and print the address."""
     given = _details(arguments)
     require("train", "torch", "transformers", what="publishing")
-    from paraphrastic_hf.hub.publish import ModelDetails, publish
+    from paraphrastic_hf.hub.model_files import ModelDetails
+    from paraphrastic_hf.hub.publish import publish
 
     if arguments.kind == "model":
         given.setdefault("data_root", os.environ.get(VARIABLE))

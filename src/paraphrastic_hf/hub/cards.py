@@ -270,8 +270,8 @@ def _is_packaged(name: str, weights: str) -> bool:
     )
 
 
-def _scores(results: dict[str, Any]) -> list[str]:
-    lines = [f"### {results['suite']}", "", *headline_table(results)]
+def _scores(results: Mapping[str, Any]) -> list[str]:
+    lines = [f"### {results['suite']}", "", *headline_table(dict(results))]
     if results["suite"] == "sts":  # the tracks and splits that no year holds
         rows = [
             [f"{row['group']} {row['name']}"]

@@ -234,5 +234,6 @@ def _without_paths(value: Any) -> Any:
 def _start_on_hub(trained: TrainedModel) -> list[str]:
     """The model that a recipe starts from, if it is named as a repository of the Hub."""
     start = trained.recipe.get("start")
-    is_name = isinstance(start, str) and start.count("/") == 1 and not start.startswith((".", "/"))
-    return [start] if is_name and not Path(start).exists() and "runs/" not in start else []
+    if not isinstance(start, str) or start.count("/") != 1 or start.startswith((".", "/", "runs/")):
+        return []
+    return [] if Path(start).exists() else [start]
