@@ -55,6 +55,7 @@ NEED = {  # commands, with the extra that they must name
         *("card", "run", "--evaluation", "scores", "--data", ".", "--summary", "s"),
         *("--command-line", "train"),
     ],
+    "publish": ["publish", "model", "english", "me/english", "--dry-run", "published"],
     "encode": ["encode", "english", "pairs.tsv", "--output", "vectors/"],
     "mine": ["mine", "pairs.tsv", "pairs.tsv", "--model", "english", "--output", "x.parquet"],
     "mine bfloat16": [

@@ -34,6 +34,7 @@ COMMANDS = {
     "judge": "translations of systems: BLEU, chrF, SIM, SimiLE, words by frequency and tag",
     "install-metric": 'make evaluate.load("simile") work offline',
     "card": "write the model card of a trained model",
+    "publish": "put a model, dataset, metric or Space on the Hub, with its card",
     "convert": "make a model of released vectors or checkpoints",
     "data": "list, read, export and describe the corpora of the papers",
     "corpus": "make a corpus of paraphrases by back-translation",
