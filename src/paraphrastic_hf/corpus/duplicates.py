@@ -1,7 +1,8 @@
 """Steps that leave out what was there before: exactly, or nearly by MinHash (Broder, 1997).
 
 They remember the rows that they have scored, so one object serves one pass over rows in order, and
-finds what is twice among the rows it sees: all rows where one task reads them.
+finds what is twice among the rows that it sees. `corpus make` gives rows of equal references to one
+task, so nothing that is twice escapes; near duplicates are found within a task alone.
 """
 
 from __future__ import annotations
