@@ -201,7 +201,6 @@ def test_ctranslate2_writes_and_scores_as_transformers_does(
     assert same >= (6 if beams == 1 else 3)
 
 
-
 @ctranslate2
 def test_draws_of_ctranslate2_follow_from_the_seed(folder: Path, tmp_path: Path) -> None:
     arguments = EngineArguments(model=str(folder), sample=True, outputs=4, max_tokens=8)
