@@ -206,6 +206,7 @@ class CTranslate2Engine:
             num_hypotheses=how.count,
             length_penalty=how.length_penalty,
             max_input_length=0,
+            min_decoding_length=0,  # as transformers, whose scores these are
             max_decoding_length=min(how.max_tokens, self.most_tokens - 1),
             return_scores=True,
             **options,

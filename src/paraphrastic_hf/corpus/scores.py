@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,12 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.recipe import argument
 
 AT_A_TIME = 1 << 12  # rows whose vectors are in memory
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: str, threads: int) -> Any:
+    """An encoder, which a worker loads once for all its tasks."""
+    return load_encoder(model, num_threads=threads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +55,7 @@ class ParaphraseScore(BoundedStep):
 
     @cached_property
     def _encoder(self) -> Any:
-        return load_encoder(self.model, num_threads=self.threads)
+        return _loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
         """The cosine of each row, -1 to 1; None where a side is empty."""
