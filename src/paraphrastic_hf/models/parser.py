@@ -239,6 +239,7 @@ class ParserModel(SupervisedModel):
         states = self._dropped(rows.index_select(0, numbers))
         for number, layer in enumerate(self.layers):
             states = self._dropped(states) if number else states
+            assert isinstance(layer, nn.ModuleList)
             states = run_directions(layer, states, lengths + 2, "concatenate", None)
         return states
 
