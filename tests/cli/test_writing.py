@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
@@ -118,3 +121,22 @@ def test_damaged_and_endless_lines_keep_their_place(
     files = ["--source", str(lines), "--style", str(lines), "--language", "en", "--quiet"]
     assert run("transfer", model, *files, "--max-tokens", "4") == 0
     assert [bool(line) for line in capsys.readouterr().out.split("\n")[:-1]] == is_written
+
+
+@pytest.mark.parametrize("writing", [Writing(beams=1), Writing(sample=True, count=2), Writing()])
+def test_what_is_written_has_the_score_of_its_tokens(model: str, writing: Writing) -> None:
+    generator = LatentGenerator.from_pretrained(model)
+    for written in generator.translate(["the cat sleeps"], to="fr", writing=writing)[0]:
+        latent = generator.model.latent_of("translate_fr", *_tensors(generator, "the cat sleeps"))
+        begin = generator.model.generation_config.decoder_start_token_id
+        ids = torch.tensor([[begin, *written.ids]])
+        logits = generator.model(
+            encoder_outputs=(latent[:, None],), decoder_input_ids=ids[:, :-1], task="translate_fr"
+        ).logits
+        of_each = logits.log_softmax(-1)[0].gather(1, ids[0, 1:, None])
+        assert written.nats == pytest.approx(of_each.mean().item(), abs=1e-5)
+
+
+def _tensors(generator: LatentGenerator, text: str) -> tuple[torch.Tensor, torch.Tensor]:
+    ids = torch.from_numpy(generator.tokenizer.encode_batch([text]).ids).long()[None]
+    return ids, torch.ones_like(ids)

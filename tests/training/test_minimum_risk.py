@@ -358,6 +358,8 @@ def test_candidates_that_cost_the_same_teach_nothing_and_that_is_said_once(
         (["--cost.name", "a:b"], "cost.name with cost.metric half must be left out"),
         (["--limits", "1", "0"], "cost.limits must be two numbers"),
         (["--held_out", "0"], "data.held_out with run.development expected_cost"),
+        (["--anneal", "0.1", "--development", "none"], "run.development with training.anneal"),
+        (["--anneal_from", "2"], "training.anneal_from without training.anneal"),
         (["--gamma", "1"], "training.gamma must be 0 to below 1"),
     ],
 )

@@ -23,6 +23,7 @@ from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_mode
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.search import mean_log_probabilities, until_end
 from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
@@ -54,6 +55,7 @@ class LatentGenerator(Saved):
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+        self._ends = torch.tensor([model.generation_config.eos_token_id]).flatten()
 
     @classmethod
     def from_pretrained(
@@ -287,16 +289,23 @@ class LatentGenerator(Saved):
 
     def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:
         latent = latent.to(self.model.dtype)
-        output = self.model.generate(
-            encoder_outputs=BaseModelOutput(last_hidden_state=latent[:, None]),
+        variables = latent[:, None]
+        sequences = self.model.generate(
+            encoder_outputs=BaseModelOutput(last_hidden_state=variables),
             task=task,
             max_new_tokens=how.max_tokens,
-            return_dict_in_generate=True,
-            output_scores=True,
             **how.options(),
         )
-        scores = getattr(output, "sequences_scores", None)
-        nats = [float("nan")] * len(output.sequences) if scores is None else scores.tolist()
-        texts = [self.tokenizer.decode(row[1:]) for row in output.sequences.tolist()]
-        pairs = [Written(*pair) for pair in zip(texts, nats, strict=True)]
-        return [pairs[i : i + how.count] for i in range(0, len(pairs), how.count)]
+        written = sequences[:, 1:]  # the first begins every sentence
+        is_written = until_end(written, self._ends)
+        nats = mean_log_probabilities(
+            self.model, variables.repeat_interleave(how.count, 0), None, sequences, is_written,
+            task=task,
+        )  # fmt: skip
+        found = [
+            Written(self.tokenizer.decode(ids), of_text, tuple(ids[:length]))
+            for ids, of_text, length in zip(
+                written.tolist(), nats.tolist(), is_written.sum(1).tolist(), strict=True
+            )
+        ]
+        return [found[i : i + how.count] for i in range(0, len(found), how.count)]

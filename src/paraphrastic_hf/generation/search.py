@@ -83,16 +83,22 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
 
 
 def mean_log_probabilities(
-    model: Any, encoded: Tensor, mask: Tensor, sequences: Tensor, is_written: Tensor
+    model: Any,
+    encoded: Tensor,
+    mask: Tensor | None,
+    sequences: Tensor,
+    is_written: Tensor,
+    **inputs: Any,
 ) -> Tensor:
     """Mean over the tokens of translations of ln of their probability, (lines,), in nats.
 
     Args:
         model: The encoder-decoder.
         encoded: What its encoder gives, (lines, source tokens, dim).
-        mask: 1 for a token of the source, (lines, source tokens).
+        mask: 1 for a token of the source, (lines, source tokens); None for models that have none.
         sequences: Ids of translations, (lines, seq), with the ids that each begins with.
         is_written: Which of the last ids are tokens that count, (lines, at most seq - 1).
+        **inputs: What else the model's `forward` takes, such as a task.
     """
     seq = is_written.shape[1]
     output = model.get_output_embeddings()
@@ -102,9 +108,10 @@ def mean_log_probabilities(
     for lines in torch.arange(len(sequences), device=sequences.device).split(at_a_time):
         logits = model(
             encoder_outputs=BaseModelOutput(last_hidden_state=encoded[lines]),
-            attention_mask=mask[lines],
+            attention_mask=None if mask is None else mask[lines],
             decoder_input_ids=sequences[lines, :-1],
             use_cache=False,
+            **inputs,
         ).logits[:, -seq:]
         of_tokens = F.cross_entropy(
             logits.flatten(0, 1).float(), sequences[lines, -seq:].flatten(), reduction="none"

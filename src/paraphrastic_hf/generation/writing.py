@@ -68,10 +68,10 @@ class Written:
 
     Attributes:
         text: The sentence, as the tokenizer normalised its pieces.
-        nats: Mean over its tokens of ln of their probability, at most 0, as beams are compared. NaN
-            where nothing was written; from variables, also of one beam and of drawn tokens.
+        nats: Mean over its tokens of ln of their probability, at most 0. NaN where nothing was
+            written.
         ids: Its tokens, the end mark last unless it was cut off, without the token that begins
-            every sentence; () where the model that wrote it does not give them.
+            every sentence.
     """
 
     text: str

@@ -19,7 +19,11 @@ from paraphrastic_hf.training.arguments import (
     seed_argument,
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
-from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments, ParallelArguments
+from paraphrastic_hf.training.seq2seq_arguments import (
+    AnnealedArguments,
+    ParallelArguments,
+    chosen_by_score,
+)
 
 # As in `metrics/costs.py` and `losses/minimum_risk.py`, which would import what no recipe needs.
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
@@ -260,11 +264,6 @@ class MinimumRiskRecipe:
                     cost.limits,
                     "two numbers, the least and the greatest",
                 ),
-                (
-                    self.run.development == "none" or bool(self.data.held_out),
-                    f"data.held_out with run.development {self.run.development}",
-                    self.data.held_out,
-                    "at least 1, or set run.development to none",
-                ),
+                *chosen_by_score(self.training, self.data.held_out, self.run.development),
             ]
         )

@@ -17,7 +17,11 @@ from paraphrastic_hf.training.arguments import (
     seed_argument,
 )
 from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, TokenizerArguments
-from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments, ParallelArguments
+from paraphrastic_hf.training.seq2seq_arguments import (
+    AnnealedArguments,
+    ParallelArguments,
+    chosen_by_score,
+)
 
 HELD_OUT, BLEU, NONE = "held_out", "bleu", "none"
 OF_FAMILY = {
@@ -153,27 +157,9 @@ class TranslationRecipe:
                     raise RecipeError(
                         f"model.{name} is a key of {family}, not of {model.kind}: leave it out"
                     )
-        needs_score = training.anneal is not None and training.anneal_from is None
         refuse_unless(
             [
-                (
-                    run.development == NONE or bool(self.data.held_out),
-                    "data.held_out with run.development",
-                    self.data.held_out,
-                    "at least 1, or set run.development to none",
-                ),
-                (
-                    not needs_score or run.development != NONE,
-                    "run.development with training.anneal",
-                    run.development,
-                    "held_out or bleu, or set training.anneal_from",
-                ),
-                (
-                    training.anneal_from is None or training.anneal is not None,
-                    "training.anneal_from without training.anneal",
-                    training.anneal_from,
-                    "left out, or set training.anneal, to 0.1 in the thesis",
-                ),
+                *chosen_by_score(training, self.data.held_out, run.development),
                 (
                     self.data.max_length <= model.positions,
                     f"data.max_length with {model.positions} model.positions",
