@@ -5,7 +5,7 @@ TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test check format test-datasets3 test-sanitized test-damaged
+.PHONY: help install demo test check format test-datasets3 test-sanitized test-damaged test-ray
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -39,6 +39,9 @@ test-sanitized: install  ## the C under address and undefined-behaviour sanitize
 
 test-damaged: install  ## model directories and data files that are cut short or changed
 	$(BIN)/python -m tests.robustness.damaged
+
+test-ray: install  ## corpora made by a Ray cluster of two nodes on this machine (`pip install ray`)
+	$(BIN)/python -m tests.robustness.ray_cluster
 
 check: install  ## what CI runs: format, lint, types, tests, and the built wheel on its own
 	$(BIN)/ruff format --check .

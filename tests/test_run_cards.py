@@ -235,3 +235,8 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert "steps 0; 0 examples" in card_of(model)
     assert "training.png" not in card_of(model)
     assert not (model / "training.png").exists()  # nothing was logged
+
+
+def test_a_gran_without_its_gate_is_called_so() -> None:
+    sentence = families.FAMILIES["gated"]({"variant": 0, "bidirectional": True}, "words")
+    assert "network, BiGRAN without its gate, makes of its words" in sentence

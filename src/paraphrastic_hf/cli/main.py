@@ -37,6 +37,7 @@ COMMANDS = {
     "card": "write the model card of a trained model",
     "convert": "make a model of released vectors or checkpoints",
     "data": "list, read, export and describe the corpora of the papers",
+    "corpus": "make a corpus of paraphrases by back-translation",
     "neighbours": "the lines of a corpus nearest to a query",
     "mine": "find the sentences of two files that translate each other",
     "completion": "a script with which bash, zsh or fish complete commands and options",
