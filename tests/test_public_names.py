@@ -12,9 +12,10 @@ import paraphrastic_hf
 from paraphrastic_hf.models import GENERATIVE, MODEL_CLASSES, SENTENCE_TASKS
 from paraphrastic_hf.models.gated_conv import GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel
+from paraphrastic_hf.models.parser import ParserModel
 from paraphrastic_hf.models.tagger import TaggerModel
 
-OTHERS = [TaggerModel, LanguageModel, GatedConvModel]
+OTHERS = [TaggerModel, ParserModel, LanguageModel, GatedConvModel]
 MODELS = [*MODEL_CLASSES, *GENERATIVE, *SENTENCE_TASKS, *OTHERS]
 LAZY = """
 import sys

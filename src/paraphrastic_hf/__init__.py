@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.encoding.contributions import TokenContributions, token_contributions
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.locate import packaged_model
+    from paraphrastic_hf.encoding.parser import SentenceParser
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
     from paraphrastic_hf.evaluation.run import evaluate
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+    from paraphrastic_hf.models.parser import ParserConfig, ParserModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
     from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
@@ -53,6 +55,7 @@ _PUBLIC = {
     "token_contributions": "paraphrastic_hf.encoding.contributions",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.locate",
+    "SentenceParser": "paraphrastic_hf.encoding.parser",
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
@@ -83,6 +86,8 @@ _PUBLIC = {
     "LanguageModelConfig": "paraphrastic_hf.models.language_model",
     "MixedConfig": "paraphrastic_hf.models.mixed",
     "MixedModel": "paraphrastic_hf.models.mixed",
+    "ParserConfig": "paraphrastic_hf.models.parser",
+    "ParserModel": "paraphrastic_hf.models.parser",
     "ProjectionConfig": "paraphrastic_hf.models.projection",
     "ProjectionModel": "paraphrastic_hf.models.projection",
     "RecurrentConfig": "paraphrastic_hf.models.recurrent",
@@ -121,6 +126,8 @@ __all__ = [
     "LatentGenerator",
     "MixedConfig",
     "MixedModel",
+    "ParserConfig",
+    "ParserModel",
     "ProjectionConfig",
     "ProjectionModel",
     "Recipe",
@@ -129,6 +136,7 @@ __all__ = [
     "RelatednessConfig",
     "RelatednessModel",
     "SentenceEncoder",
+    "SentenceParser",
     "SentencePredictor",
     "SimileScorer",
     "Tagger",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.syntax import read_trees, tree_leaves
 from paraphrastic_hf.errors import DataError
 from tests.data.made_files import Row, put, rows
@@ -121,3 +122,12 @@ def test_the_last_sentence_counts_however_the_file_ends(ending: str, tmp_path: P
 def test_a_row_without_ten_columns_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"en_ewt-ud-test\.conllu:10 has 3 columns, expected CoNLL"):
         ewt(tmp_path, FIRST + "1\tBig\tbig\n")
+
+
+def test_gum_has_its_official_splits(tmp_path: Path) -> None:
+    documents = ["GUM_fiction_moon", "GUM_bio_byron", "GUM_bio_dvorak", "GENTLE_poetry_raven"]
+    put(tmp_path / "gum", {f"const/{name}.ptb": "(ROOT (NP (NN a)))\n" for name in documents})
+    found = load_dataset("gum", data_dir=tmp_path)
+    assert {split: rows["document"][0] for split, rows in found.items()} == dict(
+        zip(("train", "validation", "test", "gentle"), documents, strict=True)
+    )

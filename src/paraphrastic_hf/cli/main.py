@@ -25,6 +25,7 @@ COMMANDS = {
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
     "predict": "scores or labels of lines by a model trained on a task",
+    "parse": "the constituency trees of lines, or of sentence pairs",
     "translate": "write the meaning of lines in a language, by a generative model",
     "reconstruct": "write lines again from their latent variables",
     "transfer": "write the meaning of one sentence in the style of another",

@@ -16,6 +16,22 @@ from paraphrastic_hf.errors import DataError
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 Leaf = tuple[str, str]
 
+# GUM's documents outside training, as its splits.md has them.
+GUM_VALIDATION = """
+    academic_exposure academic_librarians bio_byron bio_emperor conversation_grounded
+    conversation_risk court_loan court_negligence essay_evolved essay_tools fiction_beast
+    fiction_lunre interview_cyclone interview_gaming letter_arendt letter_wiki news_homeopathic
+    news_iodine podcast_bangladesh podcast_wrestling reddit_macroeconomics reddit_pandas
+    speech_impeachment speech_inauguration textbook_governments textbook_labor vlog_portland
+    vlog_radiology voyage_athens voyage_coron whow_joke whow_overalls"""
+GUM_TEST = """
+    academic_discrimination academic_eegimaa bio_dvorak bio_jespersen conversation_lambada
+    conversation_retirement court_insanity court_mitigation essay_fear essay_system
+    fiction_falling fiction_teeth interview_hill interview_libertarian letter_attorney
+    letter_mandela news_nasa news_sensitive podcast_bezos podcast_multitasking reddit_escape
+    reddit_monsters speech_austria speech_newzealand textbook_chemistry textbook_union
+    vlog_london vlog_studying voyage_oakland voyage_vavau whow_cactus whow_mice"""
+
 
 class TreeCorpus(Corpus):
     """A folder of bracketed trees: tokens and tags are the leaves, traces left out."""
@@ -25,8 +41,14 @@ class TreeCorpus(Corpus):
     def features(self) -> datasets.Features:
         return parsed_sentence(tree=TEXT, document=TEXT)
 
+    def split_of(self, document: str) -> str:
+        """The split that a document is in."""
+        return "train"
+
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         for path in folder.files(self.PATTERN):
+            if self.split_of(path.stem) != split:
+                continue
             for tree in read_trees(path):
                 leaves = [leaf for leaf in tree_leaves(tree) if leaf[0] != "-NONE-"]
                 tokens = [BRACKETS.get(token, token) for _, token in leaves]
@@ -47,10 +69,18 @@ class Treebank(TreeCorpus):
 
 
 class Gum(TreeCorpus):
-    """GUM's constituency trees."""
+    """GUM's constituency trees; the split `gentle` is of genres that training lacks."""
 
     NAME = "gum"
     PATTERN = "**/const/*.ptb"
+
+    def split_of(self, document: str) -> str:
+        if document.startswith("GENTLE_"):
+            return "gentle"
+        name = document.removeprefix("GUM_")
+        if name in GUM_TEST.split():
+            return "test"
+        return "validation" if name in GUM_VALIDATION.split() else "train"
 
 
 class Ewt(Corpus):

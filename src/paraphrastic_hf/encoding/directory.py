@@ -73,12 +73,13 @@ class Layout:
 SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES)
 SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
 TAGGER = Layout("Tagger", AutoModelForTokenClassification)
+PARSER = Layout("SentenceParser", AutoModelForTokenClassification)
 LANGUAGE_MODEL = Layout("AutoModelForCausalLM", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
 GENERATIVE = Layout(
     "SentenceEncoder", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
 )
 TRANSLATION = Layout("Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,))
-LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
+LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, PARSER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
 
 
 def save_model(

@@ -20,6 +20,13 @@ POOLINGS = {"last": "the last", "mean": "the mean", "max": "the largest values"}
 ORDERLESS = ("averaging", "weighted", "projection", "charagram")
 
 
+PARSER = (
+    "LSTMs in both directions read the vectors of the words; every span of words has a score for "
+    "every label, and the tree is the best bracketing by CKY. Words and labels are those of the "
+    "Penn Treebank, labels without functions."
+)
+
+
 def token_kind(tokenizer: Path) -> str:
     """What the tokenizer of a folder cuts text into: a key of `TOKENS`, `mixed`, or neither."""
     if (tokenizer / "ngrams.json").exists():

@@ -11,6 +11,7 @@ from typing import Any
 
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.hub.families import (
+    PARSER,
     composition,
     token_kind,
     tokens_of,
@@ -26,7 +27,9 @@ TASKS = {
     "entailment": "the relation of two texts",
     "sentiment": "the class of a text",
     "tagging": "a tag for every word of a sentence",
+    "parsing": "the constituency tree of a sentence",
 }
+OF_WORDS = ("tagging", "parsing")  # tasks whose encoder reads single words
 SPLITS = ("train", "validation", "test")
 PREDICTIONS = {
     "relatedness": 'predict(["a cat sleeps"], ["a cat is asleep"])',
@@ -54,6 +57,10 @@ USE_PREDICTOR = """from paraphrastic_hf import SentencePredictor
 
 model = {model}  # this directory, or USER/NAME on the Hub
 SentencePredictor.from_pretrained(model).{prediction}"""
+USE_PARSER = """from paraphrastic_hf import SentenceParser
+
+model = {model}  # this directory, or USER/NAME on the Hub
+SentenceParser.from_pretrained(model).parse(["I saw a cat."])[0].tree"""
 USE_TAGGER = """from paraphrastic_hf import Tagger
 
 model = {model}  # this directory, or USER/NAME on the Hub
@@ -124,8 +131,9 @@ def about(trained: TrainedModel) -> str:
     how = composition(encoder, trained.directory)
     entries = f"{encoder['vocab_size']:,} entries, {encoder['hidden_size']} dimensions. {weights}"
     if trained.task:
-        what = "word" if trained.task == "tagging" else "text"
-        return f"Predicts {TASKS[trained.task]}. The vector of a {what} is {how}. {entries}"
+        what = "word" if trained.task in OF_WORDS else "text"
+        layers = f"{PARSER} " if trained.task == "parsing" else ""
+        return f"Predicts {TASKS[trained.task]}. {layers}The vector of a {what} is {how}. {entries}"
     return (
         f"A sentence encoder; similarity is the cosine of two vectors. The vector of a sentence is "
         f"{how}. {entries}"
@@ -150,6 +158,8 @@ def _use(trained: TrainedModel, model: str) -> str:
         return USE_LANGUAGE_MODEL.format(model=model)
     if trained.task == "tagging":
         return USE_TAGGER.format(model=model)
+    if trained.task == "parsing":
+        return USE_PARSER.format(model=model)
     if trained.task:
         return USE_PREDICTOR.format(model=model, prediction=PREDICTIONS[trained.task])
     stock = "stock classes; needs nothing of ours" if trained.is_stock else "with this package"
@@ -298,7 +308,7 @@ def _figures(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str,
 def limits(trained: TrainedModel) -> str:
     """What follows from how the model is built, and what nobody has looked at."""
     order = ""
-    if not trained.generates and trained.task != "tagging":
+    if not trained.generates and trained.task not in OF_WORDS:
         order = word_order(trained.encoder, trained.directory)
         order = f"{order} A text without a known token has the zero vector.".lstrip()
     return (
@@ -328,7 +338,7 @@ def _pipeline(trained: TrainedModel) -> str:
         return "translation"
     if trained.generates:
         return "text-generation"
-    return "token-classification" if trained.task == "tagging" else "text-classification"
+    return "token-classification" if trained.task in OF_WORDS else "text-classification"
 
 
 def _given_sources(recipe: Mapping[str, Any]) -> list[dict[str, Any]]:

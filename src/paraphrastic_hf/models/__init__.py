@@ -26,6 +26,7 @@ from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelCo
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.mgt import MGTModel
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.parser import ParserConfig, ParserModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
@@ -51,6 +52,9 @@ for _task_class in SENTENCE_TASKS:
 
 AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
 AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)
+
+AutoConfig.register(ParserConfig.model_type, ParserConfig, exist_ok=True)
+AutoModelForTokenClassification.register(ParserConfig, ParserModel, exist_ok=True)
 
 AutoConfig.register(LanguageModelConfig.model_type, LanguageModelConfig, exist_ok=True)
 AutoModelForCausalLM.register(LanguageModelConfig, LanguageModel, exist_ok=True)

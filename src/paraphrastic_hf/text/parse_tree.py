@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from paraphrastic_hf.errors import DataError, nearest
 
@@ -40,7 +41,7 @@ ESCAPES = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 PIECE = re.compile(r"[()]|[^\s()]+")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Tree:
     """A node of a constituency tree, with everything below it.
 
@@ -325,6 +326,7 @@ def _normalised(tree: Tree) -> Tree | None:
     return Tree(plain_label(tree.label), below, tree.word)
 
 
+@cache
 def plain_label(label: str) -> str:
     """A label without functions, and as the Penn Treebank has it.
 

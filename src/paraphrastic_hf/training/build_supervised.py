@@ -9,8 +9,10 @@ from huggingface_hub.errors import StrictDataclassError
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.build import build_encoder
 from paraphrastic_hf.training.problems import Problem
 from paraphrastic_hf.training.start import settings_from_start
@@ -32,7 +34,7 @@ def build_supervised(
     if start is None:
         encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
     else:
-        encoder = start.model
+        encoder = with_parts(start.model, recipe, tokenizer, data_root)
     settings = settings_from_start(encoder, recipe.model)
     try:
         model = problem.new_model(settings)
@@ -44,4 +46,32 @@ def build_supervised(
     elif recipe.training.freeze == "tables":
         for table in model.tables():
             table.requires_grad_(False)
+    return model
+
+
+def with_parts(
+    encoder: SentenceEncoderModel,
+    recipe: SupervisedRecipe,
+    tokenizer: TextTokenizer,
+    data_root: str | Path | None,
+) -> SentenceEncoderModel:
+    """A trained encoder, with the recipe's parts beside it, if it has any.
+
+    Raises:
+        RecipeError: The encoder is a mixture itself, or a part has a setting without a meaning.
+    """
+    if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
+        return encoder
+    if isinstance(encoder, MixedModel):
+        raise RecipeError(
+            f"start ({recipe.start}) is a mixture, which no parts can stand beside: leave them out"
+        )
+    made = [
+        build_encoder(part.model, part_tokenizer, data_root)
+        for part, part_tokenizer in zip(recipe.parts, tokenizer.parts[1:], strict=True)
+    ]
+    parts = [encoder, *made]
+    model = MixedModel(MixedConfig.of([part.config for part in parts], "concatenate"))  # type: ignore[misc]
+    for ours, part in zip(model.parts, parts, strict=True):
+        ours.load_state_dict(part.state_dict())
     return model

@@ -26,6 +26,7 @@ from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.training.parsing import Parsing
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging
 
@@ -40,6 +41,11 @@ class Examples(Protocol):
     def __len__(self) -> int: ...
     def labels_in(self, rows: np.ndarray) -> int:
         """How many labels the loss of these rows is the mean of."""
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """The rows of an epoch, given in random order, in the order they are taken in."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
@@ -98,6 +104,11 @@ class TextExamples:
 
     def labels_in(self, rows: np.ndarray) -> int:
         return len(rows)
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        return order
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
@@ -255,4 +266,5 @@ PROBLEMS: dict[str, type[Problem]] = {
     "entailment": PairClasses,
     "sentiment": SentenceClasses,
     "tagging": Tagging,
+    "parsing": Parsing,
 }

@@ -107,6 +107,8 @@ class SupervisedObjective:
         if self._epoch is None or self._epoch[0] != epoch:
             size = len(self.split)
             order = np.random.default_rng([self.seed, epoch]).permutation(size)
+            random = np.random.default_rng([self.seed, epoch, 3])
+            order = self.split.arranged(order, self.arguments.batch_size, random)
             coins = np.random.default_rng([self.seed, epoch, 1]).random(size)
             self._epoch = (epoch, order, coins < self.arguments.scramble)
         return self._epoch[1:]

@@ -17,6 +17,7 @@ from paraphrastic_hf.training.arguments import (
     seed_argument,
 )
 from paraphrastic_hf.training.encoder_arguments import (
+    EncoderArguments,
     ModelArguments,
     TokenizerArguments,
     refuse_beside_start,
@@ -31,8 +32,9 @@ class TaskArguments:
     """What is learned, and from what."""
 
     kind: str = argument(
-        help="what is learned: a score of two texts, classes of two texts, of one, or of each word",
-        choices=("relatedness", "entailment", "sentiment", "tagging"),
+        help="what is learned: a score of two texts, classes of two texts, of one, or of each "
+        "word, or the trees of sentences",
+        choices=("relatedness", "entailment", "sentiment", "tagging", "parsing"),
     )
     dataset: DatasetArguments = argument(
         help="its corpus: {name: sst, config: binary}; the splits train, validation and test of it "
@@ -51,19 +53,22 @@ class TaskArguments:
         above=0,
         below=0.5,
     )
+    more: list[DatasetArguments] = argument(
+        [], help="parsing: further corpora of trees to train on, by name, or mappings with a split"
+    )
     max_length: int = argument(
-        100, help="cut a text, of tagging a word, at this many tokens", at_least=1
+        100, help="cut a text, of tagging and parsing a word, at this many tokens", at_least=1
     )
 
 
 @dataclass(frozen=True)
 class HeadArguments:
-    """The layers over sentence vectors; of tagging, over word vectors."""
+    """The layers over sentence vectors; of tagging and parsing, over word vectors."""
 
     size: int = argument(
         50,
-        help="sigmoid units (tuned over 50, 150, 300), 0 for a linear head; tagging: units of each "
-        "LSTM",
+        help="sigmoid units (tuned over 50, 150, 300), 0 for a linear head; tagging, parsing: "
+        "units of each LSTM",
         at_least=0,
     )
     dropout: float = argument(
@@ -73,12 +78,19 @@ class HeadArguments:
         below=1,
     )
     capital_feature: bool | None = argument(
-        None, help="tagging: tell whether a word has a capital letter (3.7.3); true if absent"
+        None,
+        help="tagging, parsing: tell whether a word has a capital letter (3.7.3); true if absent",
     )
     word_layer: str | None = argument(
         None,
         help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3); "
         "none, for no layer, if absent",
+    )
+    layers: int | None = argument(
+        None, help="parsing: LSTMs in each direction, one on the other; 2 if absent", at_least=1
+    )
+    span_size: int | None = argument(
+        None, help="parsing: units between places and scores of spans; 128 if absent", at_least=1
     )
 
 
@@ -139,6 +151,11 @@ class SupervisedRecipe:
     model: ModelArguments = argument(
         ModelArguments(), help="the encoder; with `start`, the two dropouts alone"
     )
+    parts: list[EncoderArguments] = argument(
+        [],
+        help="encoders at their random start whose vectors stand beside that of `start`, such as "
+        "one of character n-grams",
+    )
     head: HeadArguments = argument(HeadArguments(), help="the layers over sentence vectors")
     training: SupervisedTraining = argument(SupervisedTraining(), help="the objective")
     run: RunArguments = argument(
@@ -170,20 +187,30 @@ class SupervisedRecipe:
         self._refuse_contradictions()
 
     def _refuse_keys_of_others(self) -> None:
-        """Keys that only tagging has default to nothing."""
+        """Keys that only tagging or parsing has default to nothing."""
         task, head, training = self.task, self.head, self.training
-        for name, value in (
-            ("task.tags", task.tags),
-            ("task.held_out", task.held_out),
-            ("head.capital_feature", head.capital_feature),
-            ("head.word_layer", head.word_layer),
+        of_words = ("tagging", "parsing")
+        for name, value, owners in (
+            ("task.tags", task.tags, ("tagging",)),
+            ("task.held_out", task.held_out, ("tagging",)),
+            ("task.more", task.more or None, ("parsing",)),
+            ("head.capital_feature", head.capital_feature, of_words),
+            ("head.word_layer", head.word_layer, ("tagging",)),
+            ("head.layers", head.layers, ("parsing",)),
+            ("head.span_size", head.span_size, ("parsing",)),
         ):
-            if value is not None and task.kind != "tagging":
-                raise RecipeError(f"{name} is a key of tagging, not of {task.kind}: leave it out")
-        if task.kind == "tagging" and training.scramble:
+            if value is not None and task.kind not in owners:
+                raise RecipeError(
+                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}: leave it out"
+                )
+        if task.kind in of_words and training.scramble:
             raise RecipeError(
                 f"training.scramble ({training.scramble}) would part words from their tags: leave "
-                "it out of tagging"
+                f"it out of {task.kind}"
+            )
+        if self.parts and self.start is None:
+            raise RecipeError(
+                "parts stand beside the encoder of start: give start, or leave them out"
             )
 
     def _refuse_contradictions(self) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from paraphrastic_hf.encoding.directory import SUPERVISED, TAGGER, save_model
+from paraphrastic_hf.encoding.directory import PARSER, SUPERVISED, TAGGER, Layout, save_model
+from paraphrastic_hf.models.parser import ParserModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.models.tagger import TaggerModel
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.build import check_encoder
 from paraphrastic_hf.training.build_supervised import build_supervised
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments
@@ -51,7 +54,7 @@ class Supervised:
         if (work / "ready").exists():
             return
         if self.start is not None:
-            tokenizer = self.start.tokenizer
+            tokenizer = self._beside(self.start.tokenizer)
         else:
             # Given vectors are the vocabulary in the papers; a random table has the training words.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
@@ -59,6 +62,13 @@ class Supervised:
             tokenizer = train_tokenizer(self.recipe.tokenizer, lines, self.recipe.seed)
         tokenizer.save(work / "tokenizer")
         (work / "ready").touch()
+
+    def _beside(self, tokenizer: TextTokenizer) -> TextTokenizer:
+        """The tokenizer of `start`, and those of the parts beside it."""
+        parts = self.recipe.parts
+        lines = list(self.problem.lines(SPLITS[:1])) if parts else []
+        made = [train_tokenizer(part.tokenizer, lines, self.recipe.seed) for part in parts]
+        return MixedTokenizer([tokenizer, *made]) if made else tokenizer
 
     def build(self, work: Path) -> SupervisedModel:
         """The model at its start."""
@@ -84,7 +94,8 @@ class Supervised:
     def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
         """The model directory, and scores on the validation and test splits."""
         scores = {split: self.problem.scores(model, self.examples[split]) for split in SPLITS[1:]}
-        layout = TAGGER if isinstance(model, TaggerModel) else SUPERVISED
+        layouts: dict[type, Layout] = {TaggerModel: TAGGER, ParserModel: PARSER}
+        layout = layouts.get(type(model), SUPERVISED)
         save_model(model.to("cpu"), self.tokenizer, output, layout)
         return {
             "task": self.recipe.task.kind,
@@ -103,3 +114,5 @@ def check_supervised(recipe: SupervisedRecipe) -> None:
     """
     if recipe.start is None:
         check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
+    for part in recipe.parts:
+        check_encoder(part)

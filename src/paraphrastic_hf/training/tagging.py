@@ -53,6 +53,11 @@ class TagExamples:
         labels, mask = self.labels.padded(rows)
         return int(((mask == 1) & (labels != NO_LABEL)).sum())
 
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        return order
+
     def inputs(
         self,
         rows: np.ndarray,

@@ -1,0 +1,129 @@
+"""`paraphrastic parse FILE --model DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    open_output,
+    read_blocks,
+)
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
+
+BLOCK = 1024  # lines that are parsed at a time
+OTHERS = ("link-grammar", "stanza", "benepar")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument(
+        "file",
+        nargs="?",
+        help="a file with one sentence a line (.gz and .xz are unpacked), or - for standard input",
+    )
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="instead of lines, a TSV file of sentence pairs: written are both sentences and both "
+        "trees of the pairs whose trees differ in more than words",
+    )
+    parser.add_argument(
+        "--model",
+        required=True,
+        help="a parser that `paraphrastic train` made of a recipe whose task is parsing, or "
+        f"{', '.join(OTHERS)}, where these are installed",
+    )
+    parser.add_argument("--output", default="-", help="write to this file (default: print)")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--template",
+        action="store_true",
+        help="of each tree the top two levels, without words: (ROOT (S (NP) (VP) (.)))",
+    )
+    shown.add_argument(
+        "--depth", type=int, metavar="N", help="of each tree the top N levels, without words"
+    )
+    parser.add_argument(
+        "--keep-same", action="store_true", help="pairs: keep those with the same parse, too"
+    )
+    parser.add_argument(
+        "--both-ways", action="store_true", help="pairs: write each a second time, exchanged"
+    )
+    add_bad_lines(parser)
+    parser.epilog = (
+        "Every line keeps its place. One without words, and one too long to parse, is (ROOT);\n"
+        "standard error says how many there were. Sentences are cut into words as in the Penn\n"
+        "Treebank, and stay as they are if they are cut already.\n\n"
+        "examples:\n  echo 'She drove home.' | paraphrastic parse - --model runs/parser\n"
+        "  paraphrastic parse --pairs pairs.tsv --model runs/parser --output parsed.tsv"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the tree of each line, or pairs with their trees."""
+    if (arguments.file is None) == (arguments.pairs is None):
+        raise DataError("name either a file of lines, or one of pairs with --pairs")
+    if arguments.depth is not None and arguments.depth < 1:
+        raise DataError(f"--depth must be at least 1, got {arguments.depth}")
+    if arguments.pairs is None and (arguments.keep_same or arguments.both_ways):
+        raise DataError("--keep-same and --both-ways are about --pairs: leave them out")
+    if arguments.pairs is not None and (arguments.template or arguments.depth):
+        raise DataError("--pairs writes whole trees: leave out --template and --depth")
+    if arguments.model not in OTHERS:
+        check_model_name(arguments.model)
+    check_inputs(arguments.file or arguments.pairs)
+    problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
+    if problems:
+        told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())
+        what = "pairs left out" if arguments.pairs else "lines without a tree"
+        given = arguments.file or arguments.pairs
+        name = "standard input" if given == "-" else given
+        print(f"{name}: {what}: {told}", file=sys.stderr)
+
+
+def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
+    from paraphrastic_hf.encoding.other_parsers import load_parser
+    from paraphrastic_hf.text.parse_tree import TEMPLATE_DEPTH, cut
+
+    parser = load_parser(arguments.model)
+    depth = TEMPLATE_DEPTH if arguments.template else arguments.depth
+    problems: Counter[str] = Counter()
+    with open_output(arguments.output) as output:
+        for block in read_blocks(arguments.file, BLOCK, bad_lines=arguments.bad_lines):
+            for found in parser.parse(block):
+                tree = found.tree if depth is None else cut(found.tree, depth)
+                output.write(f"{tree}\n")
+                if found.problem:
+                    problems[found.problem] += 1
+    return problems
+
+
+def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
+    from paraphrastic_hf.corpus.parsed_pairs import PairParser
+    from paraphrastic_hf.encoding.other_parsers import load_parser
+
+    parser = PairParser(
+        load_parser(arguments.model),
+        keep_same=arguments.keep_same,
+        both_ways=arguments.both_ways,
+    )
+    number = 0
+    with open_output(arguments.output) as output:
+        for block in read_blocks(arguments.pairs, BLOCK, bad_lines=arguments.bad_lines):
+            rows = [line.split("\t") for line in block]
+            for place, row in enumerate(rows, number + 1):
+                if len(row) < 2:
+                    raise DataError(
+                        f"{arguments.pairs}:{place} has one column, but pairs have two sentences "
+                        f"with a tab between: {row[0][:60]!r}"
+                    )
+            number += len(rows)
+            for kept in parser.rows([(row[0], row[1]) for row in rows]):
+                output.write("\t".join(kept) + "\n")
+    return parser.left_out

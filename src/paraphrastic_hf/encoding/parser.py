@@ -1,0 +1,157 @@
+"""`SentenceParser`: the directory of a span parser as one object with `parse`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Unpack
+
+from paraphrastic_hf.encoding.directory import PARSER, load_pretrained, save_model
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.parse import predict_trees
+from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.models.parser import ParserModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.parse_tree import DEEPEST, Tree
+from paraphrastic_hf.text.parsed import EMPTY, FAILED, TOO_LONG, ParsedLine
+from paraphrastic_hf.text.sentences import Sentences
+from paraphrastic_hf.text.treebank_words import treebank_words
+
+QUOTES = {"``": '"', "''": '"'}  # as in training (`data/parsing.py`)
+
+
+class SentenceParser(Saved):
+    """A span parser with the tokenizer of its words.
+
+    Args:
+        model: The model.
+        tokenizer: The tokenizer of its word encoder, with as many entries as that has rows.
+
+    Raises:
+        ModelError: The two do not fit each other.
+
+    Example:
+        >>> parser = SentenceParser.from_pretrained("runs/parser")  # doctest: +SKIP
+        >>> print(parser.parse(["She drove home."])[0].tree)  # doctest: +SKIP
+        (ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))
+    """
+
+    def __init__(self, model: ParserModel, tokenizer: TextTokenizer) -> None:
+        rows = sum(len(table.weight) for table in model.tables())
+        if rows != tokenizer.vocab_size:
+            raise ModelError(
+                f"the word encoder has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
+                "entries: they are not of one model"
+            )
+        self.model, self.tokenizer = model, tokenizer
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
+    ) -> SentenceParser:
+        """Load what `paraphrastic train` wrote for a recipe with `task.kind: parsing`.
+
+        Args:
+            name: A directory, or a Hub repository, `someone/model`.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
+
+        Raises:
+            ModelError: It is not there, is damaged, or is no parser.
+            TypeError: There is no option of a name.
+        """
+        path = local_directory(name, **hub)
+        tokenizer = load_tokenizer(path)
+        model = load_pretrained(path, PARSER)
+        if not isinstance(model, ParserModel):
+            raise ModelError(f"{path} holds a {type(model).__name__}, which is no parser")
+        parser = cls(model, tokenizer)
+        parser._directory = path
+        return parser
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that `from_pretrained` and transformers' Auto class read.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        save_model(self.model, self.tokenizer, Path(directory), PARSER)
+
+    def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
+        """The constituency tree of every line.
+
+        A line is a sentence, and is cut into words as the Penn Treebank cuts it
+        (`text/treebank_words.py`); one that is cut already stays so.
+
+        Args:
+            lines: Sentences.
+            batch_size: The most sentences in a batch, at least 1.
+
+        Returns:
+            A result for each line. One without words, and one of more than `model.config.max_words`
+            words, has no tree, and says so in `problem`.
+
+        Raises:
+            DataError: `lines` is one string, or a line is none.
+            ValueError: `batch_size` is below 1.
+        """
+        if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
+            raise DataError(f"parse takes a list of strings, got {str(lines)[:40]!r}")
+        return self.parse_words([treebank_words(line) for line in lines], batch_size=batch_size)
+
+    def parse_words(
+        self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64
+    ) -> list[ParsedLine]:
+        """The tree of every sentence that is cut into words.
+
+        Args:
+            sentences: Lists of words, divided as in the Penn Treebank.
+            batch_size: The most sentences in a batch, at least 1.
+
+        Returns:
+            As of `parse`.
+
+        Raises:
+            DataError: A sentence is a string, or a word is not.
+            ValueError: `batch_size` is below 1.
+        """
+        for words in sentences:
+            if isinstance(words, str):
+                raise DataError(
+                    f"a sentence must be a list of words, got the string {words[:40]!r}; call "
+                    "parse for lines of text"
+                )
+        longest = self.model.config.max_words
+        fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]
+        plain = [[QUOTES.get(word, word) for word in sentences[number]] for number in fit]
+        trees = predict_trees(
+            self.model, Sentences.of(plain, self.tokenizer), batch_size=batch_size
+        )
+        found = [
+            ParsedLine.without_tree(words, TOO_LONG if words else EMPTY) for words in sentences
+        ]
+        for number, tree in zip(fit, trees, strict=True):
+            words = list(sentences[number])
+            if tree.height > DEEPEST:
+                found[number] = ParsedLine.without_tree(words, FAILED)
+            else:
+                found[number] = ParsedLine(words, with_words(tree, words))
+        return found
+
+
+def with_words(tree: Tree, words: Sequence[str]) -> Tree:
+    """A tree with other words, as many, in the places of its own."""
+    left = iter(words)
+
+    def walk(node: Tree) -> Tree:
+        if node.word is not None:
+            return Tree(node.label, word=next(left))
+        return Tree(node.label, tuple(walk(child) for child in node.children))
+
+    return walk(tree)

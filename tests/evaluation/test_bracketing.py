@@ -1,0 +1,76 @@
+"""Labelled F1 by hand, as EVALB counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from paraphrastic_hf.evaluation.bracketing import brackets, count_brackets
+from paraphrastic_hf.text.parse_tree import Tree, read_tree
+
+GOLD = """(ROOT (S (NP (PRP She))
+    (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NN tea))))) (. .)))"""
+FOUND = """(ROOT (S (NP (PRP She))
+    (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (VB tea)))) (. .)))"""
+
+
+def tree(text: str) -> Tree:
+    return read_tree(text)
+
+
+def test_the_wrong_attachment_costs_one_bracket() -> None:
+    """Gold has S, NP, VP, NP(2-6), NP(2-4), PP, NP: 7; found has all but NP(2-6): 6."""
+    counts = count_brackets([tree(FOUND)], [tree(GOLD)])
+    assert (counts.right, counts.found, counts.gold) == (6, 6, 7)
+    assert counts.precision == 100
+    assert counts.recall == pytest.approx(600 / 7)
+    assert counts.f1 == pytest.approx(1200 / 13)
+    assert (counts.words, counts.right_tags) == (7, 6)
+    assert (counts.sentences, counts.exact, counts.templates) == (1, 0, 1)
+
+
+def test_the_root_is_no_bracket() -> None:
+    assert brackets(tree("(ROOT (S (NN a)))")) == brackets(tree("(S (NN a))")) == [("S", 0, 1)]
+
+
+def test_a_chain_counts_phrase_by_phrase_and_a_label_as_often_as_it_is_there() -> None:
+    gold, found = tree("(S (VP (VP (VB go))))"), tree("(S (VP (VB go)))")
+    counts = count_brackets([found], [gold])
+    assert (counts.right, counts.found, counts.gold) == (2, 2, 3)
+    assert count_brackets([gold], [found]).precision == pytest.approx(200 / 3)
+
+
+def test_where_punctuation_hangs_does_not_matter() -> None:
+    gold = tree("(S (NP (NN a)) (, ,) (VP (VB b)) (. .))")
+    found = tree("(S (NP (NN a) (, ,)) (VP (VB b) (. .)))")
+    assert count_brackets([found], [gold]).f1 == 100
+    assert count_brackets([found], [gold]).exact == 1
+    assert count_brackets([found], [gold], without=()).f1 == pytest.approx(100 / 3)
+
+
+def test_a_phrase_of_punctuation_alone_is_none() -> None:
+    gold = tree("(S (NP (NN a)) (PRN (: -)))")
+    assert brackets(gold, [True, False]) == [("S", 0, 1), ("NP", 0, 1)]
+
+
+def test_brackets_are_no_punctuation_and_prt_is_advp() -> None:
+    gold = tree("(S (PRN (-LRB- -LRB-)) (PRT (RP up)))")
+    found = tree("(S (PRN (-LRB- -LRB-)) (ADVP (RB up)))")
+    assert count_brackets([found], [gold]).f1 == 100
+    assert len(brackets(gold)) == 3
+
+
+def test_counts_of_sentences_add_up() -> None:
+    both = count_brackets([tree(FOUND), tree(GOLD)], [tree(GOLD), tree(GOLD)])
+    assert (both.right, both.found, both.gold, both.exact) == (13, 13, 14, 1)
+    assert both.exact_match == 50
+    assert both.template_match == 100
+
+
+def test_trees_of_other_sentences_are_refused() -> None:
+    with pytest.raises(ValueError, match="a tree of 1 words cannot be compared with one of 7"):
+        count_brackets([tree("(S (NN a))")], [tree(GOLD)])
+
+
+def test_no_sentence_has_no_right_bracket() -> None:
+    counts = count_brackets([], [])
+    assert counts.f1 == counts.precision == counts.recall == counts.exact_match == 0

@@ -1,0 +1,49 @@
+"""CKY against every bracketing there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.layers.chart import best_splits, bracketing
+
+Spans = list[tuple[int, int]]
+
+
+def every_bracketing(start: int, end: int) -> Iterator[Spans]:
+    if end - start == 1:
+        yield [(start, end)]
+    for split in range(start + 1, end):
+        for left in every_bracketing(start, split):
+            for right in every_bracketing(split, end):
+                yield [(start, end), *left, *right]
+
+
+def total(scores: np.ndarray, spans: Spans) -> float:
+    return float(sum(scores[start, end] for start, end in spans))
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 6])
+def test_the_best_of_all_bracketings_is_found(words: int) -> None:
+    scores = np.random.default_rng(words).normal(size=(1, words + 1, words + 1))
+    splits, best = best_splits(scores.astype(np.float32))
+    found = bracketing(splits[0], words)
+    highest = max(total(scores[0], spans) for spans in every_bracketing(0, words))
+    assert total(scores[0], found) == pytest.approx(highest, abs=1e-5)  # float32
+    assert best[0, 0, words] == pytest.approx(highest, abs=1e-5)
+    assert found in list(every_bracketing(0, words))
+
+
+def test_sentences_of_a_batch_do_not_matter_to_each_other() -> None:
+    scores = np.random.default_rng(0).normal(size=(3, 8, 8)).astype(np.float32)
+    splits, _ = best_splits(scores)
+    for row, words in enumerate((7, 3, 1)):
+        alone, _ = best_splits(scores[row : row + 1, : words + 1, : words + 1])
+        assert bracketing(splits[row], words) == bracketing(alone[0], words)
+
+
+def test_five_hundred_words_are_parsed() -> None:
+    spans = bracketing(best_splits(np.zeros((1, 501, 501), np.float32))[0][0], 500)
+    assert len(spans) == 999

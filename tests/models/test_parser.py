@@ -1,0 +1,126 @@
+"""The span parser: its scores do not depend on the batch, and its loss is the equation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from torch import Tensor
+from transformers import AutoModelForTokenClassification
+
+from paraphrastic_hf.models.charagram import CharagramConfig
+from paraphrastic_hf.models.parser import ParserConfig, ParserModel
+
+WORDS = CharagramConfig(vocab_size=12, hidden_size=6, activation="relu", initializer_std=1.0)
+IDS = torch.tensor([[2, 3, 4], [5, 6, 0], [7, 0, 0]])
+SENTENCES = torch.tensor([[0, 1, 2, 1], [2, 0, -1, -1]])
+CAPITALS = torch.tensor([1, 0, 0])
+
+
+def new_model(**settings: Any) -> ParserModel:
+    torch.manual_seed(0)
+    config = ParserConfig.of(
+        WORDS.to_dict(),
+        ["DT", "NN", "VB"],
+        ["NP", "S", "S+VP"],
+        **{"head_size": 5, "span_size": 7, "recurrent_std": 0.5, **settings},
+    )
+    return ParserModel(config).eval()
+
+
+def run(model: ParserModel, sentences: Tensor, **labels: Tensor) -> Any:
+    return model(IDS, (IDS > 0).long(), word_index=sentences, capitals=CAPITALS, **labels)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_padding_and_other_sentences_do_not_matter(layers: int) -> None:
+    model = new_model(layers=layers)
+    both, alone = run(model, SENTENCES), run(model, SENTENCES[1:, :2])
+    torch.testing.assert_close(both.logits[1:, :2], alone.logits)
+    torch.testing.assert_close(both.span_scores[1:, :3, :3], alone.span_scores)
+    assert torch.equal(both.span_labels[1:, :3, :3], alone.span_labels)
+    assert not both.span_scores[1, 3:].any()
+
+
+def test_a_span_has_a_score_by_its_places_alone() -> None:
+    """The equation of the module docstring, span by span."""
+    model = new_model(layers=1)
+    output = run(model, SENTENCES[:1])
+    rows = model.word_vectors(IDS, (IDS > 0).long(), CAPITALS)[SENTENCES[0]]
+    rows = torch.cat([model.ends[:1], rows, model.ends[1:]])
+    forward = model.layers[0][0](rows, [1] * 6)
+    backward = model.layers[0][1](rows.flip(0), [1] * 6).flip(0)
+    for start in range(4):
+        for end in range(start + 1, 5):
+            first = torch.cat([forward[start], backward[start + 1]])
+            last = torch.cat([forward[end], backward[end + 1]])
+            hidden = model.place_layer(last) - model.place_layer(first)
+            scores = model.scorer(torch.relu(model.norm(hidden)))
+            best = scores[1:].argmax() + 1
+            assert output.span_labels[0, start, end] == best
+            wanted = scores[best] - scores[0]
+            torch.testing.assert_close(output.span_scores[0, start, end], wanted)
+
+
+def test_the_loss_is_of_every_span_and_every_tag() -> None:
+    model = new_model()
+    tags = torch.tensor([[0, 1, 2, 1], [1, 2, -100, -100]])
+    phrases = torch.tensor([[0, 0, 4, 2], [0, 0, 2, 1], [1, 0, 2, 3]])
+    whole = run(model, SENTENCES, labels=tags, phrases=phrases).loss
+    alone = [
+        run(model, SENTENCES[:1], labels=tags[:1], phrases=phrases[:2]).loss * 4,
+        run(
+            model, SENTENCES[1:, :2], labels=tags[1:, :2], phrases=torch.tensor([[0, 0, 2, 3]])
+        ).loss
+        * 2,
+    ]
+    torch.testing.assert_close(whole, sum(alone) / 6)
+    whole.backward()
+    assert all(
+        parameter.grad is not None for parameter in model.parameters() if parameter.requires_grad
+    )
+
+
+def test_an_unknown_label_does_not_count() -> None:
+    model = new_model()
+    tags = torch.full((1, 2), -100)
+    known = torch.tensor([[0, 0, 2, 1], [0, 0, 1, 1]])
+    unknown = torch.tensor([[0, 0, 2, -100], [0, 0, 1, 1]])
+    with_all = run(model, SENTENCES[1:, :2], labels=tags, phrases=known).loss
+    without = run(model, SENTENCES[1:, :2], labels=tags, phrases=unknown).loss
+    assert without < with_all
+
+
+def test_it_is_saved_and_loaded_by_the_auto_class(tmp_path: Path) -> None:
+    model = new_model()
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForTokenClassification.from_pretrained(tmp_path)
+    assert isinstance(loaded, ParserModel)
+    assert loaded.config.span_labels == ["", "NP", "S", "S+VP"]
+    torch.testing.assert_close(
+        run(loaded.eval(), SENTENCES).span_scores, run(model, SENTENCES).span_scores
+    )
+
+
+def test_a_tuple_is_given_if_asked_for() -> None:
+    output = new_model()(IDS, return_dict=False)
+    assert [tuple(each.shape) for each in output] == [(1, 3, 3), (1, 4, 4), (1, 4, 4)]
+
+
+@pytest.mark.parametrize("setting", [{"layers": 0}, {"span_size": 0}, {"span_labels": ["NP"]}])
+def test_settings_without_a_meaning_are_refused(setting: dict[str, Any]) -> None:
+    with pytest.raises(StrictDataclassError, match=next(iter(setting))):
+        ParserConfig(encoder=WORDS.to_dict(), **setting)
+
+
+def test_labels_of_another_shape_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"labels must be \(2, 4\), got \(1, 4\)"):
+        run(
+            new_model(),
+            SENTENCES,
+            labels=torch.zeros(1, 4).long(),
+            phrases=torch.zeros(0, 4).long(),
+        )
