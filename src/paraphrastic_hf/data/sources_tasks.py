@@ -365,9 +365,7 @@ TASKS = (
     Source(
         name="gum",
         summary="GUM: constituency trees of English in two dozen genres.",
-        configs={
-            "default": {"train": 10_910, "validation": 1679, "test": 1569, "gentle": 1334},
-        },
+        configs={"default": {"train": 10_910, "validation": 1679, "test": 1569, "gentle": 1334}},
         row_type="parsed sentence",
         homepage="https://github.com/amir-zeldes/gum",
         licence="Creative Commons by document; Reddit texts have underscores for words",
