@@ -5,7 +5,7 @@ TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test check format test-datasets3 test-sanitized test-damaged
+.PHONY: help install demo test docs check format test-datasets3 test-sanitized test-damaged test-ray
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -29,6 +29,9 @@ demo: install   ## the packaged model: similarities and nearest neighbours; then
 test: install   ## the tests, some on each core
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
+docs: install   ## the documentation as a site in build/docs; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 test-datasets3:  ## the loading scripts, in an environment of their own with datasets 3.x
 	$(PYTHON) -m venv .venv-datasets3
 	.venv-datasets3/bin/python -m pip install --quiet "datasets>=3.6,<4" numpy pyyaml tqdm filelock sacremoses rapidfuzz
@@ -40,11 +43,15 @@ test-sanitized: install  ## the C under address and undefined-behaviour sanitize
 test-damaged: install  ## model directories and data files that are cut short or changed
 	$(BIN)/python -m tests.robustness.damaged
 
-check: install  ## what CI runs: format, lint, types, tests, and the built wheel on its own
+test-ray: install  ## corpora made by a Ray cluster of two nodes on this machine (`pip install ray`)
+	$(BIN)/python -m tests.robustness.ray_cluster
+
+check: install  ## what CI runs: format, lint, types, tests, the site, and the built wheel on its own
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
+	$(MAKE) docs
 	$(BIN)/python tests/check_wheel.py
 
 format: install ## format and sort imports

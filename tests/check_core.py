@@ -50,11 +50,15 @@ NEED = {  # commands, with the extra that they must name
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
     "judge": ["judge", "-s", "texts.txt", "-r", "texts.txt"],
     "install-metric": ["install-metric"],
+    "corpus": ["corpus", "make", "back-translation-2017/smoke", "--output", "corpus"],
+    "corpus lexicon": ["corpus", "lexicon", "pairs.tsv", "--output", "lexicon.tsv"],
+    "corpus stats": ["corpus", "stats", "corpus.parquet"],
     "data": ["data", "stats", "sts", "--data", "."],
     "card": [
         *("card", "run", "--evaluation", "scores", "--data", ".", "--summary", "s"),
         *("--command-line", "train"),
     ],
+    "publish": ["publish", "model", "english", "me/english", "--dry-run", "published"],
     "encode": ["encode", "english", "pairs.tsv", "--output", "vectors/"],
     "mine": ["mine", "pairs.tsv", "pairs.tsv", "--model", "english", "--output", "x.parquet"],
     "mine bfloat16": [
@@ -73,6 +77,9 @@ NAMED = {
     "judge": "evaluate",
     "attack": "evaluate",
     "install-metric": "metric",
+    "corpus": "corpora",
+    "corpus lexicon": "evaluate",
+    "corpus stats": "data",
     "data": "data",
     "encode": "data",
     "mine": "data",
@@ -156,6 +163,22 @@ def check_applications() -> None:
     assert "100.0" in out, out
 
 
+def check_corpora() -> None:
+    """A corpus of pairs is described, cut and sampled, and scored by steps."""
+    Path("many.tsv").write_text("a cat sleeps\tthe cat is asleep\n" * 20, encoding="utf-8")
+    status, out, errors = run("corpus", "stats", "many.tsv")
+    assert status == 0, errors
+    assert out.splitlines()[2].startswith("| many | 20 | 3.0 "), out
+    status, out, errors = run(
+        "corpus", "tenths", "many.tsv", "--step", "overlap", "--output", "cut"
+    )
+    assert status == 0, errors
+    assert len(out.splitlines()) == 10, out
+    status, out, errors = run("corpus", "sample", "many.tsv", "--output", "judged")
+    assert status == 0, errors
+    assert Path("judged/page.html").is_file()
+
+
 def check_that_extras_are_named() -> None:
     """Commands and functions that need more say what to install, and print no traceback."""
     for name, arguments in NEED.items():
@@ -194,6 +217,7 @@ def check() -> None:
         check_that_it_is_the_core_alone()
         check_encoding()
         check_applications()
+        check_corpora()
         check_that_extras_are_named()
         check_recipes()
         assert "torch" not in sys.modules

@@ -1,4 +1,5 @@
-"""A small server on this machine that speaks enough of the Hub: files, listings, commits, LFS.
+"""A small server on this machine that speaks enough of the Hub: files, listings, commits, LFS,
+branches, pull requests, accounts; and it can be told to fail (`Fault`).
 
 It proves our side of the conversation only.
 """
@@ -11,18 +12,52 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+import pytest
+
 KINDS = "models|datasets|spaces"
+REGULAR = (".md", ".json", ".py", ".yaml", ".yml", ".txt")  # the rest goes by LFS
+STALL = 30  # seconds, far longer than the clients of tests wait
+
+Files = dict[str, bytes]
 
 
-def environment(endpoint: str, home: Path) -> dict[str, str]:
+@dataclass
+class Fault:
+    """What goes wrong with the first requests that match.
+
+    Attributes:
+        matches: A regular expression found in `METHOD path`.
+        kind: `500`; `stall` or `cut`, in the middle of the body; `wrong`, one byte of it; `after`,
+            which does the work and answers 500; `none`.
+        times: How many requests it hits.
+        then: Called after each, such as to move a branch.
+    """
+
+    matches: str
+    kind: str
+    times: int = 1
+    then: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        self.planned = self.times
+
+
+def account(name: str, role: str = "write", orgs: Sequence[str] = (), **token: Any) -> Any:
+    """What the Hub says of a token: whose it is, and what it may do."""
+    of_token = {"accessToken": {"displayName": "test", "role": role, **token}}
+    listed = [{"name": org, "roleInOrg": "write"} for org in orgs]
+    return {"name": name, "type": "user", "orgs": listed, "auth": of_token}
+
+
+def environment(endpoint: str, home: Path, token: str = "hf_test") -> dict[str, str]:
     """The variables by which a fresh process takes this server for the Hub."""
     return {
         **os.environ,
@@ -30,77 +65,226 @@ def environment(endpoint: str, home: Path) -> dict[str, str]:
         "HF_HOME": str(home),
         "HF_HUB_OFFLINE": "0",
         "HF_HUB_DISABLE_XET": "1",
-        "HF_TOKEN": "hf_test",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_TOKEN": token,
+        "HF_MODULES_CACHE": str(home / "modules"),
     }
 
 
-def commit_of(revision: str | None) -> str:
-    """The commit that a branch stands for; a commit stands for itself."""
-    if revision is None or revision == "main":
-        return COMMIT
-    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision)
-    return revision if is_commit else hashlib.sha1(revision.encode()).hexdigest()
+def commit_of(files: Files) -> str:
+    """The commit of a state of a repository, by what it holds."""
+    digest = hashlib.sha1()
+    for path in sorted(files):
+        digest.update(path.encode() + b"\0" + hashlib.sha1(files[path]).digest())
+    return digest.hexdigest()
+
+
+def oid(path: str, content: bytes) -> str:
+    """The name of a file's content: its SHA-256 by LFS, else that of git."""
+    if not path.endswith(REGULAR):
+        return hashlib.sha256(content).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class Hub:
+    """The state of the server: repositories by key, such as `datasets/me/sts`, or
+    `datasets/me/sts@old` for its branch `old`; commits that were seen; uploaded objects."""
+
+    def __init__(
+        self, repositories: dict[str, Files], tokens: dict[str, str], accounts: dict[str, Any]
+    ) -> None:
+        self.repositories, self.tokens, self.accounts = repositories, tokens, accounts
+        self.objects: Files = {}
+        self.commits: dict[tuple[str, str], Files] = {}
+        self.public: set[str] = set()
+        self.faults: list[Fault] = []
+        self.requests: list[str] = []
+        self.address = ""
+
+    def at(self, key: str, revision: str | None) -> tuple[Files, str] | None:
+        """The files and the commit of a revision; None if there is no such revision."""
+        for name, files in list(self.repositories.items()):
+            if name.partition("@")[0] == key:
+                self.commits[key, commit_of(files)] = dict(files)
+        branch = key if revision in (None, "main") else f"{key}@{revision}"
+        files = self.repositories.get(branch, self.commits.get((key, str(revision))))
+        return None if files is None else (files, commit_of(files))
+
+    def fault(self, request: str) -> Fault | None:
+        """The fault that hits a request, which is used up by it."""
+        self.requests.append(request)
+        for fault in self.faults:
+            if fault.times > 0 and re.search(fault.matches, request):
+                fault.times -= 1
+                return fault
+        return None
+
+    def who(self, token: str) -> Any:
+        """The account of a token; of any token, if none are named."""
+        return self.accounts.get(token) if self.accounts else account("me", orgs=["someone"])
 
 
 @contextmanager
-def serve(
-    repositories: dict[str, dict[str, bytes]], tokens: dict[str, str] | None = None
-) -> Iterator[str]:
-    """Serve repositories (`datasets/me/sts` -> path -> content); pushes change them in place.
+def running(
+    repositories: dict[str, Files] | None = None,
+    tokens: dict[str, str] | None = None,
+    accounts: dict[str, Any] | None = None,
+) -> Iterator[Hub]:
+    """A server; pushes change its repositories in place.
 
-    `datasets/me/sts@old` is the branch `old` of one. A repository in `tokens` is there only for
-    those who send its token.
+    A repository in `tokens` is there only for those who send its token.
     """
-    objects: dict[str, bytes] = {}
+    hub = Hub({} if repositories is None else repositories, tokens or {}, accounts or {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(hub))
+    server.daemon_threads = True
+    hub.address = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()
 
-    class Hub(BaseHTTPRequestHandler):
+
+@contextmanager
+def serve(repositories: dict[str, Files], tokens: dict[str, str] | None = None) -> Iterator[str]:
+    """The address of a server of repositories."""
+    with running(repositories, tokens) as hub:
+        yield hub.address
+
+
+@contextmanager
+def pointing(hub: Hub, home: Path, *, token: str | None = "hf_test") -> Iterator[Hub]:
+    """Have this process take a server for the Hub, and a folder for its cache; what other
+    processes find in their environment, libraries here have read long ago."""
+    from huggingface_hub import constants
+
+    values = {
+        "ENDPOINT": hub.address,
+        "HUGGINGFACE_CO_URL_TEMPLATE": hub.address + "/{repo_id}/resolve/{revision}/{filename}",
+        "HF_HUB_OFFLINE": False,
+        "HF_HUB_CACHE": str(home / "hub"),
+        "HF_TOKEN_PATH": str(home / "token"),
+        "HF_HUB_DISABLE_XET": True,
+        "HF_HUB_DOWNLOAD_TIMEOUT": 1,
+        "HF_HUB_ETAG_TIMEOUT": 1,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setattr(constants, name, value)
+        patch.setenv("HF_HUB_OFFLINE", "0")
+        patch.delenv("HF_TOKEN", raising=False)
+        if token is not None:
+            patch.setenv("HF_TOKEN", token)
+        yield hub
+
+
+def folder_files(folder: Path) -> Files:
+    """Path and content of every file of a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
+    """What answers requests."""
+
+    class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        struck: Fault | None = None
 
-        def files(self, kind: str, name: str, revision: str | None) -> dict[str, bytes] | None:
-            key = f"{kind}/{name}"
-            wanted = (tokens or {}).get(key)
-            if wanted and self.headers.get("Authorization") != f"Bearer {wanted}":
-                return None
-            branches = [it.partition("@")[2] for it in repositories if it.startswith(f"{key}@")]
-            found = [it for it in branches if revision in (it, commit_of(it))]
-            return repositories.get(f"{key}@{found[0]}" if found else key)
+        def handle_request(self, answer: Callable[[str], None]) -> None:
+            path = unquote(urlsplit(self.path).path)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.body = body
+            self.struck = hub.fault(f"{self.command} {path}")
+            kind = self.struck.kind if self.struck else ""
+            with suppress(ConnectionError):
+                if kind == "500" or (kind in ("stall", "cut") and self.command != "GET"):
+                    if kind == "stall":
+                        threading.Event().wait(STALL)
+                    self.close_connection = kind != "500"
+                    if kind == "500":
+                        self.send_body(b"the disk of the Hub is full", True, {}, status=500)
+                elif kind == "after":
+                    self.send_body, kept = (lambda *_, **__: None), self.send_body  # type: ignore
+                    answer(path)
+                    self.send_body = kept  # type: ignore[method-assign]
+                    self.send_body(b"out of order", True, {}, status=500)
+                else:
+                    answer(path)
+            if self.struck and self.struck.then:
+                self.struck.then()
 
         def do_HEAD(self) -> None:
-            self.get(with_body=False)
+            self.handle_request(lambda path: self.get(path, with_body=False))
 
         def do_GET(self) -> None:
-            self.get(with_body=True)
+            self.handle_request(lambda path: self.get(path, with_body=True))
 
-        def get(self, *, with_body: bool) -> None:
-            path = unquote(urlsplit(self.path).path)
+        def do_POST(self) -> None:
+            self.handle_request(self.post)
+
+        def do_PUT(self) -> None:
+            self.handle_request(self.put)
+
+        def token(self) -> str:
+            return (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+
+        def find(self, key: str, revision: str | None) -> tuple[Files, str] | None:
+            """Files and commit of a revision, or nothing, and then an answer has been sent."""
+            wanted = hub.tokens.get(key)
+            is_there = any(name.partition("@")[0] == key for name in hub.repositories)
+            if not is_there or (wanted and self.token() != wanted):
+                self.send_error_code("RepoNotFound")
+                return None
+            found = hub.at(key, revision)
+            if found is None:
+                self.send_error_code("RevisionNotFound")
+            return found
+
+        def get(self, path: str, *, with_body: bool) -> None:
             if path == "/api/whoami-v2":
-                return self.send_json({"name": "me", "type": "user", "orgs": []}, with_body)
+                who = hub.who(self.token()) if self.token() else None
+                status = 200 if who else 401
+                return self.send_json(who or {"error": "Invalid credentials"}, with_body, status)
             api = re.fullmatch(
-                rf"/api/({KINDS})/([^/]+/[^/]+)(?:/(revision|tree)/([^/]+)(?:/(.*))?)?", path
+                rf"/api/({KINDS})/([^/]+/[^/]+)(?:/(revision|tree)/(refs/pr/\d+|[^/]+)(?:/(.*))?)?",
+                path,
             )
             if api is not None:
-                return self.get_api(*api.groups(), with_body=with_body)
-            file = re.fullmatch(rf"/(?:({KINDS})/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+                kind, name, what, revision, inner = api.groups()
+                return self.get_api(f"{kind}/{name}", what, revision, inner, with_body=with_body)
+            file = re.fullmatch(
+                rf"/(?:({KINDS})/)?([^/]+/[^/]+)/resolve/(refs/pr/\d+|[^/]+)/(.+)", path
+            )
             if file is not None:
                 kind, name, revision, inner = file.groups()
-                files = self.files(kind or "models", name, revision)
-                if files is not None and inner in files:
-                    return self.send_file(files[inner], with_body, revision)
-                return self.send_error_code("RepoNotFound" if files is None else "EntryNotFound")
+                found = self.find(f"{kind or 'models'}/{name}", revision)
+                if found is None:
+                    return None
+                if inner in found[0]:
+                    return self.send_file(inner, found[0][inner], found[1], with_body)
+                return self.send_error_code("EntryNotFound", found[1])
             return self.send_error_code("RepoNotFound")
 
         def get_api(
-            self, kind: str, name: str, what: str, revision: str, inner: str, *, with_body: bool
+            self, key: str, what: str, revision: str, inner: str | None, *, with_body: bool
         ) -> None:
-            files = self.files(kind, name, revision)
-            if files is None:
-                return self.send_error_code("RepoNotFound")
+            found = self.find(key, revision)
+            if found is None:
+                return None
+            files, commit = found
             if what != "tree":
                 siblings = [{"rfilename": path} for path in sorted(files)]
-                info = {"_id": "1", "id": name, "sha": commit_of(revision), "siblings": siblings}
-                return self.send_json({**info, "private": True, "tags": []}, with_body)
+                name = key.partition("/")[2]
+                info = {"_id": "1", "id": name, "sha": commit, "siblings": siblings}
+                is_private = key not in hub.public
+                return self.send_json({**info, "private": is_private, "tags": []}, with_body)
             prefix = f"{inner}/" if inner else ""
-            inside = {path for path in files if path.startswith(prefix)}
+            inside = sorted(path for path in files if path.startswith(prefix))
             folders = {
                 "/".join(path.split("/")[:depth])
                 for path in inside
@@ -111,74 +295,120 @@ def serve(
                 for path in sorted(folders)
                 if path.startswith(prefix)
             ]
-            tree += [
-                {"type": "file", "path": path, "size": len(files[path]), "oid": "0" * 40}
-                for path in sorted(inside)
-            ]
+            for path in inside:
+                entry = {"type": "file", "path": path, "size": len(files[path])}
+                mark = oid(path, files[path])
+                lfs = {"oid": mark, "size": len(files[path]), "pointerSize": 134}
+                tree.append({**entry, "oid": mark[:40], **({"lfs": lfs} if len(mark) > 40 else {})})
             return self.send_json(tree, with_body)
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            path = unquote(urlsplit(self.path).path)
-            if path == "/api/repos/create":
-                asked = json.loads(body)
-                name = f"{asked.get('organization') or 'me'}/{asked['name']}"
-                kind = f"{asked.get('type', 'model')}s"
-                repositories.setdefault(f"{kind}/{name}", {})
-                where = "" if kind == "models" else f"{kind}/"
-                return self.send_json({"url": f"{endpoint()}/{where}{name}"}, True)
+        def post(self, path: str) -> None:
             if path == "/api/validate-yaml":
                 return self.send_json({"errors": [], "warnings": []}, True)
-            pre = re.fullmatch(rf"/api/({KINDS})/([^/]+/[^/]+)/preupload/.+", path)
-            if pre is not None:
-                files = [
-                    {
-                        "path": file["path"],
-                        "uploadMode": "regular" if file["path"].endswith(".md") else "lfs",
-                        "shouldIgnore": False,
-                        "oid": None,
-                    }
-                    for file in json.loads(body)["files"]
-                ]
-                return self.send_json({"files": files}, True)
-            if path.endswith("/info/lfs/objects/batch"):
-                found = [
-                    {
-                        "oid": item["oid"],
-                        "size": item["size"],
-                        "actions": {"upload": {"href": f"{endpoint()}/lfs/{item['oid']}"}},
-                    }
-                    for item in json.loads(body)["objects"]
-                ]
-                return self.send_json({"transfer": "basic", "objects": found}, True)
-            commit = re.fullmatch(rf"/api/({KINDS})/([^/]+/[^/]+)/commit/.+", path)
-            if commit is not None:
-                repository = repositories[f"{commit.group(1)}/{commit.group(2)}"]
-                for line in body.splitlines():
-                    step = json.loads(line)
-                    value = step["value"]
-                    if step["key"] == "file":
-                        repository[value["path"]] = base64.b64decode(value["content"])
-                    elif step["key"] == "lfsFile":
-                        repository[value["path"]] = objects[value["oid"]]
-                where = "" if commit.group(1) == "models" else f"{commit.group(1)}/"
-                address = f"{endpoint()}/{where}{commit.group(2)}/commit/{COMMIT}"
-                return self.send_json({"commitUrl": address, "commitOid": COMMIT}, True)
-            return self.send_error_code("RepoNotFound")
+            who = hub.who(self.token())
+            if who is None or who["auth"]["accessToken"]["role"] == "read":
+                return self.send_json({"error": "this token may not write"}, True, 403)
+            if path == "/api/repos/create":
+                return self.create(json.loads(self.body), who)
+            batch = re.fullmatch(r"/(.+)\.git/info/lfs/objects/batch", path)
+            if batch is not None:
+                return self.send_json({"transfer": "basic", "objects": self.lfs()}, True)
+            wanted = re.fullmatch(
+                rf"/api/({KINDS})/([^/]+/[^/]+)/(preupload|commit|branch)/(.+)", path
+            )
+            if wanted is None:
+                return self.send_error_code("RepoNotFound")
+            kind, name, what, revision = wanted.groups()
+            key = f"{kind}/{name}"
+            if what == "branch":
+                hub.repositories.setdefault(f"{key}@{revision}", dict(hub.repositories[key]))
+                return self.send_json({}, True)
+            found = self.find(key, revision)
+            if found is None:
+                return None
+            return getattr(self, what)(key, revision, *found)
 
-        def do_PUT(self) -> None:
-            content = self.rfile.read(int(self.headers["Content-Length"]))
-            objects[self.path.rsplit("/", 1)[-1]] = content
+        def create(self, asked: dict[str, Any], who: Any) -> None:
+            owner = asked.get("organization") or who["name"]
+            if owner not in [who["name"], *(org["name"] for org in who["orgs"])]:
+                return self.send_json({"error": f"you may not write to {owner}"}, True, 403)
+            kind, name = f"{asked.get('type', 'model')}s", f"{owner}/{asked['name']}"
+            is_there = f"{kind}/{name}" in hub.repositories
+            if not is_there:
+                hub.repositories[f"{kind}/{name}"] = {}
+                if asked.get("visibility") != "private":
+                    hub.public.add(f"{kind}/{name}")
+            where = "" if kind == "models" else f"{kind}/"
+            answer = {"url": f"{hub.address}/{where}{name}", "error": "it is there"}
+            return self.send_json(answer, True, 409 if is_there else 200)
+
+        def lfs(self) -> list[dict[str, Any]]:
+            """What is to be sent: of objects that are there, nothing."""
+            asked = [(item["oid"], item["size"]) for item in json.loads(self.body)["objects"]]
+            sent = {"actions": {"upload": {"href": f"{hub.address}/lfs/"}}}
+            return [
+                {"oid": mark, "size": size}
+                if mark in hub.objects
+                else {
+                    "oid": mark,
+                    "size": size,
+                    "actions": {"upload": {"href": sent["actions"]["upload"]["href"] + mark}},
+                }
+                for mark, size in asked
+            ]
+
+        def preupload(self, key: str, revision: str, files: Files, commit: str) -> None:
+            asked = [file["path"] for file in json.loads(self.body)["files"]]
+            answer = [
+                {
+                    "path": path,
+                    "uploadMode": "regular" if path.endswith(REGULAR) else "lfs",
+                    "shouldIgnore": False,
+                    "oid": oid(path, files[path]) if path in files else None,
+                }
+                for path in asked
+            ]
+            return self.send_json({"files": answer}, True)
+
+        def commit(self, key: str, revision: str, files: Files, commit: str) -> None:
+            steps = [json.loads(line) for line in self.body.splitlines()]
+            changed = dict(files)
+            for step in steps:
+                value = step["value"]
+                if step["key"] == "header" and value.get("parentCommit") not in (None, commit):
+                    return self.send_json({"error": "the branch has moved"}, True, 412)
+                if step["key"] == "file":
+                    changed[value["path"]] = base64.b64decode(value["content"])
+                elif step["key"] == "lfsFile":
+                    changed[value["path"]] = hub.objects[value["oid"]]
+                elif step["key"] == "deletedFile":
+                    changed.pop(value["path"])
+            where = "" if key.startswith("models/") else key.partition("/")[0] + "/"
+            at = f"{hub.address}/{where}{key.partition('/')[2]}"
+            answer = {"commitUrl": f"{at}/commit/{commit_of(changed)}"}
+            if "create_pr=1" in self.path:
+                number = 1 + sum(name.startswith(f"{key}@refs/pr/") for name in hub.repositories)
+                hub.repositories[f"{key}@refs/pr/{number}"] = changed
+                answer["pullRequestUrl"] = f"{at}/discussions/{number}"
+            else:
+                branch = key if revision == "main" else f"{key}@{revision}"
+                hub.repositories[branch].clear()
+                hub.repositories[branch].update(changed)
+            return self.send_json({**answer, "commitOid": commit_of(changed)}, True)
+
+        def put(self, path: str) -> None:
+            hub.objects[path.rsplit("/", 1)[-1]] = self.body
             self.send_json({}, True)
 
-        def send_json(self, value: Any, with_body: bool) -> None:
-            self.send_body(
-                json.dumps(value).encode(), with_body, {"Content-Type": "application/json"}
-            )
+        def send_json(self, value: Any, with_body: bool, status: int = 200) -> None:
+            headers = {"Content-Type": "application/json"}
+            if status >= 400:
+                headers["X-Error-Message"] = value["error"]
+            self.send_body(json.dumps(value).encode(), with_body, headers, status)
 
-        def send_file(self, content: bytes, with_body: bool, revision: str) -> None:
-            mark, commit = hashlib.sha256(content).hexdigest(), commit_of(revision)
-            headers = {"ETag": f'"{mark}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
+        def send_file(self, path: str, content: bytes, commit: str, with_body: bool) -> None:
+            headers = {"ETag": f'"{oid(path, content)}"', "X-Repo-Commit": commit}
+            headers["Accept-Ranges"] = "bytes"
             asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
             if asked is None:
                 return self.send_body(content, with_body, headers)
@@ -193,35 +423,30 @@ def serve(
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            if with_body:
-                self.wfile.write(body)
+            kind = self.struck.kind if self.struck else ""
+            if not with_body:
+                return
+            if kind == "wrong" and body:
+                middle = len(body) // 2
+                body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+            if kind in ("stall", "cut"):
+                self.wfile.write(body[: len(body) // 2])
+                self.wfile.flush()
+                if kind == "stall":
+                    threading.Event().wait(STALL)
+                self.close_connection = True
+                return
+            self.wfile.write(body)
 
-        def send_error_code(self, code: str) -> None:
+        def send_error_code(self, code: str, commit: str | None = None) -> None:
             self.send_response(404)
             self.send_header("X-Error-Code", code)
+            if commit:
+                self.send_header("X-Repo-Commit", commit)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-
-    def endpoint() -> str:
-        return f"http://127.0.0.1:{server.server_port}"
-
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield endpoint()
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def folder_files(folder: Path) -> dict[str, bytes]:
-    """Path and content of every file of a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    return Handler

@@ -214,14 +214,18 @@ def gran(
     bias: Vector,
     variant: int,
 ) -> list[list[float]]:
-    """a_t of GRAN to GRAN-5 (Wieting and Gimpel, 2017, 3.1), given the states of their LSTM."""
+    """a_t of GRAN to GRAN-5, or with tanh for a gate (0), given the states of their LSTM (Wieting
+    and Gimpel, 2017, 3.1)."""
     size = len(inputs[0])
     a, states = [0.0] * size, []
     for x, h in zip(inputs, hidden, strict=True):
         before = times(weight_a, a) if variant == 4 else [0.0] * len(bias)
-        gates = sigmoid(add(times(weight_x, x), times(weight_h, h), before, bias))
+        sums = add(times(weight_x, x), times(weight_h, h), before, bias)
+        gates = sigmoid(sums)
         first, second = gates[:size], gates[size:]
-        if variant == 1:
+        if variant == 0:
+            a = [math.tanh(value) for value in sums]
+        elif variant == 1:
             a = multiply(x, first)
         elif variant == 2:
             a = multiply(h, first)

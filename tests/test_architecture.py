@@ -31,11 +31,10 @@ ORDER = [
     {"generation"},
     {"mining"},
     {"metrics"},
-    {"corpus"},
     {"evaluation"},
     {"hub"},
     {"training"},
-    {"analysis"},
+    {"analysis", "corpus"},
     {"conversion", "sbert"},
     {"cli"},
 ]

@@ -20,8 +20,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
-# the widget of the metric's Space lists what it needs; only scikit-learn itself asks for its tags
-ELSEWHERE = {"gradio": "app.py", "sklearn": "estimator.py"}
+ELSEWHERE = {"sklearn": "estimator.py"}  # only scikit-learn itself asks for its tags
 
 
 def distribution(package: str) -> str:

@@ -56,7 +56,7 @@ def test_a_file_comes_before_a_recipe_of_the_package(
     [
         (
             "smoke",
-            r"several recipes are named smoke; choose bilingual-generative-2020/smoke or char",
+            r"several recipes are named smoke; choose back-translation-2017/smoke or bil",
         ),
         ("language-model", r"holds several recipes; choose language-model/english, "),
         ("owm", r"no recipe 'owm'.* did you mean simple-and-effective-2019/own\?"),
@@ -69,7 +69,7 @@ def test_a_file_comes_before_a_recipe_of_the_package(
         ("blstm-avg", r"did you mean .*revisiting-recurrent-2017/bilstm-avg"),
         (
             "xyzzy",
-            r"name a file, or one of those in beyond-bleu-2019, bilingual-generative-2020, ",
+            r"name a file, or one of those in back-translation-2017, beyond-bleu-2019, ",
         ),
     ],
 )

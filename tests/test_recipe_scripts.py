@@ -6,23 +6,33 @@ import importlib.util
 import lzma
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from paraphrastic_hf.data.words import read_vectors
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 WORDS = [("cat", "cats", 9), ("cat", "dog", 4), ("dog", "bread", 1), ("zebra", "zebras", 8)]
 ROWS = [{"sentence1": a, "sentence2": b, "score": score} for a, b, score in WORDS]
 
 
-def test_rare_words_are_scored_by_what_training_has_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = RECIPES / "charagram-2016" / "rare_words.py"
-    spec = importlib.util.spec_from_file_location("rare_words", path)
+def script_of(name: str) -> Any:
+    """A script as a module."""
+    path = RECIPES / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    return script
+
+
+def test_rare_words_are_scored_by_what_training_has_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of("charagram-2016/rare_words.py")
     pairs = tmp_path / script.PAIRS
     pairs.parent.mkdir(parents=True)
     pairs.write_bytes(lzma.compress(b"cat\tcats\ndog\tdogs\nbread\tloaf\n"))
@@ -40,3 +50,34 @@ def test_rare_words_are_scored_by_what_training_has_of_them(
         "  without training pairs: 3.1 of 3",
         "  cosine 0 where a word is not in training: 4.1",
     ]
+
+
+def test_of_skip_gram_vectors_the_rare_ones_become_that_of_unknown_words(tmp_path: Path) -> None:
+    script = script_of("paragram-2015/skip_gram.py")
+    vectors = {"the": np.array([1.0, 0]), "cat": np.array([0, 2.0]), "dog": np.array([4.0, 0])}
+    script.write(tmp_path / "vectors.txt", script.kept(vectors, most=1))
+    wanted = {script.UNKNOWN_WORD: 0, **dict.fromkeys(vectors, 0)}
+    read = dict(read_vectors(tmp_path / "vectors.txt", wanted=wanted, dimension=2))
+    assert {word: row.tolist() for word, row in read.items()} == {
+        script.UNKNOWN_WORD: [2.0, 1.0],
+        "the": [1.0, 0.0],
+    }
+    assert script.kept(vectors, most=9)[script.UNKNOWN_WORD].tolist() == pytest.approx(
+        [5 / 3, 2 / 3]
+    )
+
+
+def test_skip_gram_vectors_are_trained_on_each_column_of_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = script_of("paragram-2015/skip_gram.py")
+    (tmp_path / "text.tsv").write_text("The cat sleeps.\tA cat is asleep\n" * 5, encoding="utf-8")
+    sentences = list(script.Sentences([tmp_path / "text.tsv"]))
+    assert sentences[:2] == [["the", "cat", "sleeps", "."], ["a", "cat", "is", "asleep"]]
+    pytest.importorskip("gensim", reason="gensim, which trains skip-gram, is not installed")
+    options = ["--min_count", "5", "--size", "4", "--output", str(tmp_path / "vectors.txt")]
+    monkeypatch.setattr(sys, "argv", ["skip_gram.py", str(tmp_path / "text.tsv"), *options])
+    script.main()
+    lines = (tmp_path / "vectors.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith(script.UNKNOWN_WORD)
+    assert {line.split()[0] for line in lines[1:]} == {word for each in sentences for word in each}

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.corpus.arguments import load_corpus_recipe
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.translate import Translator
@@ -22,7 +23,9 @@ from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.supervised_run import check_supervised
 
 ROOT = Path(__file__).parents[1]
-RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
+EVERY = sorted((ROOT / "recipes").rglob("*.yaml"))
+CORPORA = [path for path in EVERY if "kind: corpus" in path.read_text(encoding="utf-8")]
+RECIPES = [path for path in EVERY if path not in CORPORA]  # of what is trained
 PAPERS = sorted({path.parent for path in RECIPES} - {ROOT / "recipes" / "demo"})
 # Those of which the text does not ship with the repository learn here from some that does.
 BITEXT = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
@@ -42,9 +45,20 @@ def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: P
     assert load_recipe(again) == recipe
 
 
+@pytest.mark.parametrize("path", CORPORA, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_recipe_of_a_corpus_resolves_and_survives_a_round_trip(
+    path: Path, tmp_path: Path
+) -> None:
+    recipe = load_corpus_recipe(path)
+    again = tmp_path / "again.yaml"
+    again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
+    assert load_corpus_recipe(again) == recipe
+
+
 # Recipes that keep the last state, and those of words, which the thesis tunes by words (3.5.3).
 LAST_STATE = {
     "charagram-2016/charagram",
+    "charagram-2016/charagram-large",
     "demo/demo",
     "simple-and-effective-2019/own",
     "simple-and-effective-2019/fine-tune",
@@ -90,7 +104,8 @@ def _follows_templates(folder: Path) -> None:
 
 
 def test_every_folder_has_a_smoke_recipe() -> None:
-    assert {path.parent for path in SMOKE} == set(PAPERS)
+    made = {path.parent for path in CORPORA if path.name == "smoke.yaml"}
+    assert {path.parent for path in SMOKE} | made == set(PAPERS)
 
 
 @pytest.mark.parametrize("path", SMOKE, ids=lambda path: path.parent.name)

@@ -18,86 +18,12 @@ from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
-
-SMALL = "model: {{hidden_size: 8, embedding_dropout: 0.0{}}}"
-WORDS = "tokenizer: {kind: word, vocab_size: 200}"
-PAIRS = f"""
-data: {{sources: [{DEMO}]}}
-training: {{epochs: 1, batch_size: 20, mega_batch: 1}}
-run: {{development: none}}
-"""
-ORDERLESS = 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
-CONTRASTIVE = {
-    "sentencepiece": ("tokenizer: {vocab_size: 250}\n" + SMALL.format(""), "its word pieces"),
-    "word": (f"{WORDS}\n" + SMALL.format(""), "the mean of the vectors of its words"),
-    "weighted": (f"{WORDS}\n" + SMALL.format(", kind: weighted"), "each times a weight of its own"),
-    "projection": (
-        f"{WORDS}\n" + SMALL.format(", kind: projection, layers: 2, activation: tanh"),
-        "two dense layers (tanh) over the mean of the vectors of its words",
-    ),
-    "recurrent": (
-        f"{WORDS}\n" + SMALL.format(", kind: recurrent, bidirectional: true, pooling: max"),
-        "the largest values of the states of a bidirectional LSTM over its words",
-    ),
-    "gated": (f"{WORDS}\n" + SMALL.format(", kind: gated, variant: 2"), "GRAN-2"),
-    "charagram": (
-        "tokenizer: {kind: char_ngram, vocab_size: 300}\n" + SMALL.format(", kind: charagram"),
-        "the sum of the vectors of its character n-grams",
-    ),
-    "char_cnn": (
-        "tokenizer: {kind: char, vocab_size: 60}\n"
-        "model: {kind: char_cnn, hidden_size: 8, embedding_size: 4, filter_widths: [2], "
-        "filter_counts: [8]}",
-        "the largest outputs of filters over its characters",
-    ),
-    "mixture": (
-        "parts:\n- {tokenizer: {kind: word, vocab_size: 200}, model: {hidden_size: 8}}\n"
-        "- {tokenizer: {kind: char_ngram, vocab_size: 300}, model: {hidden_size: 4}}",
-        "made of 2, side by side (thesis, 4.5.6): (1) the mean of the vectors of its",
-    ),
-}
-HEAD = f"{WORDS}\n{SMALL.format('')}\ntraining: {{epochs: 2}}\n"
-SUPERVISED = {
-    "relatedness": (HEAD + "task: {kind: relatedness, dataset: sick}", "Predicts scores of two"),
-    "entailment": (HEAD + "task: {kind: entailment, dataset: sick_e}", "the relation of two texts"),
-    "sentiment": (
-        HEAD + "task: {kind: sentiment, dataset: {name: sst, config: binary}}",
-        "the class of a text",
-    ),
-    "tagging": (HEAD + "task: {kind: tagging, dataset: treebank}", "a tag for every word"),
-}
-LANGUAGE_MODEL = f"""
-kind: language_model
-data: {{sources: [{DEMO}], held_out: 10}}
-tokenizer: {{kind: word, vocab_size: 200}}
-model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
-training: {{epochs: 1, warmup_steps: 2}}
-"""
-BGT = f"""
-kind: generative
-data: {{sources: [{{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}], held_out: 5}}
-tokenizer: {{kind: word, vocab_size: 200, marks: end}}
-model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
-training: {{epochs: 1, batch_tokens: 400, warmup_steps: 2}}
-run: {{development: none}}
-"""
-RECIPES = {
-    **{name: (text + PAIRS, what) for name, (text, what) in CONTRASTIVE.items()},
-    **SUPERVISED,
-    "language_model": (LANGUAGE_MODEL, "A causal transformer over the words of a sentence"),
-}
+from tests.trained import BGT, ORDERLESS, RECIPES, trained
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_supervised(tmp_path_factory.mktemp("data"))
-
-
-def trained(text: str, folder: Path, root: Path) -> Path:
-    """The folder of a finished run."""
-    (folder / "recipe.yaml").write_text(text, encoding="utf-8")
-    train(load_recipe(folder / "recipe.yaml"), folder / "mine", data_root=root, progress=False)
-    return folder / "mine"
 
 
 def card_of(model: Path) -> str:
@@ -235,3 +161,8 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert "steps 0; 0 examples" in card_of(model)
     assert "training.png" not in card_of(model)
     assert not (model / "training.png").exists()  # nothing was logged
+
+
+def test_a_gran_without_its_gate_is_called_so() -> None:
+    sentence = families.FAMILIES["gated"]({"variant": 0, "bidirectional": True}, "words")
+    assert "network, BiGRAN without its gate, makes of its words" in sentence

@@ -29,7 +29,16 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
-COLUMNS = ("epochs", "papers", "STS 12-16", "12-15", "STS-B dev", "STS-B test", "parameters")
+COLUMNS = (
+    "epochs",
+    "papers",
+    "STS 12-16",
+    "12-15",
+    "22 sets",
+    "STS-B dev",
+    "STS-B test",
+    "parameters",
+)
 SPEEDS = ("pairs/s", "sentences/s")
 SPEED_SHARE = 0.02  # of every source's pairs
 
@@ -93,6 +102,9 @@ def run(row: dict[str, Any], folder: Path, data_root: Path, development: str | N
             "epochs": recipe.training.epochs,
             "STS 12-16": headline["2012-2016"],
             "12-15": sum(years) / len(years),
+            "22 sets": next(
+                (value for name, value in headline.items() if "datasets" in name), None
+            ),
             "STS-B dev": dev["scores"]["pearson"],
             "STS-B test": headline["STS-B test"],
             "parameters": sum(p.numel() for p in model.parameters()),

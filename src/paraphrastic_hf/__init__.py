@@ -14,6 +14,7 @@ from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
     from paraphrastic_hf.data.load import load_dataset
+    from paraphrastic_hf.encoding.contributions import TokenContributions, token_contributions
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.locate import packaged_model
     from paraphrastic_hf.encoding.parser import SentenceParser
@@ -54,6 +55,8 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "load_dataset": "paraphrastic_hf.data.load",
+    "TokenContributions": "paraphrastic_hf.encoding.contributions",
+    "token_contributions": "paraphrastic_hf.encoding.contributions",
     "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
     "packaged_model": "paraphrastic_hf.encoding.locate",
     "SentenceParser": "paraphrastic_hf.encoding.parser",
@@ -155,6 +158,7 @@ __all__ = [
     "Tagger",
     "TaggerConfig",
     "TaggerModel",
+    "TokenContributions",
     "Translator",
     "WeightedConfig",
     "WeightedModel",
@@ -165,6 +169,7 @@ __all__ = [
     "load_recipe",
     "mine",
     "packaged_model",
+    "token_contributions",
     "train",
     "tune",
     "__version__",

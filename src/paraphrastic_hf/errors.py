@@ -38,6 +38,10 @@ class ModelError(ParaphrasticError, ValueError):
     """A model directory is missing a file or does not hold what it says."""
 
 
+class PublishError(DataError, ModelError):
+    """What was to be published may not be, or the Hub does not take it."""
+
+
 class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
 

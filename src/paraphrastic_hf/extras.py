@@ -25,6 +25,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "tune": ("optuna",),
     "lemmas": ("simplemma",),
     "identify": ("py3langid",),
+    "corpora": ("datatrove", "ctranslate2"),
+    "ray": ("ray",),
+    "kenlm": ("kenlm",),
+    "space": ("gradio",),
+    "docs": ("mkdocs", "mkdocstrings"),
 }
 
 

@@ -47,12 +47,15 @@ class Bounds:
     def allow(self, value: float) -> bool:
         """Whether a number lies within the bounds; NaN and infinities never do, unless there are
         none."""
-        return self == Bounds() or (
+        low, high, above, below = self.at_least, self.at_most, self.above, self.below
+        if low is None and high is None and above is None and below is None:
+            return True
+        return (
             (isinstance(value, int) or math.isfinite(value))
-            and (self.at_least is None or value >= self.at_least)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.above is None or value > self.above)
-            and (self.below is None or value < self.below)
+            and (low is None or value >= low)
+            and (high is None or value <= high)
+            and (above is None or value > above)
+            and (below is None or value < below)
         )
 
     def __str__(self) -> str:

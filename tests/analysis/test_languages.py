@@ -195,6 +195,31 @@ def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) ->
         )
 
 
+def test_with_languages_apart_the_overlap_is_that_of_pieces_without_marks(
+    tmp_path: Path,
+) -> None:
+    text = DEMO.read_text(encoding="utf-8")
+    put(tmp_path / "train", {"en-de/a.tsv": text})
+    write_sts(tmp_path / "eval")
+    (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
+    settings = ["--hidden_size", "8", "--vocab_size", "150", "--input_sentence_size", "0"]
+    settings += ["--epochs", "1", "--mega_batch", "1", "--development", "clean"]
+    recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
+    folders = tmp_path / "out", tmp_path / "train"
+    (found,) = of_runs(
+        recipe, *folders, {"de": {"features": 0.1}}, pairs=40, apart=True, data_root=tmp_path
+    )
+    assert found.overlap > 0.5  # both sides are English
+    run = tmp_path / "out" / "runs" / "de-40-apart"
+    assert load_recipe(ContrastiveRecipe, run / "recipe.yaml").tokenizer.apart == ["de"]
+
+
+def test_the_thesis_figures_beside_languages_kept_apart_are_those_of_the_mark() -> None:
+    rows = languages(made(8), unit="r", source="made", apart=True).tables[0].rows
+    assert rows[1][0] == "thesis, all"
+    assert rows[1][2] == 24.9
+
+
 def test_sts_that_is_not_there_is_missed_before_training(tmp_path: Path) -> None:
     put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
     (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")

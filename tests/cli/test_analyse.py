@@ -49,6 +49,9 @@ def analyse(root: Path, kind: str, *arguments: str) -> int:
         ("norms", []),
         ("weighting", []),
         ("weighting", ["--text", str(DEMO)]),
+        ("fit", ["--pairs", "10", "--batch-size", "5"]),
+        ("under-training", []),
+        ("errors", ["english", "--count", "2"]),
     ],
 )
 def test_a_kind_prints_its_page_and_writes_its_files(

@@ -14,6 +14,7 @@ from paraphrastic_hf.evaluation.significance import (
     Difference,
     bootstrap_p_value,
     compare_encoders,
+    mean_difference,
     resampled_correlations,
     significance_table,
     steiger_p_value,
@@ -266,3 +267,13 @@ def test_the_table_marks_what_is_significant() -> None:
     lines = significance_table(small, ("a", "b"))
     assert lines[2] == "| g | y | 3 | pearson | 50.0 | 50.0 | +0.0 |  |  |"
     assert lines[-1] == "Fewer than 5 pairs cannot be told from chance; they have no p."
+
+
+def test_the_mean_difference_counts_the_years_alone_and_no_signs() -> None:
+    """3, 1 and 2 points; STS-B is no dataset of a year."""
+    made = [("2012", 60.0, 63.0), ("2013", 50.0, 49.0), ("2016", 70.0, 72.0), ("STS-B", 10.0, 90.0)]
+    rows = [Difference(g, "x", 9, "pearson", a, b, 0.5, 0.5, 10) for g, a, b in made]
+    assert mean_difference(rows) == (pytest.approx(2.0), 3)
+    mean, datasets = mean_difference(rows[3:])
+    assert np.isnan(mean)
+    assert datasets == 0

@@ -9,17 +9,20 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.data.sts_files import ScoredPairs
+from paraphrastic_hf.data.sts_files import STS_DATASETS, ScoredPairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.bins import LENGTHS, by_number
 from paraphrastic_hf.evaluation.hard import GROUPS
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.sts import mean_of_22
+from paraphrastic_hf.evaluation.suite import Row
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.evaluation.vocabulary import count_unknown, unknown_share
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.evaluation.made_pairs import Letters, row_of
 from tests.evaluation.sts_files import write_lines
+from tests.evaluation.test_small_suites import write_sick, write_twitter
 
 TABLE_21 = (71, 216, 572, 1097, 1356, 1266, 1010, 3143, 1559, 1818)  # pairs of each length
 
@@ -182,3 +185,54 @@ def test_the_bins_of_the_official_files_are_those_of_table_21() -> None:
     assert sum(found[name] for name in names) == 12_108
     for name, published in zip(names, TABLE_21, strict=True):
         assert found[name] == pytest.approx(published, rel=0.03)
+
+
+def rows_of_22() -> list[Row]:
+    """Scores 1 to 20 of STS 2012-2015, then 50 of SICK and 60 of Twitter; and those of 2016."""
+    places = [(year, name) for year, names in STS_DATASETS.items() for name in names]
+    rows = [Row(*place, 9, {"pearson": score + 1.0}) for score, place in enumerate(places)]
+    return [
+        *rows,
+        Row("SICK", "test", 9, {"pearson": 50.0}),
+        Row("Twitter", "test", 9, {"pearson": 60.0}),
+    ]
+
+
+def named(rows: list[Row]) -> dict[str, float]:
+    """The one mean that is a number."""
+    return {name: mean for name, mean in mean_of_22(rows).items() if not np.isnan(mean)}
+
+
+def test_22_datasets_are_20_of_sts_with_sick_and_twitter_and_not_2016() -> None:
+    assert named(rows_of_22()) == {"22 datasets": pytest.approx((210 + 50 + 60) / 22)}
+
+
+def test_the_mean_of_fewer_than_22_datasets_says_which_lack() -> None:
+    rows = rows_of_22()
+    assert named(rows[:-1]) == {"21 datasets, no Twitter": pytest.approx(260 / 21)}
+    no_smt = [row for row in rows[:-1] if row.name != "SMT"]
+    assert list(named(no_smt)) == ["20 datasets, no Twitter nor SMT"]
+    assert not named([row for row in rows if row.group != "SICK"])
+
+
+def test_the_suite_has_the_mean_of_as_many_datasets_as_are_in_the_folder(sts_folder: Path) -> None:
+    assert not [
+        key for key in evaluate(Letters(), "sts", sts_folder)["headline"] if "datasets" in key
+    ]
+    write_sick(sts_folder)
+    without = evaluate(Letters(), "sts", sts_folder)
+    assert "21 datasets, no Twitter" in without["headline"]
+    assert not without["skipped"]  # what need not be there is no failure
+    figures = {name: row for name, row in without["papers"].items() if "datasets" in str(row)}
+    assert figures["thesis CHARAGRAM-PHRASE (Table 16)"][
+        "21 datasets, no Twitter"
+    ] == pytest.approx((22 * 68.7 - 53.6) / 21)
+    write_twitter(sts_folder)
+    assert "22 datasets" in evaluate(Letters(), "sts", sts_folder)["headline"]
+
+
+def test_a_damaged_file_of_sick_is_not_taken_for_an_absent_one(sts_folder: Path) -> None:
+    write_sick(sts_folder)
+    path = sts_folder / "sick2014" / "SICK_test_annotated.txt"
+    path.write_text(path.read_text(encoding="utf-8").replace("4.0", "four"), encoding="utf-8")
+    assert "four" in evaluate(Letters(), "sts", sts_folder)["skipped"]["SICK and Twitter"]

@@ -57,3 +57,12 @@ def test_gran_5_is_words_or_lstm_states_by_its_gates() -> None:
     words, states = opened(5, 50, -50), opened(5, -50, 50)
     torch.testing.assert_close(run(words, inputs(SIZE)), inputs(SIZE))
     torch.testing.assert_close(run(states, inputs(SIZE)), run(states.lstm, inputs(SIZE)))
+
+
+def test_without_a_gate_relu_takes_the_place_of_tanh() -> None:
+    layer = started(GatedRecurrence(SIZE, 0, "relu"))
+    states = run(layer, inputs(SIZE))
+    assert (states >= 0).all()
+    assert (states == 0).any()
+    tanh = started(GatedRecurrence(SIZE, 0))
+    torch.testing.assert_close(run(tanh, inputs(SIZE)).clamp(min=0), torch.tanh(states))

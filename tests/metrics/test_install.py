@@ -15,7 +15,7 @@ from paraphrastic_hf.metrics import install
 from paraphrastic_hf.metrics.install import SCRIPT, SPACE_FILES, export_space, install_metric
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from tests import fresh
-from tests.hub import environment, folder_files, serve
+from tests.hub import environment, folder_files, running, serve
 from tests.texts import SENTENCES
 
 OFFLINE = """
@@ -107,6 +107,16 @@ def test_from_a_hub_space(tmp_path: Path) -> None:
         variables = environment(endpoint, tmp_path / "home")
         variables["HF_MODULES_CACHE"] = str(tmp_path / "modules")
         assert run(FROM_SPACE, cwd=tmp_path, variables=variables) == default_result()
+
+
+def test_from_the_space_that_publish_makes(tmp_path: Path) -> None:
+    with running() as hub:
+        variables = environment(hub.address, tmp_path / "home")
+        publishing = "from paraphrastic_hf.hub.publish import publish\n"
+        publishing += "import json\nprint(json.dumps(publish('metric', 'simile', 'me/simile')))"
+        commit = run(publishing, cwd=tmp_path, variables=variables).rpartition("/")[2]
+        at_revision = FROM_SPACE.replace('"me/simile"', f'"me/simile", revision="{commit}"')
+        assert run(at_revision, cwd=tmp_path, variables=variables) == default_result()
 
 
 def test_process_0_of_two_has_the_result_of_one(saved: Path, tmp_path: Path) -> None:

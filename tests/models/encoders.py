@@ -31,7 +31,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
         "recurrent",
         {"bidirectional": True, "merge": "concatenate", "pooling": "max", "peepholes": False},
     ),
-    **{f"gran_{k}": ("gated", {"variant": k}) for k in range(1, 6)},
+    **{f"gran_{k}": ("gated", {"variant": k}) for k in range(6)},
     "bigran": ("gated", {"bidirectional": True}),
     "bigran_tanh": ("gated", {"bidirectional": True, "merge": "tanh"}),
     "charagram": ("charagram", {}),

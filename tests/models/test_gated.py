@@ -14,7 +14,7 @@ from tests.models.test_averaging import padded
 from tests.models.test_recurrent import TEXTS, states_and_vectors
 
 
-@pytest.mark.parametrize("variant", [1, 2, 5])
+@pytest.mark.parametrize("variant", [0, 1, 2, 5])
 def test_a_gran_is_the_mean_of_its_gated_vectors(variant: int) -> None:
     states, vectors = states_and_vectors(new_encoder(f"gran_{variant}"))
     torch.testing.assert_close(vectors, torch.stack([rows.mean(0) for rows in states]))
@@ -49,7 +49,9 @@ def test_the_two_directions_of_a_bigran_are_added() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"variant": 6}, "variant must be 1 to 5.*got 6"),
+        ({"variant": 6}, "variant must be 1 to 5.*or 0 for no gate, got 6"),
+        ({"activation": "relu"}, "'relu'.*variant is 1: leave it out, or set variant to 0"),
+        ({"variant": 0, "activation": "linear"}, "activation must be tanh or relu, got 'linear'"),
         ({"merge": "concatenate"}, "merge must be add or tanh, got 'concatenate'"),
         ({"embedding_size": 200}, "hidden_size is 300 and embedding_size 200; make them equal"),
         ({"bidirectional": True, "variant": 3}, "set bidirectional to false, or variant to"),

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, RecipeError
+from paraphrastic_hf.text import locked
 from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
 from paraphrastic_hf.training.checkpoint import list_checkpoints
@@ -153,12 +154,12 @@ def test_a_run_whose_objective_is_refused_leaves_nothing(recipe: Path, tmp_path:
 
 def test_who_is_refused_the_lock_leaves_an_empty_folder_to_its_holder(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with run_output.locked(folder):
-        with pytest.raises(BusyError), run_output.locked(folder):
+    with locked.locked(folder):
+        with pytest.raises(BusyError), locked.locked(folder):
             pytest.fail("two hold the lock")
         assert folder.is_dir()
     assert not folder.exists()  # nothing was put there
-    with run_output.locked(folder):
+    with locked.locked(folder):
         (folder / "model").touch()
     assert (folder / "model").exists()
 
@@ -172,7 +173,7 @@ def test_a_folder_that_cannot_be_locked_is_trained_in_with_a_warning(
     def unsupported(*_: object) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(run_output.fcntl, "flock", unsupported)
+    monkeypatch.setattr(locked.fcntl, "flock", unsupported)
     assert train(load_recipe(recipe), tmp_path / "out", progress=False).examples == 60
     assert "cannot be locked" in caplog.text
 

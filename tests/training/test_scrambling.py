@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.contrastive import ContrastiveObjective
+from paraphrastic_hf.training.scramble import scramble, swap_keys
 from tests import oracles
 from tests.training.test_encoders import LSTM, WORD, task_of
 from tests.training.test_train import small_recipe
@@ -91,3 +93,51 @@ def test_one_sided_no_negative_of_a_second_side_is_read(tmp_path: Path) -> None:
     for one, two in zip(found.mega_batch(0, 0, 100), two_sided.mega_batch(0, 0, 100), strict=True):
         assert one.negatives.tolist() == two.negatives[:1].tolist()
         assert one.sentences.shape == (3, one.pairs.shape[1])
+
+
+def test_swaps_keep_the_tokens_and_the_marks_and_move_as_many_as_the_mean_says() -> None:
+    """Of 18 tokens two draws are the same pair once in 153: two swaps move three or four."""
+    ids = np.tile(np.array([[2, *range(10, 28), 3, 0]]), (400, 1))
+    mask = (ids > 0).astype(np.int64)
+    movable = ids[0] >= 10
+    generator = np.random.default_rng(1)
+    keys = np.stack([swap_keys(movable, 2.0, generator) for _ in ids])
+    moved = ids.copy()
+    scramble(moved, mask, np.arange(len(ids)), keys, [2], [3])
+    assert (np.sort(moved, 1) == np.sort(ids, 1)).all()
+    assert (moved[:, [0, 19, 20]] == [2, 3, 0]).all()
+    places = (moved != ids).sum(1)
+    assert 0.10 < (places == 0).mean() < 0.20  # none of a Poisson distribution of mean 2: 0.135
+    assert 0.22 < (places == 2).mean() < 0.33  # one: 0.271
+    assert abs(places.mean() - 3.7) < 0.4  # 4 for two swaps, less what coincides
+
+
+def test_a_text_of_one_token_has_nothing_to_swap() -> None:
+    keys = swap_keys(np.array([False, True, False]), 50.0, np.random.default_rng(1))
+    assert keys.tolist() == [0, 1 / 3, 2 / 3]
+
+
+@pytest.mark.parametrize("order", [[], BEFORE])
+def test_swaps_are_drawn_like_whole_orders(order: list[str], tmp_path: Path) -> None:
+    """Before the negatives one draw a sentence and epoch, after them one a step."""
+    found = task(tmp_path, *order, "--scramble_swaps", "3")
+    plain = found.corpus.sentences.select(np.arange(20), found.max_length)
+    one, same, later = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
+    assert np.array_equal(one, same)
+    assert np.array_equal(one, later) == bool(order)
+    assert 0 < (one != plain.ids).mean() < 0.9  # some tokens keep their places
+
+
+def test_sides_apart_are_scrambled_each_by_its_own_chance(tmp_path: Path) -> None:
+    together = task(tmp_path, "--scramble", "0.5")._plan(0)[1].reshape(-1, 2)
+    apart = task(tmp_path, "--scramble", "0.5", "--scramble_sides", "apart")._plan(0)[1]
+    assert (together[:, 0] == together[:, 1]).all()
+    assert (apart[::2] != apart[1::2]).any()
+
+
+@pytest.mark.parametrize("option", [("scramble_swaps", "2"), ("scramble_sides", "apart")])
+def test_how_to_scramble_without_scrambling_is_refused(
+    option: tuple[str, str], tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=r"training\.scramble is 0: set it"):
+        task(tmp_path, "--scramble", "0", f"--{option[0]}", option[1])

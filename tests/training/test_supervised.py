@@ -268,7 +268,7 @@ def test_the_cnn_of_one_token_filters_learns_over_fixed_vectors(data: Path, tmp_
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "kind": ({"task": {"kind": "parsing"}}, "task.kind must be one of relatedness"),
+    "kind": ({"task": {"kind": "summaries"}}, "task.kind must be one of relatedness"),
     "dataset": ({"task": {"dataset": "sik"}}, "no corpus 'sik'; did you mean 'sick'"),
     "columns": ({"task": {"kind": "sentiment"}}, "needs the columns text, label"),
     "scores": ({"task": {"scores": [2, 2]}}, "task.scores must be a lowest and a higher"),

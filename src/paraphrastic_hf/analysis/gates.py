@@ -123,8 +123,8 @@ def gate_norms(
     Raises:
         ModelError: The model has no gates, or it has tokens that belong to no single word.
     """
-    model = getattr(encoder, "model", None)
-    if type(model).__name__ != "GatedModel":
+    model: Any = getattr(encoder, "model", None)
+    if type(model).__name__ != "GatedModel" or model.config.variant == 0:
         raise ModelError(
             f"{name}, {type(model or encoder).__name__}, has no gates; train one with "
             "recipes/revisiting-recurrent-2017/gran.yaml"

@@ -26,9 +26,11 @@ from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.sts import AVERAGE
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.sources import read_sources
+from paraphrastic_hf.training.tokenizers import train_tokenizers
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +125,7 @@ def of_runs(
     distances: Distances,
     *,
     pairs: int = 10_000,
+    apart: bool = False,
     data_root: str | Path,
 ) -> list[Language]:
     """Train a model on each language and English, and score it by its STS 2012-2016 average.
@@ -133,6 +136,9 @@ def of_runs(
         bitext: Folder of `en-XX` folders, whose files have English in the first column.
         distances: Distances to English by language; languages without are left out.
         pairs: Number of pairs to sample for each language; languages with fewer are left out.
+        apart: Whether the models keep the pieces of the language apart from the English ones
+            (`tokenizer.apart`), as the thesis does by a mark before each. The overlap is that of
+            pieces without marks.
         data_root: Folder that holds `eval`.
 
     Raises:
@@ -141,6 +147,8 @@ def of_runs(
     """
     read_sts(evaluation_files(data_root))  # a missing year is found before hours of training
     variants, texts = {}, {}
+    shared: dict[str, TextTokenizer] = {}  # with apart: tokenizers of both languages as one
+    ending = "-apart" if apart else ""
     for name, files in bitext_folders(bitext).items():
         if name not in distances:
             continue
@@ -153,14 +161,20 @@ def of_runs(
             continue
         empty = replace(recipe, data=replace(recipe.data, sources=[]))
         picked = chosen_pairs(read, numbers[:pairs])  # the others need not stay in memory
-        variants[f"{name}-{pairs}"] = Variant(empty, partial(list, picked))
+        if apart:
+            shared[name] = train_tokenizers(
+                recipe.encoders, read_sources(empty, data_root, list(picked)), recipe.seed
+            )
+            empty = replace(empty, tokenizer=replace(recipe.tokenizer, apart=[name]))
+        variants[f"{name}-{pairs}{ending}"] = Variant(empty, partial(list, picked))
         texts[name] = [(row["first"], row["second"]) for rows, _ in picked for row in rows]
     run_variants(variants, folder, recipe, data_root=data_root)
     found = []
     for name, kept in texts.items():
-        run = Path(folder) / "runs" / f"{name}-{pairs}"
+        run = Path(folder) / "runs" / f"{name}-{pairs}{ending}"
         encoder = load_encoder(run)
-        overlap = piece_overlap(encoder.tokenizer, *zip(*kept, strict=True))
+        tokenizer = shared.get(name, encoder.tokenizer)
+        overlap = piece_overlap(tokenizer, *zip(*kept, strict=True))
         results = evaluate(encoder, "sts", evaluation_files(data_root), keep=run / "evaluation")
         score = results["headline"][AVERAGE]
         found.append(Language(name, pairs, overlap, score, distances[name]))

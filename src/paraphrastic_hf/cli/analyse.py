@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
 `paraphrastic analyse KIND --help` says what a kind does, with an example."""
-OF_A_MODEL = ("norms", "weighting", "gates", "variables")  # kinds that take one model
+OF_A_MODEL = (
+    "norms",
+    "weighting",
+    "under-training",
+    "gates",
+    "variables",
+)  # kinds that take one model
 KINDS: dict[str, tuple[str, str]] = {
     "neighbours": (
         "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
@@ -33,6 +39,19 @@ KINDS: dict[str, tuple[str, str]] = {
         "  paraphrastic analyse weighting runs/word --data DATA --output analysis\n\n"
         "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
         "that the\nmodel's recipe names, unless --text gives other text.",
+    ),
+    "fit": (
+        "how well encoders fit the pairs that they were trained on (thesis 3.3)",
+        "  paraphrastic analyse fit runs/avg runs/lstm --data DATA --output analysis\n\n"
+        "The pairs are those of the first model's recipe.",
+    ),
+    "under-training": (
+        "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
+        "  paraphrastic analyse under-training runs/paragram-phrase --data DATA --output analysis",
+    ),
+    "errors": (
+        "sentence pairs on which one model is right and another wrong (2017 paper, Table 7)",
+        "  paraphrastic analyse errors runs/lstm-avg runs/avg --data DATA --output analysis",
     ),
     "gates": (
         "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
@@ -118,11 +137,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="the model that training started from (default: a random table)",
     )
-    weighting.add_argument(
-        "--text",
-        nargs="+",
-        metavar="FILE",
-        help="text files to count tokens in (default: the pairs of the model's recipe)",
+    for kind in (weighting, added["under-training"]):
+        kind.add_argument(
+            "--text",
+            nargs="+",
+            metavar="FILE",
+            help="text files to count tokens in (default: the pairs of the model's recipe)",
+        )
+    _fit_arguments(added["fit"])
+    added["errors"].add_argument("models", nargs="+", help="the two models to compare")
+    added["errors"].add_argument(
+        "--count", type=int, default=10, help="how many pairs to show for each (default: 10)"
     )
     _variables_arguments(added["variables"])
     added["convergence"].add_argument(
@@ -184,6 +209,15 @@ def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
     )
 
 
+def _fit_arguments(kind: argparse.ArgumentParser) -> None:
+    kind.add_argument("models", nargs="+", help="one or more models that were trained on the pairs")
+    kind.add_argument("--pairs", type=int, help="how many pairs to draw at random (default: all)")
+    kind.add_argument(
+        "--batch-size", type=int, default=100,
+        help="among how many pairs a negative is looked for (default: 100)",
+    )  # fmt: skip
+
+
 def _variables_arguments(kind: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "--probes",
@@ -224,6 +258,11 @@ def _languages_arguments(kind: argparse.ArgumentParser) -> None:
         "--pairs", type=int, default=10_000,
         help="how many sentence pairs of each language's bitext to use (default: 10000; of "
         "Tatoeba's sentences always all)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--apart", action="store_true",
+        help="of a recipe: keep the pieces of each language apart from the English ones, as by the "
+        "mark of thesis 5.3.2; overlap is that of pieces without marks",
     )  # fmt: skip
     kind.add_argument(
         "--without", nargs="+", default=[], metavar="CODE",

@@ -8,6 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from paraphrastic_hf.analysis.report import Analysis
 from paraphrastic_hf.cli.folders import data_root
 from paraphrastic_hf.data.folder import evaluation_files
@@ -51,7 +53,6 @@ def norms(arguments: argparse.Namespace) -> Analysis:
 
 def weighting(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis import weighting as analysis
-    from paraphrastic_hf.cli.lines import read_blocks
 
     root = data_root(arguments.data, "the STS files")
     encoder, name = load_encoder(arguments.model), _name(arguments.model)
@@ -60,13 +61,55 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
     if arguments.start:
         earlier = load_encoder(arguments.start)
         start = analysis.given_start(table, encoder.tokenizer.tokens(), earlier)
-    texts: Iterable[str]
-    if arguments.text:
-        texts = chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
-    else:
-        texts = _training_text(arguments.model, root)
-    counts = analysis.token_counts(encoder.tokenizer, texts)
+    counts = analysis.token_counts(encoder.tokenizer, _counted_text(arguments, root))
     return analysis.weighting(encoder, start, counts, evaluation_files(root), name=name)
+
+
+def fit(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.fit import fit as analyse
+
+    root = data_root(arguments.data, "the training pairs")
+    all_pairs = list(_training_pairs(arguments.models[0], root, "name another model first"))
+    drawn = np.random.default_rng(1).permutation(len(all_pairs))[: arguments.pairs]
+    pairs = [all_pairs[number] for number in drawn]
+    encoders = {_name(model): load_encoder(model) for model in arguments.models}
+    if len(encoders) < len(arguments.models):
+        raise DataError("two models have one name; rename a directory")
+    return analyse(encoders, pairs, batch_size=arguments.batch_size)
+
+
+def under_training(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.under_training import read_22
+    from paraphrastic_hf.analysis.under_training import under_training as analyse
+    from paraphrastic_hf.analysis.weighting import token_counts
+
+    root = data_root(arguments.data, "the STS files")
+    datasets = read_22(evaluation_files(root))
+    encoder = load_encoder(arguments.model)
+    counts = token_counts(encoder.tokenizer, _counted_text(arguments, root))
+    return analyse(encoder, counts, datasets, name=_name(arguments.model))
+
+
+def errors(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.errors import errors as analyse
+    from paraphrastic_hf.data.sts_files import read_sts_year
+
+    data_dir = evaluation_files(data_root(arguments.data, "the STS files"))
+    datasets = [
+        pairs
+        for year in ("2012", "2013", "2014", "2015")
+        for pairs in read_sts_year(data_dir, year)
+    ]
+    models = arguments.models
+    if len(models) != 2:
+        raise DataError(f"errors are compared of two models, got {len(models)}")
+    return analyse(
+        load_encoder(models[0]),
+        load_encoder(models[1]),
+        datasets,
+        names=(_name(models[0]), _name(models[1])),
+        count=arguments.count,
+    )
 
 
 def gates(arguments: argparse.Namespace) -> Analysis:
@@ -175,6 +218,11 @@ def languages(arguments: argparse.Namespace) -> Analysis:
                 f"--without {name}: no such language; Tatoeba's codes have three letters, those of "
                 "bitext folders two"
             )
+    if arguments.apart and not is_recipe:
+        raise RecipeError(
+            f"--apart is about models to train, and {arguments.model} is no recipe (.yaml): leave "
+            "it out"
+        )
     if not is_recipe:
         found = scores.of_one_model(
             load_encoder(arguments.model),
@@ -191,10 +239,12 @@ def languages(arguments: argparse.Namespace) -> Analysis:
             arguments.bitext or root / "train",
             distances,
             pairs=arguments.pairs,
+            apart=arguments.apart,
             data_root=root,
         )
         unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.model).stem
-    return analyse(found, unit=unit, source=source, name=name, threshold=arguments.threshold)
+    options = {"threshold": arguments.threshold, "apart": arguments.apart}
+    return analyse(found, unit=unit, source=source, name=name, **options)
 
 
 def _name(model: str) -> str:
@@ -207,8 +257,17 @@ def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
     return load_contrastive(path, overrides)
 
 
-def _training_text(model: str, root: str) -> Iterator[str]:
-    """Both sides of the pairs that a model's recipe names."""
+def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
+    """The lines of `--text`; if not given, both sides of the model's training pairs."""
+    from paraphrastic_hf.cli.lines import read_blocks
+
+    if arguments.text:
+        return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
+    return chain.from_iterable(_training_pairs(arguments.model, root, "give --text"))
+
+
+def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:
+    """The pairs that a model's recipe names."""
     from paraphrastic_hf.encoding.locate import packaged_model
     from paraphrastic_hf.recipe import load_recipe
     from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -220,6 +279,6 @@ def _training_text(model: str, root: str) -> Iterator[str]:
         sources = read_sources(recipe, root)
     except (RecipeError, DataError) as error:
         raise DataError(
-            f"the text {model} was trained on is not at hand ({error}); give --text"
+            f"the text {model} was trained on is not at hand ({error}); {way_out}"
         ) from error
-    return (side for source in sources for pair in source.pairs for side in pair)
+    return (pair for source in sources for pair in source.pairs)

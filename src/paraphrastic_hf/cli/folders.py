@@ -10,7 +10,7 @@ from paraphrastic_hf.errors import DataError
 VARIABLE = "PARAPHRASTIC_DATA"
 
 
-def add_data_option(parser: argparse.ArgumentParser, what: str) -> None:
+def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
     """The option `--data`, which is the same in every command.
 
     Args:

@@ -82,7 +82,9 @@ def run(arguments: argparse.Namespace) -> None:
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())
         what = "pairs left out" if arguments.pairs else "lines without a tree"
-        print(f"{arguments.file or arguments.pairs}: {what}: {told}", file=sys.stderr)
+        given = arguments.file or arguments.pairs
+        name = "standard input" if given == "-" else given
+        print(f"{name}: {what}: {told}", file=sys.stderr)
 
 
 def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:

@@ -57,7 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
-    from paraphrastic_hf.evaluation.significance import compare_encoders, significance_table
+    from paraphrastic_hf.evaluation.significance import (
+        compare_encoders,
+        mean_difference,
+        significance_table,
+    )
     from paraphrastic_hf.text.files import output_file, write_bytes
 
     if arguments.samples < 1:
@@ -80,6 +84,11 @@ def run(arguments: argparse.Namespace) -> int:
     lines = significance_table(differences, (names[0], names[1]))
     about = f"Correlations x 100; {arguments.samples:,} resamples, seed {arguments.seed}."
     lines += ["", about]
+    mean, datasets = mean_difference(differences)
+    if datasets > 1:
+        lines.append(
+            f"Mean difference over {datasets} datasets of STS years, signs apart: {mean:.2f}."
+        )
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
     print(table, end="")

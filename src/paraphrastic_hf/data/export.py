@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.card import dataset_card
 from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.send import Destination, check_destination, send
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.text.files import replacing, write_bytes, write_json
+from paraphrastic_hf.text.files import link_or_copy, replacing, write_bytes, write_json
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -156,7 +159,9 @@ def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
         return {}
 
 
-def push(name: str, folder: str | Path, repository: str, *, public: bool = False) -> str:
+def push(
+    name: str, folder: str | Path, repository: str, *, public: bool = False, **options: Any
+) -> str:
     """Upload an exported folder to a dataset repository on the Hub.
 
     Args:
@@ -164,39 +169,60 @@ def push(name: str, folder: str | Path, repository: str, *, public: bool = False
         folder: What `export` wrote.
         repository: Such as `me/sts`.
         public: Make the repository public; private otherwise.
+        **options: `token`, `revision`, `message` and `pull_request`, as `Destination` has them.
 
     Returns:
-        The repository's address.
+        The address of the commit.
 
     Raises:
-        DataError: The corpus's licence does not allow a public copy, or there would be one; or
-            the folder is no export.
+        DataError: The corpus's licence does not allow a public copy, or there would be one; the
+            folder is no export; or the Hub refuses, as `check_destination` and `send` say.
     """
-    from huggingface_hub import HfApi
+    check_exported(name, folder, public=public)
+    # a repository that is public already will do where the licence allows one
+    wanted = None if find_source(name).may_share else True
+    to = Destination(repository, "dataset", private=wanted, **options)
+    standing = check_destination(to)
+    with tempfile.TemporaryDirectory() as place:
+        stale = gather(name, folder, place)
+        return send(place, replace(to, private=not public), standing, stale=stale)
 
-    source, folder = find_source(name), Path(folder)
-    if public and not source.may_share:
+
+def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
+    """Refuse a folder that is no export of a corpus, or one that may not be public.
+
+    Raises:
+        DataError: It is one of these.
+    """
+    if public and not find_source(name).may_share:
         raise DataError(f"the licence of {name} does not allow publishing it; push it as private")
-    exported = name in _exported(folder) and _record(source, folder)
-    if not exported:
+    if name not in _exported(Path(folder)):
         raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
-    api = HfApi()
-    address = api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
-    is_private = api.repo_info(repository, repo_type="dataset").private
-    if not is_private and not source.may_share:
-        raise DataError(
-            f"{repository} is public already, and the licence of {name} does not allow publishing "
-            "it; nothing was uploaded"
-        )
-    mine = ["README.md", *(f"{config}/*.parquet" for config in exported)]
-    api.upload_folder(
-        repo_id=repository,
-        folder_path=str(folder),
-        repo_type="dataset",
-        allow_patterns=mine,
-        delete_patterns=mine[1:],  # a larger export's last files would be read with these
-    )
-    return str(address)
+
+
+def exported_corpus(folder: str | Path) -> str | None:
+    """The name of the corpus that a folder is an export of; None if it is none."""
+    return next(iter(_exported(Path(folder))), None)
+
+
+def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
+    """Link what of an export goes to the Hub into another folder: the card, written anew, and the
+    parquet files.
+
+    Returns:
+        Patterns of the files that an earlier export may have left in a repository.
+
+    Raises:
+        DataError: A parquet file is damaged.
+    """
+    folder, output = Path(folder), Path(output)
+    exported = _record(find_source(name), folder)
+    for path in [folder / "README.md", *sorted(folder.glob("*/*.parquet"))]:
+        if path.name == "README.md" or path.parent.name in exported:
+            target = output / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            link_or_copy(path, target)
+    return [f"{config}/*.parquet" for config in exported]
 
 
 def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> int:

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from paraphrastic_hf.data.snapshot import snapshot
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
-from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
+from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.recipe import convert
 
@@ -29,13 +30,15 @@ def load_dataset(
     """A corpus of the papers as a `datasets` object.
 
     Args:
-        name: Such as `sts`; `paraphrastic data list` shows all.
+        name: Such as `sts`; `paraphrastic data list` shows all. Or a dataset repository of the Hub,
+            `someone/sts`.
         config: Such as `sts14`; the corpus's first configuration if absent.
         split: Such as `test`; unless streaming, any slice too (`train[:1%]`); all if absent.
         data_dir: The folder of the official files, or one that holds many corpora's folders.
             None downloads them, verified, into the cache.
         streaming: Read rows as they are asked for, writing nothing.
-        **options: Of the corpus, such as `min_score=0.5` for `paranmt`; `cache_dir` for all.
+        **options: Of the corpus, such as `min_score=0.5` for `paranmt`; `cache_dir` for all. Of a
+            repository `revision`, `token`, `cache_dir` and `local_files_only`.
 
     Returns:
         A `Dataset` for a split or a `DatasetDict` for all; iterable ones if streaming.
@@ -52,6 +55,12 @@ def load_dataset(
     require("data", "datasets", what=f"the corpus {name}")
     import datasets
 
+    if "/" in name:
+        if data_dir is not None:
+            raise DataError(
+                f"{name} is a repository of the Hub, which has no data_dir; leave it out"
+            )
+        return _from_hub(name, config, split, streaming=streaming, **options)
     corpus = builder(name, config, data_dir=data_dir, **options)
     try:
         if streaming:
@@ -67,6 +76,48 @@ def load_dataset(
         if isinstance(error, DataError) or "split" not in str(error).lower():
             raise
         raise DataError(f"{name}: {error}") from error
+
+
+def _from_hub(
+    name: str,
+    config: str | None,
+    split: str | None,
+    *,
+    streaming: bool,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    cache_dir: str | Path | None = None,
+    local_files_only: bool = False,
+    **unknown: Any,
+) -> Any:
+    """A dataset repository, all of one commit; its files compared with their checksums, unless
+    streamed."""
+    import datasets
+
+    refuse_keywords(unknown, _from_hub)
+    cache = None if cache_dir is None else str(cache_dir)
+    try:
+        if streaming:
+            from huggingface_hub import HfApi
+
+            commit = HfApi().dataset_info(name, revision=revision, token=token).sha
+            return datasets.load_dataset(
+                name, config, split=split, revision=commit, token=token, streaming=True
+            )
+        folder = snapshot(
+            name,
+            "dataset",
+            revision=revision,
+            token=token,
+            cache_dir=cache,
+            local_files_only=local_files_only,
+        )
+        return datasets.load_dataset(str(folder), config, split=split, cache_dir=cache)
+    except DataError:
+        raise
+    except Exception as error:  # datasets, pyarrow and the Hub raise many kinds
+        cause = error.__cause__ or error
+        raise DataError(f"cannot load the dataset {name}: {cause}") from error
 
 
 def builder(

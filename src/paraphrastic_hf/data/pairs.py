@@ -247,18 +247,19 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | 
 def _dataset_rows(
     path: Path, columns: Sequence[str] | None, beside: Sequence[str]
 ) -> Iterator[tuple[str, list[str] | str]]:
+    files = sorted(path.glob("data/*.parquet")) or sorted(path.glob("*.parquet"))
+    files = [path] if path.is_file() else files
+    if files:
+        yield from _parquet_rows(files, path.name, columns, beside)
+        return
     import datasets
 
     try:
-        dataset = (
-            datasets.load_from_disk(str(path))
-            if path.is_dir()
-            else datasets.Dataset.from_parquet(str(path))
-        )
+        dataset = datasets.load_from_disk(str(path))
     except Exception as error:
-        what = "a folder but no saved dataset" if path.is_dir() else "no whole parquet file"
         raise DataError(
-            f"{path} is {what} ({error}); write it with save_to_disk or to_parquet"
+            f"{path} is a folder but no saved dataset ({error}); write it with save_to_disk, or "
+            "name a folder of parquet files"
         ) from error
     if isinstance(dataset, datasets.DatasetDict):
         raise DataError(
@@ -272,6 +273,28 @@ def _dataset_rows(
         raise
     except Exception as error:  # of pyarrow, or of text that is no UTF-8
         raise DataError(f"{path} is damaged: {error}") from error
+
+
+def _parquet_rows(
+    files: Sequence[Path], name: str, columns: Sequence[str] | None, beside: Sequence[str]
+) -> Iterator[tuple[str, list[str] | str]]:
+    """Rows of parquet files in their order, such as the corpora that this package makes."""
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(files[0])
+        kinds = zip(schema.names, schema.types, strict=True)
+        names = tuple(columns or _text_columns({n: "string" in str(kind) for n, kind in kinds}))
+        wanted = [each for each in dict.fromkeys((*names[:2], *beside)) if each in schema.names]
+        batches = (
+            batch for file in files for batch in pq.ParquetFile(file).iter_batches(columns=wanted)
+        )
+        rows = (row for batch in batches for row in batch.to_pylist())
+        yield from rows_of_dataset(rows, name=name, columns=names, beside=beside)
+    except DataError:
+        raise
+    except Exception as error:  # of pyarrow
+        raise DataError(f"{name} is damaged: {error}") from error
 
 
 def good_rows(

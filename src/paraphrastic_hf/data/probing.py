@@ -130,7 +130,9 @@ class MadeFromText(Corpus):
         cap = self.LABEL_CAP if self.config.label_cap < 0 else self.config.label_cap
         sentences = (text for path in _texts(folder) for text in _column(path, self.config.column))
         labelled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
-        sample = _sample(labelled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0)
+        sample = sample_examples(
+            labelled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0
+        )
         made = self.examples(sample)
         if not made:
             raise DataError(f"{self.NAME}: no sentence of {folder.roots[0]} serves for this task")
@@ -221,8 +223,8 @@ def _column(path: Path, column: int) -> Iterator[str]:
             yield row[column].strip()
 
 
-def _sample(
-    rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool
+def sample_examples(
+    rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool = False
 ) -> list[Example]:
     """A random sample without repeated texts, at most `most` of a label and `total` in all."""
     choice = random.Random(seed)

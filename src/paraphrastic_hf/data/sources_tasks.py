@@ -236,6 +236,20 @@ TASKS = (
         by_hand="it is made from your text, a sentence a line or a column of a TSV.",
     ),
     Source(
+        name="machine_text",
+        summary="References and machine translations, told apart, made from any corpus of yours "
+        "that `paraphrastic corpus make` wrote.",
+        configs={"pairs": {"train": 80_000, "validation": 10_000, "test": 10_000}},
+        row_type="labelled",
+        homepage="",
+        licence="that of your text",
+        citation="Wieting, Mallinson and Gimpel. 2017. Learning Paraphrastic Sentence Embeddings "
+        "from Back-Translated Bitext. EMNLP.",
+        section="2017 back-translation paper, 5.6.1",
+        builder="machine_text:MachineText",
+        by_hand="it is made from your corpus: a folder of parquet files, or a TSV of pairs.",
+    ),
+    Source(
         name="tatoeba",
         summary="LASER's Tatoeba test sets: up to 1,000 sentences in each of 112 languages with "
         "their English translations.",
@@ -351,9 +365,7 @@ TASKS = (
     Source(
         name="gum",
         summary="GUM: constituency trees of English in two dozen genres.",
-        configs={
-            "default": {"train": 10_910, "validation": 1679, "test": 1569, "gentle": 1334},
-        },
+        configs={"default": {"train": 10_910, "validation": 1679, "test": 1569, "gentle": 1334}},
         row_type="parsed sentence",
         homepage="https://github.com/amir-zeldes/gum",
         licence="Creative Commons by document; Reddit texts have underscores for words",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
-from paraphrastic_hf.errors import ModelError, nearest, nearest_name
+from paraphrastic_hf.data.snapshot import snapshot
+from paraphrastic_hf.errors import DataError, ModelError, nearest, nearest_name
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power
@@ -155,7 +156,8 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
             `cache_dir`, the folder of downloads; `local_files_only`, to ask no network.
 
     Raises:
-        ModelError: None of these is there, or the Hub cannot be reached.
+        ModelError: None of these is there, the Hub cannot be reached, or what was downloaded is
+            damaged or not all there.
         TypeError: There is no option of a name.
     """
     for option in hub:
@@ -168,16 +170,18 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
     if is_packaged:
         return ASSETS / name
     check_model_name(name)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
+    network: Any = HfHubHTTPError.__bases__[0]  # of the HTTP library that huggingface_hub uses
     try:
-        return Path(
-            snapshot_download(
-                str(name), ignore_patterns=["checkpoints/*", "logs/*", "work/*"], **hub
-            )
-        )
-    except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        return snapshot(str(name), **hub)
+    except DataError as error:
+        raise ModelError(str(error)) from error
+    except (HFValidationError, network, OSError) as error:
+        if type(error).__name__ == "IncompleteSnapshotError":  # as huggingface_hub 2.4 has it
+            raise ModelError(
+                f"{name} was downloaded in part, and the Hub is not in reach for the rest: {error}"
+            ) from error
         raise ModelError(
             f"{name} is neither a model directory nor a Hub repository in reach, nor packaged "
             f"({', '.join(_packaged())}): {error}"

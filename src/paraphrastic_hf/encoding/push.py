@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.errors import ModelError, refuse_keywords
+from paraphrastic_hf.data.send import Destination, check_destination, send
+from paraphrastic_hf.errors import refuse_keywords
 
 CARD = "README.md"
 
@@ -37,13 +38,15 @@ class Saved(ABC):
 
         Args:
             repo_id: Repository, `someone/model`; made if need be.
-            **options: `private`, `token`, `revision` and `commit_message`, as `push` takes them.
+            **options: `private`, `token`, `revision`, `commit_message` and `create_pr`, as `push`
+                takes them.
 
         Returns:
-            The address of the commit.
+            The address of the commit, or of the pull request.
 
         Raises:
-            ModelError: The Hub cannot be reached, or refuses.
+            PublishError: The Hub cannot be reached, or refuses; the token is missing or may only
+                read; or a file holds a secret or an absolute path.
             TypeError: There is no option of a name.
 
         Example:
@@ -64,9 +67,12 @@ def push(
     token: str | bool | None = None,
     revision: str | None = None,
     commit_message: str | None = None,
+    create_pr: bool = False,
     **unknown: Any,
 ) -> str:
     """Upload what a function writes to a folder.
+
+    `paraphrastic publish` does more: it writes the card, and refuses what licences do not allow.
 
     Args:
         save: Writes the model to the folder that it is given.
@@ -76,35 +82,30 @@ def push(
         token: Of the account; the one of `hf auth login` if None.
         revision: Branch; the main one if None.
         commit_message: What the commit says.
+        create_pr: Open a pull request instead of writing to the main branch.
         **unknown: Refused, with the most similar name.
 
     Returns:
-        The address of the commit.
+        The address of the commit, or of the pull request.
 
     Raises:
-        ModelError: The Hub cannot be reached, or refuses.
+        PublishError: The Hub cannot be reached, or refuses; the token is missing or may only read;
+            or a file holds a secret or an absolute path.
         TypeError: There is no option of a name.
         OSError: The disk is full.
     """
     refuse_keywords(unknown, push)
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    hub = HfApi(token=token)
+    to = Destination(
+        repo_id,
+        private=private,
+        token=token,
+        revision=revision,
+        message=commit_message or "Upload a model of paraphrastic_hf",
+        pull_request=create_pr,
+    )
+    standing = check_destination(to)
     with tempfile.TemporaryDirectory() as folder:
         save(Path(folder))
         if card is not None and card.is_file():
             shutil.copy(card, Path(folder, CARD))
-        try:
-            made = hub.create_repo(repo_id, private=private, exist_ok=True)
-            if revision is not None:
-                hub.create_branch(made.repo_id, branch=revision, exist_ok=True)
-            commit = hub.upload_folder(
-                repo_id=made.repo_id,
-                folder_path=folder,
-                revision=revision,
-                commit_message=commit_message or "Upload a model of paraphrastic_hf",
-            )
-        except (HfHubHTTPError, HFValidationError, ConnectionError, ValueError) as error:
-            raise ModelError(f"cannot upload to {repo_id}: {error}") from error
-    return str(commit.commit_url)
+        return send(folder, to, standing)

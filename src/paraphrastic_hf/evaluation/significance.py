@@ -148,6 +148,25 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
     return lines
 
 
+def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
+    """Average the differences of two encoders over the datasets of the STS years, without their
+    signs: how unlike two models are that may be equally good (4.5.6, Table 34).
+
+    Args:
+        differences: The comparison, as of `compare_encoders`; groups other than years do not count.
+
+    Returns:
+        The mean in points, NaN if there is no such dataset, and the number of datasets.
+
+    Example:
+        >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1, 10)]
+        >>> mean_difference([*rows, Difference("2013", "FNWN", 9, "pearson", 50, 49, 1, 1, 10)])
+        (2.0, 2)
+    """
+    found = [abs(each.second - each.first) for each in differences if each.group.isdecimal()]
+    return (float(np.mean(found)) if found else float("nan")), len(found)
+
+
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
     """Estimate how likely two equal correlations with one variable would differ at least so much.
 

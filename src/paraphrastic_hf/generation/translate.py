@@ -12,7 +12,6 @@ import copy
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -24,7 +23,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import no_progress_bar
-from paraphrastic_hf.encoding.locate import HubOptions, as_directory, check_model_name
+from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.languages import Languages
@@ -127,16 +126,16 @@ class Translator(Saved):
             ValueError: A number is out of range, or the tokenizer does not have such a language.
         """
         check_model_name(name)
-        of_hub = {key: value for key, value in options.items() if key in HubOptions.__annotations__}
+        of_hub: Any = {k: value for k, value in options.items() if k in HubOptions.__annotations__}
         own: Any = {key: value for key, value in options.items() if key not in of_hub}
         try:
             with no_progress_bar():
-                path = as_directory(name)
-                config = AutoConfig.from_pretrained(path, **of_hub)
+                path = local_directory(name, **of_hub)  # all files of one commit
+                config = AutoConfig.from_pretrained(path)
                 if type(config) not in AutoModelForSeq2SeqLM._model_mapping:
                     raise ModelError(f"a {config.model_type!r} model does not translate")
-                tokenizer = AutoTokenizer.from_pretrained(path, **of_hub)
-                model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32, **of_hub)
+                tokenizer = AutoTokenizer.from_pretrained(path)
+                model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32)
         except Exception as error:  # transformers, safetensors and the Hub raise many kinds
             raise ModelError(
                 f"{name} holds no encoder-decoder with its tokenizer: {str(error).strip()}"
@@ -144,7 +143,7 @@ class Translator(Saved):
         if device is None:
             device = "cuda" if torch.cuda.is_available() else "cpu"
         translator = cls(model.eval().to(device), tokenizer, **own)
-        translator._directory = Path(name) if os.path.isdir(name) else None
+        translator._directory = path
         return translator
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:

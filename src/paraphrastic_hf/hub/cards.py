@@ -7,7 +7,7 @@ of its sources, and with its scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.hub import sections
+from paraphrastic_hf.hub.licences import SourceLicence, packaged_table
+from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
@@ -133,6 +135,80 @@ def model_card(
     )
 
 
+def release_card(
+    directory: str | Path,
+    repository: str,
+    *,
+    sources: Sequence[SourceLicence],
+    licence: str | None,
+    found: Sequence[Figure] = (),
+    suites: Sequence[Mapping[str, Any]] = (),
+    summary: str = "",
+    languages: Sequence[str] = (),
+    base_model: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+) -> str:
+    """The card of any trained model in a repository of the Hub, from its run and its scores.
+
+    Args:
+        directory: The model.
+        repository: Where it is going to be, as its code names it.
+        sources: What it was trained on, with licences.
+        licence: Of the weights, as the Hub names it; None if there is none.
+        found: The figures of `model-index`.
+        suites: Results of `paraphrastic evaluate`, whose tables and plots the card shows.
+        summary: One or two sentences that come first.
+        languages: Codes of its languages; those of its recipe if there are none.
+        base_model: Hub names of the models that it began with.
+        datasets: Hub names of what it was trained on.
+
+    Raises:
+        ModelError: The folder holds no finished run.
+    """
+    trained = TrainedModel.read(directory)
+    name = repository.rpartition("/")[2]
+    training = [f"    {sections.command(trained)}", ""]
+    training += [*sections.wrapped(sections.circumstances(trained)), ""]
+    training += [*sections.wrapped(selection(trained)), ""]
+    training += _sources_with_licences(trained, sources)
+    scores = [] if suites else sections.scores(trained)
+    for results in suites:
+        scores += [*_scores(results), "", f"![{results['suite']}]({results['suite']}.png)", ""]
+    said = f"{licence.upper()}, as the sources above allow" if licence else "None is given"
+    return _page(
+        trained,
+        front=sections.front_matter(
+            trained,
+            languages=languages,
+            licence=licence,
+            base_model=list(base_model) or None,
+            datasets=list(datasets) or None,
+            **({"model_name": name, "eval_results": model_index(found)} if found else {}),
+        ),
+        title=name,
+        about=f"{summary} {sections.about(trained)}".lstrip(),
+        use=sections.use(trained, repository),
+        training=training,
+        scores=scores,
+        licence=f"{said}. {CITATION}",
+    )
+
+
+def _sources_with_licences(trained: TrainedModel, sources: Sequence[SourceLicence]) -> list[str]:
+    """The table of what a model was trained on, and what it began with where that is no row."""
+    if len(sources) == 1 and sources[0].packaged:
+        return packaged_table(sources[0].packaged)
+    known = {source.name: source.licence for source in sources}
+    table = sections.sources(trained, known)
+    begun = [it for it in sources if not any(literal(it.name) in line for line in table)]
+    said = "; ".join(f"{literal(it.name)} ({literal(it.licence)})" for it in begun)
+    return (
+        [*table, "", *sections.wrapped(f"What it began with was made of: {said}.")]
+        if begun
+        else table
+    )
+
+
 def write_card(directory: str | Path, text: str) -> None:
     """Write the card as the folder's README."""
     write_bytes(Path(directory) / CARD, text.encode("utf-8"))
@@ -194,8 +270,8 @@ def _is_packaged(name: str, weights: str) -> bool:
     )
 
 
-def _scores(results: dict[str, Any]) -> list[str]:
-    lines = [f"### {results['suite']}", "", *headline_table(results)]
+def _scores(results: Mapping[str, Any]) -> list[str]:
+    lines = [f"### {results['suite']}", "", *headline_table(dict(results))]
     if results["suite"] == "sts":  # the tracks and splits that no year holds
         rows = [
             [f"{row['group']} {row['name']}"]

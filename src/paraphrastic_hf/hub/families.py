@@ -103,7 +103,7 @@ def _recurrent(config: Config, tokens: str) -> str:
 
 
 def _gated(config: Config, tokens: str) -> str:
-    variant = "" if config["variant"] == 1 else f"-{config['variant']}"
+    variant = {0: " without its gate", 1: ""}.get(config["variant"], f"-{config['variant']}")
     name = f"{'Bi' if config['bidirectional'] else ''}GRAN{variant}"
     return (
         f"what a gated recurrent averaging network, {name}, makes of its {tokens} (Wieting and "

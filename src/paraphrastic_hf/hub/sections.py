@@ -37,6 +37,7 @@ PREDICTIONS = {
     "entailment": 'predict(["a cat sleeps"], ["a cat is asleep"])',
     "sentiment": 'predict(["a good film"])',
 }
+HERE = "  # this directory, or USER/NAME on the Hub"  # stands in all that follow
 USE_ENCODER = """from paraphrastic_hf import SentenceEncoder
 
 model = {model}  # this directory, or USER/NAME on the Hub
@@ -100,7 +101,11 @@ model.generate(**tokenizer("the", return_tensors="pt"), max_new_tokens=20, do_sa
 
 
 def front_matter(
-    trained: TrainedModel, *, languages: Sequence[str] = (), licence: str | None = None
+    trained: TrainedModel,
+    *,
+    languages: Sequence[str] = (),
+    licence: str | None = None,
+    **more: Any,
 ) -> str:
     """The YAML block that the Hub reads; what nobody said is left out of it.
 
@@ -108,6 +113,7 @@ def front_matter(
         trained: The model.
         languages: Codes of its languages; those that its recipe names if there are none.
         licence: Of the weights, as the Hub names it; None if not stated.
+        **more: `base_model`, `datasets`, `eval_results` and others of `ModelCardData`.
     """
     from huggingface_hub import ModelCardData
 
@@ -119,6 +125,7 @@ def front_matter(
         library_name=library,
         pipeline_tag=_pipeline(trained),
         tags=["paraphrastic", *static, library],
+        **more,
     )
     return f"---\n{data.to_yaml(original_order=['license'])}\n---"
 
@@ -152,9 +159,18 @@ def about(trained: TrainedModel) -> str:
     )
 
 
-def use(trained: TrainedModel) -> str:
-    """Python that loads and uses the model."""
-    model = json.dumps(trained.name, ensure_ascii=False)
+def use(trained: TrainedModel, repository: str | None = None) -> str:
+    """Python that loads and uses the model.
+
+    Args:
+        trained: The model.
+        repository: Where on the Hub it is; None for its folder here.
+    """
+    code = _use(trained, json.dumps(repository or trained.name, ensure_ascii=False))
+    return code if repository is None else code.replace(HERE, "")
+
+
+def _use(trained: TrainedModel, model: str) -> str:
     if trained.paraphrases:
         return _paraphrasing(trained.config, model)
     if trained.translates:
@@ -169,6 +185,8 @@ def use(trained: TrainedModel) -> str:
         return USE_PREDICTOR.format(model=model, prediction=PREDICTIONS[trained.task])
     stock = "stock classes; needs nothing of ours" if trained.is_stock else "with this package"
     trust = "" if trained.is_stock else ", trust_remote_code=True"
+    if trained.is_stock and _precision(trained) == "F16":  # sums of many rows overflow in it
+        stock, trust = f"{stock}; float, since its file has float16", ").float("
     encoding = USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
     return encoding + _writing(trained.config)
 
@@ -180,6 +198,15 @@ def _paraphrasing(config: Mapping[str, Any], model: str) -> str:
     reads = config.get("template", "none") if config.get("use_template", True) else "none"
     call = {"parse": BY_PARSE, "template": BY_TEMPLATE}.get(reads, CANONICAL)
     return USE_PARAPHRASER.format(model=model, call=call)
+
+
+def _precision(trained: TrainedModel) -> str:
+    """The format of the first numbers of the weights, as safetensors names it."""
+    from safetensors import safe_open
+
+    with safe_open(trained.directory / "model.safetensors", "np") as weights:
+        first = next(iter(weights.keys()))
+        return str(weights.get_slice(first).get_dtype())
 
 
 def _writing(config: Mapping[str, Any]) -> str:
@@ -219,24 +246,34 @@ def circumstances(trained: TrainedModel) -> str:
     )
 
 
-def sources(trained: TrainedModel) -> list[str]:
-    """A table of what it was trained on; licences are those that this package has on record."""
-    run, recipe = trained.run, trained.recipe
+def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> list[str]:
+    """A table of what a model was trained on, with licences.
+
+    Args:
+        trained: The model.
+        known: Licences by the names of sources; of others, what this package has on record.
+    """
+    run, recipe, known = trained.run, trained.recipe, known or {}
     if trained.task:
         dataset = recipe["task"]["dataset"]
         counts = [f"{run['examples'][split]:,}" for split in SPLITS]
-        row = [literal(_corpus_name(dataset)), *counts, _licence(dataset)]
+        name = _corpus_name(dataset)
+        row = [literal(name), *counts, known.get(name) or _licence(dataset)]
         return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
     given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
+    licences = {
+        name: literal(known.get(_source_name(name)) or _licence(given.get(name)))
+        for name in [*given, *run.get("pairs_by_source", ())]
+    }
     if "pairs_by_source" in run:
         rows = [
-            [literal(_source_name(name)), f"{pairs:,}", _licence(given.get(name))]
+            [literal(_source_name(name)), f"{pairs:,}", licences[name]]
             for name, pairs in run["pairs_by_source"].items()
         ]
         held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
         left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
         return [*markdown_table(["source", "pairs", "licence"], rows, "lrl"), *left]
-    rows = [[literal(_source_name(name)), _licence(dataset)] for name, dataset in given.items()]
+    rows = [[literal(_source_name(name)), licences[name]] for name in given]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
         if what in run:

@@ -57,7 +57,7 @@ def bracketing(splits: np.ndarray, words: int) -> list[tuple[int, int]]:
     """The spans of a sentence's best bracketing, each before those within it, from left to right.
 
     Args:
-        splits: Those of one sentence, (places, places), as `best_splits` gives them.
+        splits: The places of the best splits of one sentence, (words + 1, words + 1), or more.
         words: Number of words in the sentence, at least 1.
 
     Returns:

@@ -8,11 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.product import linear, product
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM
 from paraphrastic_hf.layers.steps import through_sigmoid, weight_gradient
 
-VARIANTS = (1, 2, 3, 4, 5)
+VARIANTS = (0, 1, 2, 3, 4, 5)
+UNGATED = 0
 
 
 class GatedRecurrence(nn.Module):
@@ -26,14 +28,18 @@ class GatedRecurrence(nn.Module):
         GRAN-4:  as GRAN-3, with W_a a_{t-1} in both gates
         GRAN-5:  a_t = x_t * g1 + h_t * g2
 
+    Or without a gate (footnote 2): a_t = f(W_x x_t + W_h h_t + b), where f is tanh or ReLU.
+
     Args:
         size: Number of dimensions of x_t, h_t and a_t; they are multiplied elementwise.
-        variant: Number of the variant, 1 (GRAN) to 5 (GRAN-5).
+        variant: Number of the variant, 1 (GRAN) to 5 (GRAN-5), or 0 without a gate.
+        activation: `tanh` or `relu`, without a gate.
     """
 
-    def __init__(self, size: int, variant: int) -> None:
+    def __init__(self, size: int, variant: int, activation: str = "tanh") -> None:
         super().__init__()
         self.variant = variant
+        self.activation = ACTIVATIONS[activation]
         self.lstm = PeepholeLSTM(size, size)
         rows = (1 if variant <= 2 else 2) * size
         self.weight_x = nn.Parameter(torch.empty(rows, size))
@@ -59,10 +65,12 @@ class GatedRecurrence(nn.Module):
 
         Returns:
             The vectors a, (tokens, size), and the gates, from 0 to 1: (tokens, size) where there is
-            one gate, (tokens, 2 size) where there are two.
+            one gate, (tokens, 2 size) where there are two, (tokens, 0) where there is none.
         """
         hidden = self.lstm(rows, sizes)
         gates = linear(rows, self.weight_x, self.bias) + linear(hidden, self.weight_h)
+        if self.variant == UNGATED:
+            return self.activation(gates), gates[:, :0]
         if self.variant in (3, 4):
             return _Running.apply(rows, gates, sizes, self.weight_a)  # type: ignore[no-untyped-call]
         gates = torch.sigmoid(gates)

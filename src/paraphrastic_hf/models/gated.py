@@ -1,6 +1,7 @@
-"""Gated recurrent averaging networks: GRAN, GRAN-2 to GRAN-5, BiGRAN (Wieting and Gimpel, 2017).
+"""Gated recurrent averaging networks: GRAN, GRAN-2 to GRAN-5, BiGRAN (Wieting and Gimpel, 2017),
+and the one without a gate.
 
-    g(x) = 1/n sum_t a_t      GRAN, GRAN-2, GRAN-5
+    g(x) = 1/n sum_t a_t      GRAN, GRAN-2, GRAN-5, without a gate
     g(x) = a_{-1} / n         GRAN-3, GRAN-4
 
 The equations of a_t are in `layers/gated.py`. With all gates 1 a GRAN is PARAGRAM-PHRASE.
@@ -11,7 +12,7 @@ from __future__ import annotations
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.gated import VARIANTS, GatedRecurrence
+from paraphrastic_hf.layers.gated import UNGATED, VARIANTS, GatedRecurrence
 from paraphrastic_hf.layers.pooling import last_rows, mean_rows
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell
 from paraphrastic_hf.models.recurrent import run_directions
@@ -23,7 +24,8 @@ class GatedConfig(TableConfig):
     """Configuration of `GatedModel`, beside the settings of `TableConfig`.
 
     Args:
-        variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5.
+        variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 for none of the gates (footnote 2).
+        activation: `tanh` or `relu` of variant 0.
         bidirectional: A second GRAN reads from the last token to the first (BiGRAN).
         merge: How the two directions' a_t become one: `add`, or a `tanh` layer over both.
         recurrent_std: Standard deviation of initial gate weights; biases start at 0.
@@ -35,6 +37,7 @@ class GatedConfig(TableConfig):
     model_type = "paraphrastic-gated"
 
     variant: int = 1
+    activation: str = "tanh"
     bidirectional: bool = False
     merge: str = "add"
     recurrent_std: float | int = 0.1
@@ -42,7 +45,16 @@ class GatedConfig(TableConfig):
     def validate_names(self) -> None:
         """Refuse what the paper does not have."""
         if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be 1 to 5, for GRAN to GRAN-5, got {self.variant}")
+            raise ValueError(
+                f"variant must be 1 to 5, for GRAN to GRAN-5, or 0 for no gate, got {self.variant}"
+            )
+        if self.activation not in ("tanh", "relu"):
+            raise ValueError(f"activation must be tanh or relu, got {self.activation!r}")
+        if self.activation != "tanh" and self.variant != UNGATED:
+            raise ValueError(
+                f"activation ({self.activation!r}) is of variant 0, which has no gate, and variant "
+                f"is {self.variant}: leave it out, or set variant to 0"
+            )
         if self.merge not in ("add", "tanh"):
             raise ValueError(f"merge must be add or tanh, got {self.merge!r}")
         if self.merge != "add" and not self.bidirectional:
@@ -83,7 +95,9 @@ class GatedModel(TableModel):
         super().__init__(config)
         directions = 2 if config.bidirectional else 1
         size = config.hidden_size
-        self.cells = nn.ModuleList(GatedRecurrence(size, config.variant) for _ in range(directions))
+        self.cells = nn.ModuleList(
+            GatedRecurrence(size, config.variant, config.activation) for _ in range(directions)
+        )
         has_layer = config.bidirectional and config.merge == "tanh"
         self.merge_layer = nn.Linear(2 * size, size) if has_layer else None
         self.post_init()

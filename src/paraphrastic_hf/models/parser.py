@@ -43,11 +43,11 @@ class ParserConfig(SupervisedConfig):
 
     Args:
         span_labels: Labels of spans: the first is empty, for none; `+` joins those of a chain.
-        layers: LSTMs in each direction, one on the other.
-        span_size: Units between the places and the scores of a span.
+        layers: Number of LSTMs in each direction, one on the other, at least 1.
+        span_size: Number of units between the places and the scores of a span, at least 1.
         capital_feature: Tell the LSTMs whether a word has a capital letter.
         recurrent_std: Standard deviation of the LSTMs' initial weights; biases start at 0.
-        max_words: A longer sentence is not parsed.
+        max_words: The most words of a sentence; a longer one is not parsed.
         max_word_tokens: A word is cut at this number of tokens.
 
     Raises:
@@ -239,6 +239,7 @@ class ParserModel(SupervisedModel):
         states = self._dropped(rows.index_select(0, numbers))
         for number, layer in enumerate(self.layers):
             states = self._dropped(states) if number else states
+            assert isinstance(layer, nn.ModuleList)
             states = run_directions(layer, states, lengths + 2, "concatenate", None)
         return states
 

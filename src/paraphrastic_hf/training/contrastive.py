@@ -31,7 +31,7 @@ from paraphrastic_hf.training.megabatch import (
     split,
 )
 from paraphrastic_hf.training.penalty import Penalty
-from paraphrastic_hf.training.scramble import scramble
+from paraphrastic_hf.training.scramble import scramble, swap_keys
 
 
 class ContrastiveObjective:
@@ -189,23 +189,30 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """The epoch's first sentences in order, and, for each pair, whether it is scrambled this
-        epoch."""
+        """The epoch's first sentences in order, and, for each sentence, whether it is scrambled
+        this epoch."""
         if self._epoch is None or self._epoch[0] != epoch:
-            coins = np.random.default_rng([self.seed, epoch, 1]).random(len(self.corpus))
+            each = 2 if self.arguments.scramble_sides == "apart" else 1
+            coins = np.random.default_rng([self.seed, epoch, 1]).random(each * len(self.corpus))
+            coins = np.repeat(coins, 2 // each)
             in_file_order = epoch == 0 and self.arguments.first_epoch == "file_order"
             order = self.corpus.epoch_order(self.seed, epoch, in_file_order)
             self._epoch = (epoch, order, coins < self.arguments.scramble)
         return self._epoch[1:]
 
     def _texts(self, sentences: np.ndarray, epoch: int, step: int) -> Ragged:
-        """The ids of some sentences, with the pairs scrambled whose turn it is."""
+        """The ids of some sentences, with those scrambled whose turn it is."""
         if not self.arguments.scramble:
             return self.corpus.sentences.select(sentences, self.max_length)
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
-        chosen = np.flatnonzero(self._plan(epoch)[1][sentences // 2])
-        keys = self._keys(sentences[chosen], ids.shape[1], epoch, step)
-        scramble(ids, mask, chosen, keys, self.corpus.special.start, self.corpus.special.end)
+        chosen = np.flatnonzero(self._plan(epoch)[1][sentences])
+        marks = self.corpus.special.start, self.corpus.special.end
+        if self.arguments.scramble_swaps:
+            movable = (mask[chosen] == 1) & ~np.isin(ids[chosen], [*marks[0], *marks[1]])
+            keys = self._swap_keys(sentences[chosen], movable, epoch, step)
+        else:
+            keys = self._keys(sentences[chosen], ids.shape[1], epoch, step)
+        scramble(ids, mask, chosen, keys, *marks)
         offsets = np.concatenate([[0], np.cumsum(mask.sum(1))])
         return Ragged(ids[mask == 1].astype(np.int32), offsets)
 
@@ -217,6 +224,17 @@ class ContrastiveObjective:
         keys = np.empty((len(sentences), width))
         for row, sentence in zip(keys, sentences.tolist(), strict=True):
             np.random.default_rng([self.seed, epoch, 4, sentence]).random(out=row)
+        return keys
+
+    def _swap_keys(
+        self, sentences: np.ndarray, movable: np.ndarray, epoch: int, step: int
+    ) -> np.ndarray:
+        """What the tokens of sentences with some swapped are sorted by, (sentences, width)."""
+        when = [epoch, 4] if self._chooses_scrambled else [step, 2]
+        keys = np.empty(movable.shape)
+        for row, free, sentence in zip(keys, movable, sentences.tolist(), strict=True):
+            generator = np.random.default_rng([self.seed, *when, sentence])
+            row[:] = swap_keys(free, self.arguments.scramble_swaps, generator)
         return keys
 
     def _choose(self, sentences: np.ndarray, epoch: int, step: int) -> np.ndarray:

@@ -107,6 +107,18 @@ class ContrastiveTraining(OptimisationArguments):
         help="negatives are chosen among the sentences as they were scrambled, as in the 2017 "
         "paper (4.2); otherwise among sentences in their own order",
     )
+    scramble_swaps: float = argument(
+        0.0,
+        help="how many pairs of tokens change places in a scrambled sentence, on average (Poisson; "
+        "2017, footnote 5); 0 puts all tokens in random order",
+        at_least=0,
+    )
+    scramble_sides: str = argument(
+        "together",
+        help="whether both sentences of a pair are scrambled together, or each by a chance of its "
+        "own (2017, footnote 5)",
+        choices=("together", "apart"),
+    )
     first_epoch: str = argument(
         "shuffled",
         help="order of the first epoch; a file's own is a curriculum if its best pairs come first "
@@ -168,6 +180,11 @@ class ContrastiveTraining(OptimisationArguments):
                 ),
             ]
         )
+        if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
+            raise RecipeError(
+                "training.scramble_swaps and scramble_sides say how sentences are scrambled, and "
+                "training.scramble is 0: set it, to 1 for every sentence, or leave them out"
+            )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
                 "training.lambda_w regularises what training.freeze tables keeps: leave one of "

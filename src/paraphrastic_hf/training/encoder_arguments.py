@@ -124,7 +124,9 @@ class ModelArguments:
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
-        None, help="projection: linear, or tanh or relu for a DAN; RNN, charagram, char_cnn: theirs"
+        None,
+        help="projection: linear, or tanh or relu for a DAN; RNN, gated without a gate, charagram, "
+        "char_cnn: theirs",
     )
     layers: int | None = argument(None, help="projection: 1 or 2 dense layers over the average")
     cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn")
@@ -141,7 +143,11 @@ class ModelArguments:
     recurrent_std: float | None = argument(
         None, help="recurrent, gated: standard deviation of initial recurrent weights"
     )
-    variant: int | None = argument(None, help="gated: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5")
+    variant: int | None = argument(
+        None,
+        help="gated: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 for none of the gates (2017, "
+        "footnote 2)",
+    )
     presence: bool | None = argument(
         None, help="charagram: count an n-gram once a text (released code), not each time (3.6.2)"
     )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.base import ParaphrasticModel
     from paraphrastic_hf.training.loop import Objective
 
+CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
+
 
 class Recipe(Protocol):
     """What every recipe has, whatever its kind; `load_recipe` reads one."""
@@ -226,9 +228,11 @@ def class_of(mapping: dict[str, Any]) -> type:
     """The class of the recipe with these keys and values.
 
     Raises:
-        RecipeError: Its `kind` is unknown.
+        RecipeError: Its `kind` is unknown, or that of a corpus, which is made and not trained.
     """
     kind = mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
+    if kind == CORPUS:
+        raise RecipeError("this recipe makes a corpus: give it to `paraphrastic corpus make`")
     if not isinstance(kind, str) or kind not in KINDS:
         raise RecipeError(
             f"kind must be one of {', '.join(KINDS)}, got {kind!r}; those of a tokenizer and of an "

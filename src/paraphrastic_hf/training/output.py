@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,18 +14,11 @@ from accelerate.state import AcceleratorState
 from accelerate.utils import InitProcessGroupKwargs
 
 import paraphrastic_hf
-from paraphrastic_hf.errors import BusyError, CheckpointError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import build, read_mapping, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.loop import Progress
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
-
-logger = logging.getLogger(__name__)
 
 CHANGES_SHOWN = 6
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
@@ -60,68 +49,6 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
         # the others wait while the first process tokenizes
         kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(hours=12))],
     )
-
-
-@contextmanager
-def locked(folder: Path, is_main: bool = True) -> Iterator[None]:
-    """Make a folder, and keep other processes out of it for as long as the block lasts.
-
-    The lock is the operating system's, on the folder itself: it leaves no file, and goes with the
-    process however that ends. Whoever holds it removes the folder at the end if it is empty. Where
-    the file system has no locks, a warning says so and there is none.
-
-    Args:
-        folder: The folder.
-        is_main: Whether this process locks; of several that train together, one does.
-
-    Raises:
-        BusyError: Another process holds the lock.
-        CheckpointError: The folder cannot be made.
-    """
-    if not is_main:
-        yield
-        return
-    lock = _lock(folder)
-    try:
-        yield
-    finally:
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(folder: Path) -> int | None:
-    """An open and locked folder; None where there are no locks."""
-    while True:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if fcntl is None:
-                return None
-            lock = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # another process has just removed it
-            continue
-        except OSError as error:
-            raise CheckpointError(f"cannot write to {folder}: {error}") from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(lock)
-            raise BusyError(
-                f"another process is training in {folder}: wait until it ends, or choose another "
-                "--output"
-            ) from error
-        except OSError as error:
-            os.close(lock)
-            logger.warning(
-                "%s cannot be locked (%s): start no second run there while this one lasts",
-                folder,
-                error,
-            )
-            return None
-        if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
-            return lock
-        os.close(lock)  # of a folder that its last holder has removed since
 
 
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:

@@ -23,6 +23,7 @@ from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
@@ -34,7 +35,6 @@ from paraphrastic_hf.training.output import (
     clear_work,
     give_up,
     is_finished,
-    locked,
     new_accelerator,
     read_finished,
 )

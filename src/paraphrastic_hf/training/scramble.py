@@ -1,5 +1,5 @@
 """Tokens in random order, so that a recurrence cannot learn sequences by heart (Wieting and Gimpel,
-2017, section 4.2)."""
+2017, section 4.2), or with a few of them swapped (footnote 5)."""
 
 from __future__ import annotations
 
@@ -32,3 +32,24 @@ def scramble(
     keys[mask[chosen] == 0] = 2  # padding stays last
     order = np.argsort(keys, axis=1, kind="stable")
     ids[chosen] = np.take_along_axis(ids[chosen], order, 1)
+
+
+def swap_keys(movable: np.ndarray, mean: float, generator: np.random.Generator) -> np.ndarray:
+    """Draw keys for `scramble` by which some tokens change places and the others keep theirs.
+
+    Args:
+        movable: (seq,), whether a token may move; marks and padding may not.
+        mean: The number of swaps is drawn from a Poisson distribution of this mean. Each swap is of
+            two tokens at random, so that one may undo another.
+        generator: Source of the draws.
+
+    Returns:
+        The keys, from 0 to 1, (seq,).
+    """
+    keys = np.arange(len(movable)) / len(movable)
+    places = np.flatnonzero(movable)
+    if len(places) > 1:
+        for _ in range(generator.poisson(mean)):
+            one, other = generator.choice(places, 2, replace=False)
+            keys[[one, other]] = keys[[other, one]]
+    return keys

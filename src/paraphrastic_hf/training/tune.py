@@ -24,10 +24,10 @@ from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
+from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.development import read_development
-from paraphrastic_hf.training.output import locked
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.search_space import Grid, Settings, combinations, every, propose
 

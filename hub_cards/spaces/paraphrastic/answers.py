@@ -1,0 +1,194 @@
+"""What each page of the Space answers: strings in, HTML out. No gradio here."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import drawing
+import numpy as np
+
+from paraphrastic_hf import SentenceEncoder, SimileScorer, token_contributions
+from paraphrastic_hf.encoding.contributions import left_out
+from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics.bootstrap import p_text
+from paraphrastic_hf.metrics.systems import compare_systems, untested
+from paraphrastic_hf.mining.search import nearest_texts
+
+MOST_CHARACTERS = 2_000  # of a text
+MOST_LINES = 5_000  # of a pasted list
+EXACT = (
+    "The model averages token vectors, so the cosine is a sum over pairs of tokens. What is drawn "
+    "are the exact terms of that sum, times 100: in each text they add up to the cosine. A share "
+    "is not what the cosine would lose without the token: the lengths of the means would change."
+)
+ERASED = (
+    "This model does more than average, so its cosine is no sum over tokens. What is drawn is by "
+    "how much the cosine falls when a word is left out, times 100; these numbers add up to nothing."
+)
+
+encoder = functools.lru_cache(maxsize=8)(load_encoder)
+scorer = functools.lru_cache(maxsize=8)(SimileScorer)
+
+
+def similarity(first: str, second: str, model: str) -> str:
+    """The cosine of two texts, and what each of their tokens has in it."""
+    for text in (first, second):
+        if not text.strip():
+            raise DataError("write two texts to compare")
+        _refuse_long(text)
+    chosen = encoder(model)
+    if isinstance(chosen, SentenceEncoder) and chosen.table() is not None:
+        found = token_contributions(chosen, first, second)
+        shares, names = (found.of_first(), found.of_second()), (found.first, found.second)
+        cosine, why, table = found.cosine, EXACT, drawing.pairs(*names, found.pairs)
+    else:
+        shares, names = left_out(chosen, first, second), (first.split(), second.split())
+        cosine, why, table = float(np.asarray(chosen.similarity(first, second))[0, 0]), ERASED, ""
+    largest = float(max((np.abs(side).max(initial=0) for side in shares), default=0))
+    drawn = [drawing.tokens(*side, largest) for side in zip(names, shares, strict=True)]
+    unknown = [] if all(names) else [drawing.note("A text without a known token has the cosine 0.")]
+    return "".join(
+        [drawing.headline(f"cosine {cosine:.3f}"), *drawn, table, drawing.note(why), *unknown]
+    )
+
+
+def nearest(query: str, lines: str, model: str, count: float) -> str:
+    """The lines of a list that are nearest to a query, with their cosines."""
+    texts = [(number, line) for number, line in enumerate(lines.splitlines(), 1) if line.strip()]
+    if not query.strip() or not texts:
+        raise DataError("write a query, and paste a list with one sentence a line")
+    for text in (query, *(line for _, line in texts)):
+        _refuse_long(text)
+    if len(texts) > MOST_LINES:
+        raise DataError(
+            f"the list has {len(texts):,} lines, and {MOST_LINES:,} are searched here; "
+            "`paraphrastic neighbours` searches files of any size"
+        )
+    chosen = encoder(model)
+    listed = [line for _, line in texts]
+    vectors = np.asarray(chosen.encode([query, *listed]), np.float32)
+    (found,) = nearest_texts(vectors[:1], [(listed, vectors[1:])], int(count))
+    rows = [(float(match.cosine), texts[match.place][0], match.text) for match in found]
+    return drawing.table(["cosine", "line", "text"], rows)
+
+
+def simile(baseline: str, other: str, references: str, model: str) -> str:
+    """SimiLE and SIM of one or two systems, whether they differ, and every segment."""
+    truths = references.splitlines()
+    systems = [
+        (name, text.splitlines())
+        for name, text in (("baseline", baseline), ("other", other))
+        if text.strip()
+    ]
+    if not systems or not truths:
+        raise DataError("paste the output of a system and the references, one segment a line")
+    if len(truths) > MOST_LINES:
+        raise DataError(
+            f"there are {len(truths):,} segments, and {MOST_LINES:,} are scored here; "
+            "`paraphrastic simile` scores files of any size"
+        )
+    results = compare_systems(scorer(model), systems, truths)
+    columns = ["system", "SimiLE × 100", "95 %", "p", "SIM × 100", "95 %", "p"]
+    rows = [
+        [
+            each.name,
+            *(100 * each.simile.mean, _ends(each.simile), p_text(each.p_value, each.samples)),
+            *(100 * each.sim.mean, _ends(each.sim), p_text(each.sim_p_value, each.samples)),
+        ]
+        for each in results
+    ]
+    segments = zip(truths, *(each.scores.simile.tolist() for each in results), strict=True)
+    by_segment = [
+        [n, *(100 * score for score in scores), *(lines[n - 1] for _, lines in systems), truth]
+        for n, (truth, *scores) in enumerate(segments, 1)
+    ]
+    names = [each.name for each in results]
+    heads = ["segment", *(f"SimiLE {name}" for name in names), *names, "reference"]
+    notes = [
+        *untested(len(truths), is_compared=len(results) > 1),
+        "p is how likely a difference as large comes by chance, by 1000 resamples of the segments. "
+        "Scores compare where signatures are equal: " + results[0].scores.signature,
+    ]
+    folded = (
+        f"<details><summary>every segment</summary>{drawing.table(heads, by_segment)}</details>"
+    )
+    return drawing.table(columns, rows) + "".join(map(drawing.note, notes)) + folded
+
+
+@functools.lru_cache(maxsize=2)
+def style_model(name: str) -> Any:
+    """A generative model of sentence pairs, which imports torch."""
+    from paraphrastic_hf import LatentGenerator
+
+    return LatentGenerator.from_pretrained(name)
+
+
+def style_languages(name: str) -> list[str]:
+    """The languages in which a model writes one meaning in another sentence's style."""
+    tasks = [task.split("_", 1) for task in style_model(name).model.tasks()]
+    return [language for verb, language in tasks if verb == "reconstruct"]
+
+
+def style(source: str, model_of_style: str, language: str, count: float, *, model: str) -> str:
+    """The meaning of one sentence in the style of another, written several times."""
+    from paraphrastic_hf import Writing
+
+    if not source.strip() or not model_of_style.strip():
+        raise DataError("write a sentence, and another whose style it is to have")
+    for text in (source, model_of_style):
+        _refuse_long(text)
+    how = Writing(sample=True, count=int(count), seed=1, max_tokens=60)
+    (written,) = style_model(model).transfer(
+        [source], [model_of_style], language=language, writing=how
+    )
+    return drawing.table(["written"], [[each.text] for each in written])
+
+
+@functools.lru_cache(maxsize=2)
+def syntax_model(name: str, generator: str) -> Any:
+    """A paraphraser that is told the syntax, which imports torch; a generator fills templates for
+    one that reads whole parses."""
+    import paraphrastic_hf
+
+    return paraphrastic_hf.SyntacticParaphraser.from_pretrained(  # type: ignore[attr-defined]
+        name, generator=generator or None, encoder=encoder("english")
+    )
+
+
+def syntax(text: str, templates: str, *, model: str, generator: str = "") -> str:
+    """A sentence written by each of several templates, one a line."""
+    wanted = [line.strip() for line in templates.splitlines() if line.strip()]
+    if not text.strip() or not wanted:
+        raise DataError("write a sentence, and templates as (ROOT (S (NP) (VP) (.))), one a line")
+    _refuse_long(text)
+    (written,) = syntax_model(model, generator).paraphrase([text], wanted)
+    rows = [(each.text, each.template, each.similarity, each.remark) for each in written]
+    return drawing.table(["written", "template", "cosine", "why it is not to be used"], rows)
+
+
+def can_write_syntax() -> bool:
+    """Whether the installed package has paraphrasers that are told the syntax."""
+    import paraphrastic_hf
+
+    return hasattr(paraphrastic_hf, "SyntacticParaphraser")
+
+
+def models() -> Sequence[str]:
+    """The encoders to choose from."""
+    given = os.environ.get("PARAPHRASTIC_MODELS", "english,multilingual").split(",")
+    return [name.strip() for name in given if name.strip()]
+
+
+def _refuse_long(text: str) -> None:
+    if len(text) > MOST_CHARACTERS:
+        raise DataError(
+            f"a text has {len(text):,} characters; {MOST_CHARACTERS:,} are the most here"
+        )
+
+
+def _ends(interval: Any) -> str:
+    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"

@@ -1,0 +1,113 @@
+"""Answers as HTML: token shares as coloured chips, and tables that scroll on a narrow screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+SPACE_MARK = "▁"  # with which sentencepiece begins a word
+MOST_CELLS = 1600  # of a table of pairs; a larger one is left out
+WITH, AGAINST = "38, 139, 210", "220, 110, 20"  # blue adds to the cosine, orange takes from it
+
+CSS = """
+.tokens {display: flex; flex-wrap: wrap; gap: 4px 8px; margin: 4px 0 12px}
+.word {display: inline-flex}
+.chip {padding: 2px 5px; text-align: center; line-height: 1.25; overflow-wrap: anywhere}
+.chip small {display: block; font-size: 11px; opacity: .75}
+.scroll {overflow-x: auto; max-width: 100%}
+.scroll table {border-collapse: collapse; font-size: 14px}
+.scroll th, .scroll td {padding: 3px 8px; text-align: left; vertical-align: top}
+.scroll .number {text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap}
+.headline {font-size: 22px; margin: 4px 0}
+.note {font-size: 13px; opacity: .8; overflow-wrap: anywhere}
+footer {display: none !important}
+"""
+
+
+def tokens(names: Sequence[str], shares: np.ndarray, largest: float) -> str:
+    """Tokens in their order, each with its share in hundredths and a colour as deep as it is large.
+
+    Args:
+        names: The tokens; pieces of one word stand side by side.
+        shares: The share of each, (tokens,).
+        largest: The absolute share that has the deepest colour.
+    """
+    words: list[list[str]] = []
+    for name, share in zip(names, shares.tolist(), strict=True):
+        if not words or name.startswith(SPACE_MARK) or SPACE_MARK not in "".join(names):
+            words.append([])
+        text = escape(name.removeprefix(SPACE_MARK) or SPACE_MARK)
+        words[-1].append(
+            f'<span class="chip" style="{shade(share, largest)}">{text}'
+            f"<small>{hundredths(share)}</small></span>"
+        )
+    inner = "".join(f'<span class="word">{"".join(word)}</span>' for word in words)
+    return f'<div class="tokens">{inner}</div>'
+
+
+def pairs(first: Sequence[str], second: Sequence[str], shares: np.ndarray) -> str:
+    """A table of the shares of all pairs of tokens, folded away; nothing if it would be too large.
+
+    Args:
+        first: The tokens of the rows.
+        second: Those of the columns.
+        shares: (rows, columns).
+    """
+    if not 0 < shares.size <= MOST_CELLS:
+        return ""
+    largest = float(np.abs(shares).max())
+    head = "".join(f'<th class="number">{escape(name)}</th>' for name in second)
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(
+            f'<td class="number" style="{shade(share, largest)}">{hundredths(share)}</td>'
+            for share in row
+        )
+        + "</tr>"
+        for name, row in zip(first, shares.tolist(), strict=True)
+    )
+    table = f'<div class="scroll"><table><tr><th></th>{head}</tr>{rows}</table></div>'
+    return f"<details><summary>every pair of tokens</summary>{table}</details>"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; cells that are numbers are set to the right."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def note(text: str) -> str:
+    """What must be known to read an answer."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def headline(text: str) -> str:
+    """The answer in one line."""
+    return f'<p class="headline">{escape(text)}</p>'
+
+
+def hundredths(share: float) -> str:
+    """A share times 100, with its sign.
+
+    Example:
+        >>> hundredths(0.123), hundredths(-0.0004), hundredths(-0.25)
+        ('12.3', '0.0', '−25.0')
+    """
+    text = f"{abs(100 * share):.1f}"
+    return f"−{text}" if share < 0 and float(text) else text
+
+
+def shade(share: float, largest: float) -> str:
+    """The style of a share: a colour by its sign, as deep as it is large."""
+    depth = min(1.0, abs(share) / largest) if largest > 0 else 0.0
+    return f"background: rgba({WITH if share >= 0 else AGAINST}, {0.75 * depth:.2f})"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, (int, float)):
+        text = f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+        return f'<td class="number">{text}</td>'
+    return f"<td>{escape(str(value))}</td>"

@@ -1,0 +1,301 @@
+"""Every key of a recipe that makes a corpus of paraphrases.
+
+Defaults are those of ParaNMT (thesis, 4.3) where it has any: beams of 12, the best translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.corpus.steps import make_steps
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.packaged_recipes import find_recipe
+from paraphrastic_hf.recipe import (
+    argument,
+    build,
+    check_bounds,
+    parse_overrides,
+    read_mapping,
+    set_key,
+)
+from paraphrastic_hf.training.arguments import DatasetArguments, refuse_unless, seed_argument
+from paraphrastic_hf.training.kinds import CORPUS
+
+TRANSLATE = "translate"  # the place among the steps where the engine works
+
+
+@dataclass(frozen=True)
+class BitextArguments:
+    """One source of sentence pairs, with what the corpus must say of it."""
+
+    path: str | None = argument(
+        None,
+        help="TSV, text file, saved dataset or folder of parquet files; relative to the data root; "
+        ".gz and .xz are read",
+    )
+    dataset: DatasetArguments | None = argument(
+        None, help="instead of a path, a corpus: {name: multi30k, config: en-fr}"
+    )
+    second: str | None = argument(None, help="text file aligned line by line with `path`")
+    languages: list[str] | None = argument(
+        None, help="language of each side; one of them is data.reference; en, en if absent"
+    )
+    columns: list[str] | None = argument(
+        None, help="the two columns of a dataset; its first two of text if absent"
+    )
+    name: str | None = argument(
+        None, help="what rows say they come from; the file's or corpus's name if absent"
+    )
+    licence: str = argument("not stated", help="the licence of the text, which rows carry along")
+    every: int = argument(1, help="take every so many-th pair, from all over the text", at_least=1)
+    max_pairs: int | None = argument(None, help="take at most this many pairs", at_least=1)
+
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        """A source given as its path alone."""
+        return {"path": str(value)}
+
+    @property
+    def title(self) -> str:
+        """What rows and messages call it."""
+        if self.name is not None:
+            return self.name
+        if self.dataset is not None:
+            return " ".join(filter(None, (self.dataset.name, self.dataset.config)))
+        return Path(str(self.path)).name.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class CorpusData:
+    """Which bitext the corpus is made from."""
+
+    sources: list[BitextArguments] = argument(
+        [], help="files of sentence pairs, or mappings with `path`"
+    )
+    reference: str = argument(
+        "en", help="the language of the references, which the corpus will be in"
+    )
+
+
+@dataclass(frozen=True)
+class EngineArguments:
+    """What translates, and how it searches or samples."""
+
+    kind: str = argument(
+        "ctranslate2",
+        help="ctranslate2, for Marian, M2M100, NLLB and what else its converter takes; "
+        "transformers, any encoder-decoder, this package's too; latent, a generative model of "
+        "sentence pairs; or apertium, the rule-based system of that name",
+        choices=("ctranslate2", "transformers", "latent", "apertium"),
+    )
+    model: str | None = argument(
+        None,
+        help="a model directory, relative to the data root, or the name of a model on the Hub; of "
+        "apertium, the two languages: spa-eng",
+    )
+    source: str | None = argument(
+        None, help="the language of the lines, for models that must be told: NLLB, M2M100, mBART"
+    )
+    to: str | None = argument(None, help="the language to write, for models of several")
+    prefix: str = argument("", help="text before every line, as T5 wants it")
+    beams: int = argument(12, help="beginnings kept at each step", at_least=1)
+    outputs: int = argument(
+        1, help="translations of each line, a row each: the best beams, or draws", at_least=1
+    )
+    sample: bool = argument(False, help="draw each token instead of searching")
+    top_p: float = argument(
+        1.0, help="with sample, share of the probability to draw from", above=0, at_most=1
+    )
+    temperature: float = argument(
+        1.0, help="with sample, below 1 for likelier tokens, above 1 for others", above=0
+    )
+    length_penalty: float = argument(
+        1.0, help="power of its length by which a beam's log-probability is divided"
+    )
+    max_tokens: int = argument(200, help="most tokens of a translation", at_least=1)
+    precision: str = argument(
+        "int8",
+        help="ctranslate2: number format of the weights",
+        choices=("int8", "int8_float32", "float16", "bfloat16", "float32"),
+    )
+    batch_tokens: int = argument(
+        4096, help="ctranslate2: most tokens that are translated at a time", at_least=1
+    )
+    batch_size: int = argument(
+        64, help="transformers, latent: most lines that are translated at a time", at_least=1
+    )
+    threads: int = argument(1, help="threads of one worker", at_least=1)
+    timeout: float = argument(
+        600.0,
+        help="seconds after which a block of lines is given up as hanging",
+        above=0,
+    )
+
+
+@dataclass(frozen=True)
+class MakeArguments:
+    """Where and in how many parts the work is done."""
+
+    executor: str = argument(
+        "local",
+        help="local, processes of this machine; slurm, jobs of a cluster; or ray, a Ray cluster "
+        "that is running",
+        choices=("local", "slurm", "ray"),
+    )
+    tasks: int = argument(
+        16,
+        help="parts of the work; what is finished is kept by part, so an interrupted corpus goes "
+        "on with as many, and no other number",
+        at_least=1,
+        at_most=10_000,
+    )
+    workers: int = argument(1, help="parts worked on at a time", at_least=1)
+    block: int = argument(2000, help="rows that pass through the steps at a time", at_least=1)
+    attempts: int = argument(
+        3, help="local: times a part is begun whose worker dies or hangs", at_least=1
+    )
+    patience: float = argument(
+        1800.0,
+        help="local: seconds without a finished block after which a worker is ended",
+        above=0,
+    )
+    memory: float = argument(4.0, help="slurm, ray: gigabytes of a worker", above=0)
+    cpus: int = argument(1, help="slurm, ray: processors of a worker", at_least=1)
+    gpus: int = argument(0, help="slurm, ray: accelerators of a worker", at_least=0)
+    partition: str | None = argument(None, help="slurm: partition of the jobs")
+    time: str = argument("20:00:00", help="slurm: time limit of a job")
+    slurm: dict[str, Any] = argument({}, help="slurm: further options of sbatch")
+    address: str = argument("auto", help="ray: the cluster to join; local starts one here")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusRecipe:
+    """A corpus of paraphrases: bitext, an engine, the steps, and how they are run."""
+
+    kind: str = argument(CORPUS, help="what is made: a corpus", choices=(CORPUS,))
+    data: CorpusData = argument(CorpusData(), help="the bitext")
+    engine: EngineArguments = argument(EngineArguments(), help="what translates")
+    steps: list[dict[str, Any]] = argument(
+        [],
+        help="the steps in their order, each its name or {name: {keys}}: [translate, {overlap: "
+        "{at_most: 0.2}}]; `translate` is where the engine works",
+    )
+    make: MakeArguments = argument(MakeArguments(), help="how the work is divided")
+    seed: int = seed_argument()
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+        make_steps([each for each in self.steps if TRANSLATE not in each])  # refuses what is wrong
+        engine, make = self.engine, self.make
+        has_engine = self.is_bitext
+        refuse_unless(
+            [
+                (bool(self.steps), "steps", self.steps, "a list of steps, such as [translate]"),
+                (
+                    sum(TRANSLATE in each for each in self.steps) < 2,
+                    "steps",
+                    self.steps,
+                    "a list with `translate` once, or not at all",
+                ),
+                (
+                    not has_engine or engine.model is not None,
+                    "engine.model",
+                    engine.model,
+                    "the model that translates, or the languages of apertium",
+                ),
+                (
+                    engine.sample or engine.outputs <= engine.beams,
+                    "engine.outputs",
+                    engine.outputs,
+                    f"at most engine.beams ({engine.beams}), unless they are drawn",
+                ),
+                (
+                    make.executor != "slurm" or make.partition is not None,
+                    "make.partition",
+                    make.partition,
+                    "the partition of the jobs, with executor slurm",
+                ),
+            ]
+        )
+        for source in self.data.sources:
+            self._check_source(source, has_engine)
+
+    @property
+    def is_bitext(self) -> bool:
+        """Whether one side is translated; else there are two sides already."""
+        return any(TRANSLATE in each for each in self.steps)
+
+    def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
+        languages, reference = source.languages or ["en", "en"], self.data.reference
+        refuse_unless(
+            [
+                (
+                    (source.path is None) != (source.dataset is None),
+                    "data.sources",
+                    source.path,
+                    "each either a path or a dataset",
+                ),
+                (
+                    len(languages) == 2,
+                    f"languages of {source.title}",
+                    languages,
+                    "two names",
+                ),
+                (
+                    source.columns is None or len(source.columns) == 2,
+                    f"columns of {source.title}",
+                    source.columns,
+                    "two names",
+                ),
+                (
+                    reference in languages,
+                    f"languages of {source.title}",
+                    languages,
+                    f"such that one is data.reference ({reference})",
+                ),
+                (
+                    not has_engine or languages.count(reference) < 2,
+                    f"languages of {source.title}",
+                    languages,
+                    f"bitext: a side that is not in {reference} is what is translated; without "
+                    "the step translate, the second side is the translation",
+                ),
+            ]
+        )
+
+
+def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> CorpusRecipe:
+    """Read a recipe that makes a corpus, with command-line overrides applied on top.
+
+    Args:
+        path: YAML file, or the name of a recipe that comes with the package.
+        overrides: Alternating `--key value...` strings, as `recipe.load_recipe` takes them.
+
+    Raises:
+        RecipeError: Missing or malformed file, one of another kind, an unknown key or step, or a
+            wrong value.
+    """
+    mapping = read_mapping(find_recipe(path))
+    if mapping.get("kind") != CORPUS:
+        raise RecipeError(
+            f"{path} does not make a corpus (kind: {CORPUS}); train it by `paraphrastic train`"
+        )
+    for key, value in parse_overrides(overrides):
+        set_key(CorpusRecipe, mapping, key, value)
+    return corpus_recipe(mapping)
+
+
+def corpus_recipe(mapping: dict[str, Any]) -> CorpusRecipe:
+    """A recipe from plain YAML values, in which a step without keys may be its name alone.
+
+    Raises:
+        RecipeError: An unknown key or step, or a wrong value.
+    """
+    steps = mapping.get("steps")
+    if isinstance(steps, list):
+        named = [{each: {}} if isinstance(each, str) else each for each in steps]
+        mapping = mapping | {"steps": named}
+    return build(CorpusRecipe, mapping)

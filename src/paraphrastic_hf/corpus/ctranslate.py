@@ -1,0 +1,230 @@
+"""CTranslate2 as an engine: models of transformers, converted, in int8 several times as fast.
+
+A model is converted once by CTranslate2's own converter, which takes Marian, M2M100, NLLB, mBART,
+Pegasus, T5 and others; of this package's translators those of kind marian.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.corpus.engine import NOTHING, EngineError
+from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.locate import as_directory, check_model_name
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.generation.languages import Languages
+from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.text.files import replacing
+
+CONVERTED = "model.bin"  # the file by which a directory is one of CTranslate2
+MOST_TOKENS_READ = 1024  # of a line, where the model does not say
+
+
+def converted(name: str | os.PathLike[str], *, work: Path | None, precision: str = "int8") -> Path:
+    """A CTranslate2 directory of a model: itself, or what it is converted to, once.
+
+    Args:
+        name: A directory of CTranslate2 or transformers, or a Hub repository.
+        work: The folder to put what is converted into; beside a local model if None.
+        precision: Number format of the weights, such as `int8` or `float32`.
+
+    Raises:
+        ModelError: It is not there, or CTranslate2 does not convert such a model.
+        MissingExtraError: CTranslate2 is not installed.
+    """
+    require("corpora", "ctranslate2", what="the engine ctranslate2")
+    check_model_name(name)
+    found = Path(as_directory(name))
+    source = found if found.is_dir() else None
+    if source is not None and (source / CONVERTED).is_file():
+        return source
+    target = (work or found.parent) / f"{Path(name).name}-ctranslate2-{precision}"
+    if (target / CONVERTED).is_file():
+        return target
+    from ctranslate2.converters import TransformersConverter
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with replacing(target) as partial, no_progress_bar():
+            TransformersConverter(str(source or name)).convert(str(partial), quantization=precision)
+    except Exception as error:  # the converter and transformers raise many kinds
+        if isinstance(error, OSError) and error.errno is not None:  # a full disk
+            raise
+        raise ModelError(
+            f"CTranslate2 does not convert {name}: {str(error).strip()}; use engine.kind "
+            "transformers, which takes any encoder-decoder"
+        ) from error
+    return target
+
+
+class CTranslate2Engine:
+    """A translation model as CTranslate2 runs it.
+
+    Args:
+        model: A `ctranslate2.Translator`.
+        tokenizer: The tokenizer of the model it was converted from, as `AutoTokenizer` loads it.
+        writing: How to search or sample.
+        source: The language of the lines, for tokenizers that must be told (NLLB, M2M100).
+        to: The language to write, for models of several.
+        prefix: Text that goes before every line.
+        most_tokens: A line of more tokens is cut there; at least 1.
+        batch_tokens: Most tokens that are translated at a time, at least 1.
+        timeout: Seconds after which a call is given up as hanging, above 0.
+
+    Raises:
+        ValueError: The tokenizer does not have such a language.
+
+    Example:
+        >>> engine = CTranslate2Engine.from_pretrained("runs/de-en", Writing(beams=12))
+        ... # doctest: +SKIP
+        >>> engine.translate(["ein Hund läuft"])[0][0].text  # doctest: +SKIP
+        'a dog runs'
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        writing: Writing,
+        *,
+        source: str | None = None,
+        to: str | None = None,
+        prefix: str = "",
+        most_tokens: int = MOST_TOKENS_READ,
+        batch_tokens: int = 4096,
+        timeout: float = 600.0,
+    ) -> None:
+        self.model, self.tokenizer, self.writing = model, tokenizer, writing
+        self.languages = Languages.of(tokenizer, source, to)
+        self.prefix, self.most_tokens = prefix, most_tokens
+        self.batch_tokens, self.timeout = batch_tokens, timeout
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike[str],
+        writing: Writing,
+        *,
+        work: Path | None = None,
+        precision: str = "int8",
+        threads: int = 1,
+        **options: Any,
+    ) -> CTranslate2Engine:
+        """Load a model, which is converted first if need be.
+
+        Args:
+            name: A model directory of transformers, or a Hub repository.
+            writing: How to search or sample.
+            work: Where what is converted goes; beside a local model if None.
+            precision: Number format of the weights and of the arithmetic.
+            threads: Threads that translate one batch, at least 1.
+            **options: Those of the class.
+
+        Raises:
+            ModelError: It is not there, or CTranslate2 does not convert such a model.
+            MissingExtraError: CTranslate2 is not installed.
+        """
+        directory = converted(name, work=work, precision=precision)
+        import ctranslate2
+        from transformers import AutoConfig, AutoTokenizer
+
+        with no_progress_bar():
+            path = as_directory(name)
+            tokenizer = AutoTokenizer.from_pretrained(path)
+            config = AutoConfig.from_pretrained(path)
+        most = getattr(config, "max_position_embeddings", None) or MOST_TOKENS_READ
+        model = ctranslate2.Translator(
+            str(directory),
+            device="auto",
+            compute_type="auto" if precision == "int8" else precision,
+            inter_threads=1,
+            intra_threads=threads,
+        )
+        return cls(model, tokenizer, writing, most_tokens=most, **options)
+
+    def translate(self, lines: Sequence[str]) -> list[list[Written]]:
+        """Translate lines; see `Engine`."""
+        tokens = self._tokens(lines)
+        places = [place for place, line in enumerate(tokens) if line]
+        found = [[NOTHING] * self.writing.count for _ in lines]
+        if not places:
+            return found
+        results = self._results([tokens[place] for place in places])
+        for place, result in zip(places, results, strict=True):
+            found[place] = [
+                Written(self._text(hypothesis), score)
+                for hypothesis, score in zip(result.hypotheses, result.scores, strict=True)
+            ]
+            # a search may end with fewer: an n-best list is as long as it was asked for
+            found[place] += [NOTHING] * (self.writing.count - len(found[place]))
+        return found
+
+    def _tokens(self, lines: Sequence[str]) -> list[list[str]]:
+        """What the model reads of each line; nothing where the line says nothing."""
+        before = list(self.languages.before)
+        ids = self.tokenizer(
+            [self.prefix + line for line in lines],
+            truncation=True,
+            max_length=self.most_tokens - len(before),
+            return_attention_mask=False,
+            verbose=False,
+        )["input_ids"]
+        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
+        return [
+            self.tokenizer.convert_ids_to_tokens([*before, *each])
+            if line.strip() and not special.issuperset(each)
+            else []
+            for line, each in zip(lines, ids, strict=True)
+        ]
+
+    def _results(self, tokens: list[list[str]]) -> list[Any]:
+        import ctranslate2
+
+        how = self.writing
+        options: dict[str, Any] = {"beam_size": how.beams, "sampling_topk": 1}
+        if how.sample:
+            ctranslate2.set_random_seed(how.seed)
+            options = {
+                "beam_size": 1,
+                "sampling_topk": 0,
+                "sampling_topp": how.top_p,
+                "sampling_temperature": how.temperature,
+            }
+        forced = self.languages.forced
+        begin = None if forced is None else self.tokenizer.convert_ids_to_tokens([forced])
+        pending = self.model.translate_batch(
+            tokens,
+            target_prefix=None if begin is None else [begin] * len(tokens),
+            max_batch_size=self.batch_tokens,
+            batch_type="tokens",
+            asynchronous=True,
+            num_hypotheses=how.count,
+            length_penalty=how.length_penalty,
+            max_input_length=0,
+            min_decoding_length=0,  # as transformers, whose scores these are
+            max_decoding_length=min(how.max_tokens, self.most_tokens - 1),
+            return_scores=True,
+            **options,
+        )
+        until = time.monotonic() + self.timeout
+        for each in pending:
+            while not each.done():
+                if time.monotonic() > until:
+                    raise EngineError(
+                        f"CTranslate2 gave no answer in {self.timeout:g} seconds for "
+                        f"{len(tokens):,} lines; raise engine.timeout, or lower make.block"
+                    )
+                time.sleep(0.002)
+        return [each.result() for each in pending]
+
+    def _text(self, tokens: list[str]) -> str:
+        ids = self.tokenizer.convert_tokens_to_ids(tokens)
+        text: str = self.tokenizer.decode(
+            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return text.strip()

@@ -1,0 +1,65 @@
+"""A worker of the local executor: `python -m paraphrastic_hf.corpus.worker`.
+
+It reads what the tasks do, and then the numbers of tasks, from standard input, and says on standard
+output, a line of JSON each, how many rows are done, that a task is, or what went wrong. It ends
+when the process that started it does.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import errno
+import json
+import os
+import pickle
+import sys
+from typing import Any
+
+from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.extras import missing_extra
+
+
+def main() -> None:
+    """Work on tasks until there are no more."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def say(**answer: Any) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    from paraphrastic_hf.corpus import progress
+
+    progress.listener = lambda rows: say(rows=rows)
+    executor = pickle.loads(base64.b64decode(sys.stdin.readline()))
+    pipeline = executor.pipeline
+    for line in sys.stdin:
+        say(begun=int(line))
+        executor.pipeline = copy.deepcopy(pipeline)  # statistics are of one task
+        try:
+            executor._run_for_rank(int(line), local_rank=1)
+        except BrokenPipeError:  # nobody listens any more
+            return
+        except Exception as error:
+            kind = "DiskFull" if _is_full(error) else type(error).__name__
+            say(error=_told(error), kind=kind)
+        else:
+            say(done=int(line))
+
+
+def _told(error: Exception) -> str:
+    named = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+    if _is_full(error):
+        return "the disk is full: free some space, and give the same command, which goes on"
+    if isinstance(named or error, (ParaphrasticError, OSError)):
+        return str(named or error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _is_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Sentences that people wrote and machines translated, told apart: the training text of the 2017
+paper's reference classifier (5.6.1), made from pairs of references and translations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+
+from paraphrastic_hf.data.folder import Folder
+from paraphrastic_hf.data.pairs import iterate_rows
+from paraphrastic_hf.data.probing import Example, MadeConfig, MadeFromText, sample_examples
+from paraphrastic_hf.data.schema import labelled
+from paraphrastic_hf.errors import DataError
+
+REFERENCE, TRANSLATION = "reference", "translation"
+
+
+@dataclass
+class MachineTextConfig(MadeConfig):
+    """Options: `train_rows`, `test_rows` (validation has as many), `seed` of the sample."""
+
+    train_rows: int = 80_000
+    test_rows: int = 10_000
+
+
+class MachineText(MadeFromText):
+    """Which sentences are references and which are machine translations.
+
+    A random sample of pairs gives both sides, so that half of the sentences are of either class,
+    and no pair is in two splits: the paper has 40,000 references to train on and 5,000 in each
+    other split, with a translation for each.
+    """
+
+    NAME = "machine_text"
+    BUILDER_CONFIG_CLASS = MachineTextConfig
+
+    def features(self) -> datasets.Features:
+        return labelled((TRANSLATION, REFERENCE))
+
+    def _make(self, folder: Folder, wanted: int) -> list[Example]:
+        odd = [n for n in ("train_rows", "test_rows") if getattr(self.config, n) % 2]
+        if odd:
+            raise DataError(f"{odd[0]} of {self.NAME} must be even: half the rows of each class")
+        pairs = sample_examples(_pairs(folder), wanted // 2, wanted // 2, self.config.seed)
+        if not pairs:
+            raise DataError(f"{self.NAME}: {folder.roots[0]} holds no pair")
+        return [side for a, b in pairs for side in ((a, REFERENCE), (b, TRANSLATION))]
+
+
+def _pairs(folder: Folder) -> Iterator[Example]:
+    """The pairs of a TSV file, or of all TSV and parquet files of a folder."""
+    root = folder.roots[0]
+    files = [root] if root.is_file() else list(folder.files("**/*"))
+    for path in files:
+        if ".tsv" in path.suffixes:
+            yield from _of_lines(path)
+        elif path.suffix == ".parquet" and "rejects" not in path.parts:
+            yield from _of_parquet(path)
+
+
+def _of_lines(path: Path) -> Iterator[Example]:
+    for _, row in iterate_rows(path):
+        is_pair = not isinstance(row, str) and len(row) > 1 and row[0].strip() and row[1].strip()
+        if is_pair and tuple(row[:2]) != (REFERENCE, TRANSLATION):
+            yield row[0].strip(), row[1].strip()
+
+
+def _of_parquet(path: Path) -> Iterator[Example]:
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    if not {REFERENCE, TRANSLATION} <= set(file.schema_arrow.names):
+        raise DataError(f"{path} has no columns {REFERENCE} and {TRANSLATION}")
+    for batch in file.iter_batches(columns=[REFERENCE, TRANSLATION]):
+        for a, b in zip(
+            *(batch.column(n).to_pylist() for n in (REFERENCE, TRANSLATION)), strict=True
+        ):
+            if a and b and a.strip() and b.strip():
+                yield a.strip(), b.strip()

@@ -1,0 +1,239 @@
+"""What of a model's folder goes to the Hub, and what is written for it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+import yaml
+from transformers import AutoConfig
+
+from paraphrastic_hf.encoding.directory import (
+    GENERATION_CONFIG,
+    LAYOUTS,
+    SENTENCE_TRANSFORMERS_FILES,
+    TOKENIZER_FILES,
+)
+from paraphrastic_hf.encoding.fingerprint import weights_hash
+from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoding.locate import packaged_model
+from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.evaluation.report import plot_headline, read_results
+from paraphrastic_hf.hub.cards import release_card, write_card
+from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
+from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
+from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
+from paraphrastic_hf.models.base import ParaphrasticModel
+from paraphrastic_hf.recipe import read_mapping
+from paraphrastic_hf.text.files import link_or_copy, read_json, write_bytes, write_json
+from paraphrastic_hf.text.remote_code import write_remote_code
+
+# Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
+FILES = (
+    *("config.json", "model*.safetensors", "model.safetensors.index.json", GENERATION_CONFIG),
+    *("paraphrastic_*.py", *TOKENIZER_FILES, *SENTENCE_TRANSFORMERS_FILES),
+    *("special_tokens_map.json", "vocab.json", "merges.txt", "*.spm"),
+)
+RECORDS = ("recipe.yaml", "run.json", PICTURE)
+# What an earlier version of a model may have left in its repository.
+STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
+
+
+CHOSEN = (
+    "The model {name} that comes with the package paraphrastic_hf. Its settings were chosen on "
+    "STS-B dev and on STS 2017 en-en, so scores on these are in part scores on what it was chosen "
+    "by."
+)
+
+
+@dataclass(frozen=True)
+class ModelDetails:
+    """What is known of a model beside its folder; all of it may be left out.
+
+    Attributes:
+        evaluation: Folder that `paraphrastic evaluate --output` wrote for it.
+        data_root: Folder of all data, whose `train/SOURCES.tsv` has licences of sources.
+        source_licences: Licences of sources that have no record, by name or file name.
+        licence: Of the weights, as the Hub names it; the one that follows from the sources if None.
+        summary: One or two sentences about the model.
+        languages: Codes of its languages; those that its recipe names if there are none.
+        base_model: Hub names of the models that it began with; that of the recipe's `start`, if it
+            is one, where there are none.
+        datasets: Hub names of what it was trained on.
+        card: A card of one's own to send in place of the one that is written.
+        hide_paths: Whether absolute paths in the recipe and the record of the run are cut to their
+            last part; they are refused else.
+    """
+
+    evaluation: str | Path | None = None
+    data_root: str | Path | None = None
+    source_licences: Mapping[str, str] = field(default_factory=dict)
+    licence: str | None = None
+    summary: str = ""
+    languages: Sequence[str] = ()
+    base_model: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+    card: str | Path | None = None
+    hide_paths: bool = False
+
+
+def gather_model(
+    trained: TrainedModel, repository: str, details: ModelDetails, output: Path, *, private: bool
+) -> list[str]:
+    """Write what is to be sent of a model to an empty folder.
+
+    Args:
+        trained: The model.
+        repository: Where it is going to be.
+        details: What is known of it beside its folder.
+        output: The empty folder.
+        private: Whether the repository is private.
+
+    Returns:
+        Patterns of files that an earlier version may have left.
+
+    Raises:
+        PublishError: The licence has no ground, the scores are another model's, or the card has a
+            figure that was not measured.
+        DataError: The scores cannot be read.
+    """
+    sources = source_licences(trained, data_root=details.data_root, stated=details.source_licences)
+    licence = checked_licence(sources, details.licence, private=private)
+    details = _packaged_details(sources, details)
+    suites = _suites(trained, details.evaluation)
+    found = figures(trained, suites)
+    for path in _files(trained.directory):
+        target = output / path.relative_to(trained.directory)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(path, target)
+    _add_code(output)
+    if details.hide_paths:
+        _hide_paths(output)
+    for name, text in result_files(suites).items():
+        (output / name).parent.mkdir(exist_ok=True)
+        write_bytes(output / name, text.encode("utf-8"))
+    for results in suites:
+        plot_headline(results, output / f"{results['suite']}.png")
+    if details.card is not None:
+        link_or_copy(Path(details.card), output / "README.md")
+        _check_card(output, licence)
+    else:
+        write_card(
+            output,
+            release_card(
+                trained.directory,
+                repository,
+                sources=sources,
+                licence=licence,
+                found=found,
+                suites=suites,
+                summary=details.summary,
+                languages=details.languages,
+                base_model=details.base_model or _start_on_hub(trained),
+                datasets=details.datasets,
+            ),
+        )
+    refuse_unmeasured(output, found, suites)
+    return list(STALE)
+
+
+def _packaged_details(sources: Sequence[SourceLicence], details: ModelDetails) -> ModelDetails:
+    """Of a packaged model, what its own card says of its languages and of how it was chosen."""
+    name = next((it.packaged for it in sources if it.packaged and len(sources) == 1), None)
+    if name is None or details.summary:
+        return details
+    from huggingface_hub import ModelCard
+
+    spoken: Any = ModelCard.load(packaged_model(name) / "README.md").data.language
+    languages = details.languages or spoken
+    return replace(details, summary=CHOSEN.format(name=name), languages=languages)
+
+
+def _files(directory: Path) -> list[Path]:
+    """The files that are sent, those of folders within included."""
+    found = {path for pattern in (*FILES, *RECORDS) for path in directory.glob(pattern)}
+    inner = {path for folder in found if folder.is_dir() for path in folder.rglob("*")}
+    return sorted(path for path in found | inner if path.is_file())
+
+
+def _add_code(output: Path) -> None:
+    """Write the Python that `trust_remote_code=True` loads, for a model saved without it: those
+    that come with the package are."""
+    config = AutoConfig.from_pretrained(output, trust_remote_code=False)
+    mappings = [it.auto_class._model_mapping for it in LAYOUTS]
+    found = next((mapping[type(config)] for mapping in mappings if type(config) in mapping), None)
+    if getattr(config, "auto_map", None) or not issubclass(found or object, ParaphrasticModel):
+        return
+    model: Any = found
+    code = write_remote_code(model, output)
+    known = {"AutoConfig": write_remote_code(type(config), output)}
+    known |= dict.fromkeys((model.auto_class, *model.further_auto_classes), code)
+    written = read_json(output / "config.json")
+    write_json(output / "config.json", {**written, "auto_map": known})
+
+
+def _suites(trained: TrainedModel, evaluation: str | Path | None) -> list[dict[str, Any]]:
+    """The results in a folder, if they are this model's.
+
+    Raises:
+        PublishError: They are of other weights, or of a model that is no encoder.
+    """
+    if evaluation is None:
+        return []
+    if not trained.is_encoder:
+        raise PublishError("--evaluation is for encoders: the suites score no other models")
+    suites = read_results(evaluation)
+    weights = weights_hash(load_encoder(trained.directory))
+    for results in suites:
+        if results["settings"]["weights"] != weights:
+            raise PublishError(
+                f"{evaluation} holds scores on {results['suite']} of other weights than those in "
+                f"{trained.directory}: evaluate this model"
+            )
+    return suites
+
+
+def _check_card(output: Path, licence: str | None) -> None:
+    """Refuse a card of one's own with another licence than the sources allow.
+
+    Raises:
+        PublishError: It names one.
+    """
+    from huggingface_hub import ModelCard
+
+    try:
+        named = ModelCard.load(output / "README.md").data.license
+    except (ValueError, yaml.YAMLError) as error:
+        raise PublishError(f"huggingface_hub cannot read the card: {error}") from error
+    if named != licence:
+        raise PublishError(
+            f"the card names the licence {named}, and the sources allow {licence}: write the "
+            "latter, or give --licence"
+        )
+
+
+def _hide_paths(output: Path) -> None:
+    """Cut the absolute paths in the records of a run to their last parts."""
+    recipe, run = output / "recipe.yaml", output / "run.json"
+    hidden = _without_paths(dict(read_mapping(recipe)))
+    write_bytes(recipe, yaml.safe_dump(hidden, sort_keys=False, allow_unicode=True).encode())
+    hidden = _without_paths(read_json(run))
+    write_json(run, hidden)
+
+
+def _without_paths(value: Any) -> Any:
+    if isinstance(value, str):
+        return PurePath(value).name if PurePath(value).is_absolute() else value
+    if isinstance(value, Mapping):
+        return {_without_paths(key): _without_paths(inner) for key, inner in value.items()}
+    return [_without_paths(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _start_on_hub(trained: TrainedModel) -> list[str]:
+    """The model that a recipe starts from, if it is named as a repository of the Hub."""
+    start = trained.recipe.get("start")
+    if not isinstance(start, str) or start.count("/") != 1 or start.startswith((".", "/", "runs/")):
+        return []
+    return [] if Path(start).exists() else [start]

@@ -1,0 +1,81 @@
+"""A folder that one process at a time works in."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from paraphrastic_hf.errors import BusyError, CheckpointError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
+    """Make a folder, and keep other processes out of it for as long as the block lasts.
+
+    The lock is the operating system's, on the folder itself: it leaves no file, and goes with the
+    process however that ends. Whoever holds it removes the folder at the end if it is empty. Where
+    the file system has no locks, a warning says so and there is none.
+
+    Args:
+        folder: The folder.
+        is_main: Whether this process locks; of several that train together, one does.
+        doing: What it does there, for the message to others.
+
+    Raises:
+        BusyError: Another process holds the lock.
+        CheckpointError: The folder cannot be made.
+    """
+    if not is_main:
+        yield
+        return
+    lock = _lock(folder, doing)
+    try:
+        yield
+    finally:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path, doing: str) -> int | None:
+    """An open and locked folder; None where there are no locks."""
+    while True:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if fcntl is None:
+                return None
+            lock = os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:  # another process has just removed it
+            continue
+        except OSError as error:
+            raise CheckpointError(f"cannot write to {folder}: {error}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(lock)
+            raise BusyError(
+                f"another process is {doing} in {folder}: wait until it ends, or choose another "
+                "--output"
+            ) from error
+        except OSError as error:
+            os.close(lock)
+            logger.warning(
+                "%s cannot be locked (%s): start no second run there while this one lasts",
+                folder,
+                error,
+            )
+            return None
+        if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
+            return lock
+        os.close(lock)  # of a folder that its last holder has removed since

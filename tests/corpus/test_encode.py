@@ -1,0 +1,50 @@
+"""Vectors of many files by the executors that make corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.main import main
+from tests.texts import SENTENCES
+
+
+def test_the_vectors_of_many_files_are_those_of_their_lines_and_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"part-{number}.txt" for number in range(2)]
+    for number, file in enumerate(files):
+        text = "".join(f"{line}\n" for line in SENTENCES[number::2])
+        file.write_text(text, encoding="utf-8")
+    output = tmp_path / "vectors"
+    command = ["corpus", "encode", "english", *map(str, files), "--output", str(output)]
+    assert main([*command, "--normalize"]) == 0
+    encoder = SentenceEncoder.from_pretrained("english")
+    for number in range(2):
+        wanted = encoder.encode(SENTENCES[number::2], normalize=True)
+        found = np.load(output / f"part-{number}.npy")
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    stamp = (output / "part-0.npy").stat().st_mtime_ns
+    (output / "part-1.npy").unlink()
+    (output / "logs" / "completions" / "00001").unlink()
+    assert main([*command, "--normalize"]) == 0
+    assert (output / "part-0.npy").stat().st_mtime_ns == stamp
+    assert (output / "part-1.npy").exists()
+    assert main(command) == 2
+    assert "begun with other files or another model" in capsys.readouterr().err
+    assert main([*command, "--tasks", "0"]) == 2
+    assert "tasks must be from 1 to 10000" in capsys.readouterr().err
+
+
+def test_two_files_of_one_name_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "a.tsv"):
+        (tmp_path / name).write_text("a cat\n")
+    files = [str(tmp_path / name) for name in ("a.txt", "a.tsv")]
+    output = str(tmp_path / "x")
+    assert main(["corpus", "encode", "english", *files, "--output", output]) == 2
+    assert "the same name before the first dot" in capsys.readouterr().err

@@ -1,0 +1,85 @@
+"""The local executor: a worker that dies or hangs costs its task an attempt, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.corpus.local import LocalExecutor, TaskError
+from paraphrastic_hf.errors import DataError
+from tests.corpus.acting import Acting
+
+TASKS = 4
+
+
+def execute(folder: Path, how: str = "", **settings: Any) -> tuple[LocalExecutor, list[int]]:
+    told: list[int] = []
+    settings = {"tasks": TASKS, "workers": 2, **settings}
+    stage = Acting(folder, how)
+    logs = str(folder / "logs")
+    executor = LocalExecutor([stage], on_rows=told.append, logging_dir=logs, **settings)
+    return executor, told
+
+
+def begun(folder: Path) -> list[int]:
+    """How often each task was begun."""
+    sizes = []
+    for rank in range(TASKS):
+        path = folder / f"begun-{rank}"
+        sizes.append(path.stat().st_size if path.exists() else 0)
+    return sizes
+
+
+def test_every_task_is_done_once_and_not_again(tmp_path: Path) -> None:
+    executor, told = execute(tmp_path)
+    executor.run()
+    assert begun(tmp_path) == [1] * TASKS
+    assert told == [10] * TASKS
+    execute(tmp_path)[0].run()
+    assert begun(tmp_path) == [1] * TASKS
+    (tmp_path / "logs" / "completions" / "00002").unlink()
+    execute(tmp_path)[0].run()
+    assert begun(tmp_path) == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(("how", "settings"), [("kill", {}), ("hang", {"patience": 15.0})])
+def test_the_task_of_a_worker_that_dies_or_hangs_is_begun_again(
+    tmp_path: Path, how: str, settings: dict[str, float]
+) -> None:
+    executor, told = execute(tmp_path, f"{how}-once", **settings)
+    executor.run()
+    assert begun(tmp_path) == [1, 2, 1, 1]
+    assert sum(told) == 10 * TASKS
+    assert not executor.get_incomplete_ranks()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [("kill", "killed by signal 9, as where memory runs out"), ("engine", "it gave up")],
+)
+def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
+    tmp_path: Path, how: str, reason: str
+) -> None:
+    executor, _ = execute(tmp_path, how, attempts=2, workers=1)
+    with pytest.raises(TaskError, match=f"task 1 was begun 2 times .*: .*{reason}; .* are kept"):
+        executor.run()
+    assert begun(tmp_path) == [1, 2, 1, 1]
+    assert executor.get_incomplete_ranks() == [1]
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ("fail", DataError, "task 1: a row is bad"),
+        ("disk", TaskError, "task 1: the disk is full: free some space"),
+    ],
+)
+def test_what_no_attempt_would_mend_is_told_at_once(
+    tmp_path: Path, how: str, error: type[Exception], message: str
+) -> None:
+    executor, _ = execute(tmp_path, how, workers=1)
+    with pytest.raises(error, match=message):
+        executor.run()
+    assert begun(tmp_path) == [1, 1, 0, 0]

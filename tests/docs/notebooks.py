@@ -1,0 +1,63 @@
+"""Runs the code cells of a notebook, and keeps what they print.
+
+python -m tests.docs.notebooks    # run all, and write into them what was printed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def printed(cell: dict[str, Any]) -> str:
+    """What a cell has as its output."""
+    return "".join(line for output in cell["outputs"] for line in output["text"])
+
+
+def run(notebook: dict[str, Any], name: str) -> list[str]:
+    """What each code cell prints, run one after the other in the present folder."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    found = []
+    for number, cell in enumerate(code_cells(notebook)):
+        stream = io.StringIO()
+        with contextlib.redirect_stdout(stream):
+            exec(compile("".join(cell["source"]), f"{name}, code cell {number}", "exec"), names)
+        found.append(stream.getvalue())
+    return found
+
+
+def main() -> None:
+    for path in NOTEBOOKS:
+        notebook = read(path)
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.getcwd()
+            os.chdir(folder)
+            outputs = run(notebook, path.name)
+            os.chdir(before)
+        for cell, text in zip(code_cells(notebook), outputs, strict=True):
+            lines = text.splitlines(keepends=True)
+            cell["outputs"] = (
+                [{"name": "stdout", "output_type": "stream", "text": lines}] if text else []
+            )
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        print(f"ran {path.name}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

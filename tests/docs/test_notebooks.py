@@ -1,0 +1,30 @@
+"""The notebooks run, and print what stands in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.notebooks import NOTEBOOKS, code_cells, printed, read, run
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_prints_what_stands_in_it(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    notebook = read(path)
+    outputs = run(notebook, path.name)
+    assert outputs == [printed(cell) for cell in code_cells(notebook)], (
+        "python -m tests.docs.notebooks writes what the cells print now"
+    )
+
+
+def test_notebooks_are_there_and_hold_text_alone() -> None:
+    assert {path.stem for path in NOTEBOOKS} == {"similarity-and-search", "train-your-own"}
+    for path in NOTEBOOKS:
+        assert path.stat().st_size < 20_000
+        for cell in code_cells(read(path)):
+            assert {output["output_type"] for output in cell["outputs"]} <= {"stream"}
+            assert cell["execution_count"] is None

@@ -1,0 +1,190 @@
+"""The site of the documentation: it builds, nothing is missing, and a broken link is an error."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import paraphrastic_hf
+from paraphrastic_hf.cli.main import COMMANDS
+
+pytest.importorskip("mkdocs", reason="mkdocs is in the extra docs")
+pytest.importorskip("material", reason="mkdocs-material is in the extra docs")
+pytest.importorskip("mkdocstrings", reason="mkdocstrings is in the extra docs")
+
+ROOT = Path(__file__).parents[2]
+FETCHED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)\"")
+SMALL = """
+site_name: small
+docs_dir: {root}/docs/site/static
+theme: {{name: material, font: false}}
+hooks: [{root}/docs/site/hooks.py]
+nav: [README.md, {{Docs: docs/}}]
+validation:
+  links: {{not_found: warn, anchors: warn, unrecognized_links: warn}}
+  nav: {{omitted_files: warn}}
+"""
+
+
+@pytest.fixture(scope="module")
+def hooks() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs/site/hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    """What `make docs` does."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    done = build(ROOT, out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+def page(site: Path, name: str) -> str:
+    return (site / name).read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    for name, module in paraphrastic_hf._PUBLIC.items():
+        html = page(site, f"reference/{module.split('.')[1]}.html")
+        assert f'id="{module}.{name}"' in html, name
+
+
+def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
+    html = page(site, "reference/encoding.html")
+    start = html.index('id="paraphrastic_hf.encoding.contributions.token_contributions"')
+    drawn = html[start : html.index('<h2 id="paraphrastic_hf.', start + 10)]
+    for part in ("Parameters:", "Raises:", "ModelError", "Examples:", "&gt;&gt;&gt;"):
+        assert part in drawn, part
+    assert "The text that it is compared with" in drawn
+    assert "Example:" not in drawn
+    encoder = html.partition('id="paraphrastic_hf.encoding.encoder.SentenceEncoder"')[2]
+    assert "num_threads" in encoder.partition("Parameters:")[2][:6000]
+    gated = 'id="paraphrastic_hf.models.gated_conv.GatedConv'
+    config = page(site, "reference/models.html").partition(f'{gated}Config"')[2]
+    assert "Attributes:" in config.partition(f'{gated}Model"')[0]
+    assert 'id="paraphrastic_hf.encoding.encoder.SentenceEncoder.encode"' in html  # inherited
+
+
+def test_every_command_has_its_help(site: Path) -> None:
+    for name in COMMANDS:
+        assert "usage: paraphrastic" in page(site, f"cli/{name}.html")
+    assert "data export" in page(site, "cli/data.html")
+
+
+def test_what_people_wrote_is_there(site: Path) -> None:
+    written = [
+        *("index.html", "ARCHITECTURE.html", "CHANGELOG.html", "docs/analyses.html"),
+        *("docs/guides/train.html", "benchmarks/index.html"),
+        *(
+            f"{path.parent.relative_to(ROOT)}/index.html"
+            for path in ROOT.glob("recipes/*/README.md")
+        ),
+        *(f"docs/notebooks/{path.stem}.html" for path in ROOT.glob("docs/notebooks/*.ipynb")),
+    ]
+    for name in written:
+        assert (site / name).is_file(), name
+
+
+def test_a_page_of_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        assert FETCHED.findall(path.read_text(encoding="utf-8")) == [], path
+    for path in site.rglob("*.css"):
+        assert not re.findall(r"url\(['\"]?https?:", path.read_text(encoding="utf-8")), path
+
+
+def small(folder: Path, readme: str) -> subprocess.CompletedProcess[str]:
+    (folder / "mkdocs.yml").write_text(SMALL.format(root=ROOT), encoding="utf-8")
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.md").write_text("# A\n\n## A part\n\n[home](../README.md)\n", "utf-8")
+    (folder / "data").mkdir()
+    (folder / "data" / "rows.tsv").write_text("1\t2\n", encoding="utf-8")
+    return build(folder, folder / "out")
+
+
+def test_links_to_pages_parts_files_and_folders_are_followed(tmp_path: Path) -> None:
+    links = "[a](docs/a.md) [part](docs/a.md#a-part) [rows](data/rows.tsv) [all](data) `[x](y.md)`"
+    done = small(tmp_path, f"# Home\n\n{links}\n")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "data" / "rows.tsv").read_text("utf-8") == "1\t2\n"
+    assert "rows.tsv" in (tmp_path / "out" / "data" / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("link", ["docs/b.md", "docs/a.md#no-part", "data/none.tsv", "nowhere"])
+def test_a_broken_link_fails_the_build(tmp_path: Path, link: str) -> None:
+    done = small(tmp_path, f"# Home\n\n[broken]({link})\n")
+    assert done.returncode == 1
+    assert link.partition("#")[2] or link in done.stderr
+    assert "Aborted with 1 warnings in strict mode" in done.stdout
+
+
+def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks: Any) -> None:
+    nav = [
+        "README.md",
+        {"More": "docs/"},
+        {"Guides": ["docs/guides/", "docs/data.md"]},
+        {"X": "x/"},
+    ]
+    known = ["README.md", "docs/a.md", "docs/data.md", "docs/guides/use.md"]
+    assert hooks.expanded(nav, known) == [
+        "README.md",
+        {"More": ["docs/a.md"]},
+        {"Guides": ["docs/guides/use.md", "docs/data.md"]},
+    ]
+
+
+def test_each_table_of_the_thesis_has_a_page_with_our_figures(hooks: Any) -> None:
+    tables = """# All
+## Thesis, chapter 5
+| Table 48 | BGT | [x](../recipes/x/README.md#our-figures) | `paraphrastic a \\| b` | holds |
+| Table 7 | words | - | - | not yet: nothing |
+| Figure 3 | a drawing | - | - | nothing to measure |
+## Another paper
+| Table 1 | other | - | - | holds |
+"""
+    recipe = "# X\n## Our figures\n[top](#x) [y](../y/README.md)\n### Deeper\n## Next\nno\n"
+    pages = hooks.table_pages({"docs/tables.md": tables, "recipes/x/README.md": recipe})
+    assert list(pages) == ["tables/table-7.md", "tables/table-48.md"]
+    assert pages["tables/table-7.md"].endswith("Here it is not yet: nothing.\n")
+    page = pages["tables/table-48.md"]
+    assert "From [x](../recipes/x/README.md#our-figures):" in page
+    assert "[top](../recipes/x/README.md#x) [y](../recipes/y/README.md)\n### Deeper\n" in page
+    assert "no\n" not in page
+
+
+def test_without_the_list_of_tables_there_are_no_pages_of_them(hooks: Any) -> None:
+    assert hooks.table_pages({}) == {}
+
+
+def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "text"]},
+        {"cell_type": "code", "source": ["print(1)"], "outputs": [{"text": ["1\n"]}]},
+    ]
+    drawn = hooks.notebook_page({"cells": cells}, "a.ipynb")
+    assert "# Title\ntext\n\n```python\nprint(1)\n```\n\n```text\n1\n```" in drawn
+
+
+def test_examples_of_the_hooks_run_as_they_are_written(hooks: Any) -> None:
+    assert doctest.testmod(hooks).failed == 0

@@ -1,0 +1,112 @@
+"""A corpus made by a Ray cluster of two nodes on this machine is the one that local workers make,
+and a task that failed is done by the next run: `python -m tests.robustness.ray_cluster`.
+
+It takes most of a minute and a gigabyte, for which it is no part of the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from paraphrastic_hf.corpus.arguments import corpus_recipe
+from paraphrastic_hf.corpus.executors import run_stages
+from paraphrastic_hf.corpus.make import make_corpus
+from tests.corpus.acting import Acting
+from tests.corpus.test_make import PAIRS
+
+TASKS = 4
+
+
+def rows_of(output: Path) -> list[dict[str, Any]]:
+    return [
+        row
+        for path in sorted(output.glob("*/*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
+
+
+def be_patient() -> None:
+    """Ray gives a node half a minute to come up, of which a busy machine needs more."""
+    from ray._private import services
+
+    ask = services.get_node
+
+    def wait(*arguments: Any) -> Any:
+        until = time.monotonic() + 300
+        while True:
+            try:
+                return ask(*arguments)
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(1)
+
+    services.get_node = wait
+
+
+def free_ports() -> dict[str, int]:
+    """Ports of a node's agents; without them a raylet waits a quarter of a minute to be told."""
+    names = ("metrics_agent_port", "runtime_env_agent_port", "dashboard_agent_listen_port")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return {name: each.getsockname()[1] for name, each in zip(names, sockets, strict=True)}
+
+
+def main() -> None:
+    import ray
+    from ray.cluster_utils import Cluster
+
+    be_patient()
+    root = str(Path(__file__).parents[2])
+    paths = [root, str(Path(root) / "src")]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
+    node = {"num_cpus": 1, "object_store_memory": 100_000_000}
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={**node, "include_dashboard": False, **free_ports()},
+    )
+    cluster.add_node(**node, **free_ports())
+    ray.init(address=cluster.address, log_to_driver=False)
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            path = folder / "pairs.tsv"
+            path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+            mapping: dict[str, Any] = {
+                "kind": "corpus",
+                "data": {"sources": [str(path)]},
+                "steps": ["duplicates", {"overlap": {"at_most": 0.6}}],
+            }
+            make: dict[str, Any] = {"tasks": TASKS, "workers": 2, "memory": 0.2, "block": 40}
+            here = make_corpus(corpus_recipe(mapping | {"make": make}), folder / "local")
+            far = make | {"executor": "ray", "address": cluster.address}
+            there = make_corpus(corpus_recipe(mapping | {"make": far}), folder / "ray")
+            assert there.rows == here.rows
+            assert rows_of(folder / "ray") == rows_of(folder / "local")
+            print(f"ray: {there.rows} rows on two nodes, as local workers make them")
+            acted = folder / "acted"
+            acted.mkdir()
+            arguments = corpus_recipe(mapping | {"make": far}).make
+            assert run_stages([Acting(acted, "engine-once")], arguments, acted / "logs") == [1]
+            assert run_stages([Acting(acted, "engine-once")], arguments, acted / "logs") == []
+            begun = [(acted / f"begun-{task}").stat().st_size for task in range(TASKS)]
+            assert begun == [1, 2, 1, 1], begun
+            print("ray: the next run did the task that had failed, and no other")
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main()

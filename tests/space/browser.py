@@ -1,0 +1,98 @@
+"""A headless Chromium, and the app of the Space as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+SPACE = Path(__file__).parents[2] / "hub_cards" / "spaces" / "paraphrastic"
+SECONDS = 120  # for whatever is waited for; the machine may be busy
+
+
+def missing() -> str | None:
+    """What the browser tests need and this machine lacks; None if it has everything."""
+    import importlib.util
+
+    for package in ("gradio", "selenium"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package} is not installed: pip install 'paraphrastic-hf[dev]'"
+    for program in ("chromium", "chromedriver"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed: apt install chromium chromium-driver"
+    return None
+
+
+@contextmanager
+def app(**variables: str) -> Iterator[str]:
+    """The address at which the app answers, with variables of the Space set."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {
+        **os.environ,
+        **{"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        **{"GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1"},
+        **{f"PARAPHRASTIC_{name}": value for name, value in variables.items()},
+    }
+    address = f"http://127.0.0.1:{port}/"
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(SPACE / "app.py")], env=environment, stdout=log, stderr=log
+        )
+        try:
+            end = time.monotonic() + SECONDS
+            while not _answers(address):
+                if process.poll() is not None or time.monotonic() > end:
+                    log.seek(0)
+                    raise RuntimeError(f"the app did not start: {log.read()}")
+                time.sleep(0.3)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@contextmanager
+def chromium(width: int = 1000, height: int = 900) -> Iterator[Any]:
+    """A browser whose pages are that wide; below 500 pixels as on a phone."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for argument in (
+        *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+        *("--disable-background-networking", "--lang=en"),
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no address but ours is there
+        f"--window-size={max(width, 500)},{height}",
+    ):
+        options.add_argument(argument)
+    if width < 500:
+        metrics = {"width": width, "height": height, "pixelRatio": 1.0}
+        options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options, service)
+    driver.set_page_load_timeout(SECONDS)
+    driver.set_script_timeout(SECONDS)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,27 @@
+"""The modules of the Space, imported from its folder as they are on the Hub."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from tests.space.browser import SPACE
+
+MODULES = ("drawing", "answers", "app")
+
+
+@pytest.fixture
+def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """`drawing` and `answers`, fresh; `app` is asked for by `space.load("app")`."""
+    monkeypatch.syspath_prepend(str(SPACE))
+    for name in ("MODELS", "STYLE", "SYNTAX", "GENERATOR"):
+        monkeypatch.delenv(f"PARAPHRASTIC_{name}", raising=False)
+    yield SimpleNamespace(
+        load=importlib.import_module, **{m: importlib.import_module(m) for m in MODULES[:2]}
+    )
+    for name in MODULES:
+        sys.modules.pop(name, None)

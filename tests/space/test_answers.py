@@ -1,0 +1,196 @@
+"""What the pages of the Space answer, and what they refuse."""
+
+from __future__ import annotations
+
+import html
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from huggingface_hub import SpaceCard
+
+import paraphrastic_hf
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.run import train
+from tests.space.browser import SPACE
+
+ROOT = Path(__file__).parents[2]
+CATS = ("A cat sleeps.", "The cat is asleep.")
+REFERENCES = "A cat sleeps.\nIt rains.\nI have a brother.\nWhere is it?\nBread is dear."
+
+
+def shares(page: str) -> list[float]:
+    """The numbers in the chips."""
+    return [float(x.replace("−", "-")) for x in re.findall(r"<small>(.*?)</small>", page)]
+
+
+def test_the_shares_that_are_drawn_sum_to_the_cosine_in_each_text(space: SimpleNamespace) -> None:
+    page = space.answers.similarity(*CATS, "english")
+    expected = SentenceEncoder.from_pretrained("english").similarity(*CATS)[0, 0]
+    assert f"cosine {expected:.3f}" in page
+    sides = [shares(side) for side in page.split('<div class="tokens">')[1:]]
+    for side in sides:
+        assert sum(side) == pytest.approx(100 * expected, abs=0.05 * len(side))  # as rounded
+    assert "exact terms of that sum" in page
+
+
+def test_a_model_that_does_more_than_average_is_taken_apart_by_leaving_out(
+    space: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, word: WordTokenizer
+) -> None:
+    torch.manual_seed(0)
+    model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4)).eval()
+    encoder = SentenceEncoder(model, word)
+    monkeypatch.setattr(space.answers, "encoder", lambda name: encoder)
+    page = space.answers.similarity("the cat", "a dog", "recurrent")
+    assert "left out" in page
+    assert "exact" not in page
+    assert len(shares(page)) == 4
+
+
+def test_what_is_typed_cannot_become_html(space: SimpleNamespace) -> None:
+    evil = "<img src=x onerror=alert(1)> & <b>cat</b>"
+    pages = [
+        space.answers.similarity(evil, evil, "english"),
+        space.answers.nearest(evil, evil, "english", 3),
+        space.answers.simile(evil, "", evil, "simile"),
+        space.drawing.note(evil),
+    ]
+    for page in pages:
+        assert "<img" not in page
+        assert "<b>" not in page
+    assert html.escape(evil) in pages[1]
+
+
+def test_pieces_of_one_word_stand_together(space: SimpleNamespace) -> None:
+    drawn = space.drawing.tokens(["▁the", "▁", "physician"], np.array([0.1, 0, -0.2]), 0.2)
+    assert drawn.count('class="word"') == 2  # the lone mark begins the second
+    assert drawn.index("physician") > drawn.rindex('class="word"')
+    assert space.drawing.tokens(["cat", "dog"], np.zeros(2), 0).count('class="word"') == 2
+
+
+def test_the_colour_says_the_sign_and_its_depth_the_size(space: SimpleNamespace) -> None:
+    shade = space.drawing.shade
+    assert shade(0.2, 0.2) == f"background: rgba({space.drawing.WITH}, 0.75)"
+    assert shade(-0.1, 0.2) == f"background: rgba({space.drawing.AGAINST}, 0.38)"
+    assert shade(0.0, 0.0).endswith("0.00)")
+
+
+def test_a_table_of_many_pairs_is_left_out(space: SimpleNamespace) -> None:
+    assert space.drawing.pairs(["a"], ["b"], np.ones((1, 1)))
+    assert not space.drawing.pairs(["a"] * 50, ["b"] * 50, np.ones((50, 50)))
+    assert not space.drawing.pairs([], ["b"], np.ones((0, 1)))
+
+
+def test_the_nearest_lines_keep_their_numbers_past_blank_ones(space: SimpleNamespace) -> None:
+    lines = "Bread is dear.\n\n  \nThe cat is asleep.\n"
+    page = space.answers.nearest("a cat sleeps", lines, "english", 1)
+    cells = re.findall(r"<td.*?>(.*?)</td>", page)
+    assert cells[1:] == ["4", "The cat is asleep."]
+    assert float(cells[0]) > 0.5
+
+
+def test_two_systems_are_told_apart_with_a_p_value(space: SimpleNamespace) -> None:
+    worse = "A dog.\nSun.\nYou.\nNo.\nTea."
+    page = space.answers.simile(worse, REFERENCES, REFERENCES, "simile")
+    assert "&lt;1/1001" in page
+    assert "tuned:newstest2015" in page
+    assert page.count("<tr>") == 1 + 2 + 1 + 5  # systems, then segments
+
+
+def test_too_few_segments_have_no_p_value(space: SimpleNamespace) -> None:
+    page = space.answers.simile("a cat", "a dog", "a cat", "simile")
+    assert "No interval and no p-value" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("similarity", ("", "cat", "english"), "write two texts"),
+        ("similarity", ("a" * 2001, "cat", "english"), "2,001 characters"),
+        ("nearest", ("cat", " \n", "english", 3), "paste a list"),
+        ("nearest", ("cat", "a\n" * 5001, "english", 3), "5,001 lines"),
+        ("simile", ("", "", "cat", "simile"), "output of a system"),
+        ("simile", ("a\nb", "", "cat", "simile"), "2 segments but there are references for 1"),
+        ("simile", ("a", "", "a\n" * 5001, "simile"), "5,001 segments"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(
+    space: SimpleNamespace, name: str, values: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        getattr(space.answers, name)(*values)
+
+
+def test_a_generative_model_writes_in_the_style_of_a_sentence(
+    space: SimpleNamespace, tmp_path: Path
+) -> None:
+    source = ROOT / "recipes" / "default" / "en-fr.tsv"
+    settings = ["--sources", f"{{path: {source}, languages: [en, fr]}}", "--epochs", "1"]
+    recipe = load_recipe(ROOT / "recipes" / "bilingual-generative-2020" / "smoke.yaml", settings)
+    train(recipe, tmp_path / "bgt", progress=False)
+    model = str(tmp_path / "bgt")
+    assert space.answers.style_languages(model) == ["en", "fr"]
+    page = space.answers.style("the cat sleeps", "where is it?", "en", 2, model=model)
+    assert page.count("<td>") == 2
+    with pytest.raises(DataError, match="whose style"):
+        space.answers.style("the cat sleeps", " ", "en", 2, model=model)
+
+
+def test_syntax_is_written_where_the_package_can(
+    space: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Paraphraser:
+        @classmethod
+        def from_pretrained(cls, name: str, *, generator: str | None, encoder: Any) -> Paraphraser:
+            assert (name, generator) == ("any", None)
+            assert encoder.encode("a cat").shape == (512,)
+            return cls()
+
+        def paraphrase(self, lines: list[str], templates: list[str]) -> list[list[Any]]:
+            both = [(f"{lines[0]} by {each}", each) for each in templates]
+            return [
+                [SimpleNamespace(text=t, template=by, similarity=0.5, remark="") for t, by in both]
+            ]
+
+    monkeypatch.setattr(paraphrastic_hf, "SyntacticParaphraser", Paraphraser, raising=False)
+    assert space.answers.can_write_syntax()
+    page = space.answers.syntax("cats sleep", "(ROOT (S))\n\n(ROOT (NP))", model="any")
+    assert "cats sleep by (ROOT (NP))" in page
+    assert page.count('<td class="number">0.50</td>') == 2
+    with pytest.raises(DataError, match="templates as"):
+        space.answers.syntax("cats sleep", "\n", model="any")
+
+
+NO_TORCH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import answers
+assert "cosine 1.000" in answers.similarity("a cat", "a cat", "english")
+assert "1.00" in answers.nearest("a cat", "a cat", "multilingual", 1)
+assert "SimiLE" in answers.simile("a cat", "a dog", "a cat", "simile")
+assert not {"torch", "transformers", "datasets", "scipy", "gradio"} & set(sys.modules)
+"""
+
+
+def test_encoders_that_average_answer_with_the_core_alone() -> None:
+    subprocess.run([sys.executable, "-c", NO_TORCH, str(SPACE)], check=True, timeout=300)
+
+
+def test_the_card_is_one_that_the_hub_takes() -> None:
+    card = SpaceCard.load(SPACE / "README.md")
+    assert card.data.sdk == "gradio"
+    assert (SPACE / str(card.data.app_file)).is_file()
+    pinned = yaml.safe_load((SPACE / "README.md").read_text("utf-8").split("---")[1])
+    assert len(pinned["short_description"]) <= 60  # the Hub refuses longer ones
+    assert "paraphrastic-hf" in (SPACE / "requirements.txt").read_text("utf-8")

@@ -1,0 +1,74 @@
+"""The app of the Space without a browser: pages, fields, and what links may ask for."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("gradio", reason="gradio is in the extra space")
+
+
+@pytest.fixture
+def app(space: SimpleNamespace) -> Any:
+    return space.load("app")
+
+
+def asked(app: Any, **query: str) -> list[Any]:
+    """What is changed on the page similarity: three fields and the answer."""
+    return list(app.from_link(app.pages(), query)[1:5])
+
+
+def is_left(update: Any) -> bool:
+    return isinstance(update, dict) and set(update) == {"__type__"}
+
+
+def test_pages_whose_model_is_not_given_are_not_there(
+    app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [page.name for page in app.pages()] == ["similarity", "nearest", "simile"]
+    monkeypatch.setattr(app, "STYLE", "runs/bgt")
+    monkeypatch.setattr(app, "SYNTAX", "runs/scpn")
+    monkeypatch.setattr(app.answers, "style_languages", lambda name: ["en", "fr"])
+    monkeypatch.setattr(app.answers, "can_write_syntax", lambda: True)
+    assert [page.name for page in app.pages()][3:] == ["style", "syntax"]
+
+
+def test_every_example_fits_its_fields_and_is_answered(app: Any) -> None:
+    for page in app.pages():
+        for example in page.examples:
+            kept = [f.read(str(v)) for f, v in zip(page.fields.values(), example, strict=True)]
+            assert kept == list(example)
+            assert "<td" in page.answer(*example) or "cosine" in page.answer(*example)
+
+
+def test_a_link_fills_the_fields_and_answers(app: Any) -> None:
+    updates = asked(app, tab="similarity", a="a cat", b="the cat", model="english")
+    assert updates[:3] == ["a cat", "the cat", "english"]
+    assert "cosine" in updates[3]
+
+
+def test_a_link_cannot_have_another_model_loaded(app: Any) -> None:
+    updates = asked(app, tab="similarity", a="a cat", b="the cat", model="someone/evil")
+    assert updates[:2] == ["a cat", "the cat"]
+    assert is_left(updates[2])
+    assert is_left(updates[3])
+
+
+@pytest.mark.parametrize("query", [{}, {"tab": "none"}, {"tab": "nearest", "a": "cat"}])
+def test_a_link_to_something_else_leaves_the_page_as_it_is(app: Any, query: dict[str, str]) -> None:
+    assert all(map(is_left, asked(app, **query)))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("3", 3), ("50", 50), ("0", None), ("51", None), ("x", None), ("9" * 9, None)],
+)
+def test_a_number_of_a_link_is_within_its_bounds(app: Any, given: str, kept: int | None) -> None:
+    assert app.Count("how many", 50, 5).read(given) == kept
+
+
+def test_an_error_of_the_package_is_a_message_on_the_page(app: Any) -> None:
+    page = app.answered(app.answers.similarity)("", "", "english")
+    assert page == app.drawing.note("write two texts to compare")

@@ -1,0 +1,114 @@
+"""The Space, run and clicked through in a headless Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.space.browser import SECONDS, app, chromium, missing
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+SIMILARITY = "?tab=similarity&a=The+film+is+good.&b=The+film+is+not+good.&model=english"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with app() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as driver:
+        yield driver
+
+
+def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
+    """What is seen, once it is."""
+    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    ignored = (StaleElementReferenceException,)
+    return WebDriverWait(driver, SECONDS, ignored_exceptions=ignored).until(seen)
+
+
+def first(driver: Any, css: str) -> Any:
+    """The first element that is shown."""
+    return wait(driver, lambda d: next((e for e in _all(d, css) if e.is_displayed()), None))
+
+
+def answer(driver: Any, page: str, part: str) -> str:
+    """The text of a page's answer, once it has a part."""
+    css = f"#answer-{page}"
+    return str(wait(driver, lambda d: next((e.text for e in _all(d, css) if part in e.text), None)))
+
+
+def _all(driver: Any, css: str) -> list[Any]:
+    return list(driver.find_elements("css selector", css))
+
+
+def open_tab(driver: Any, title: str) -> None:
+    tabs = wait(driver, lambda d: [e for e in _all(d, "button[role=tab]") if e.text == title])
+    tabs[0].click()
+
+
+def click(driver: Any, css: str) -> None:
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", first(driver, css))
+    first(driver, css).click()
+
+
+def requested(driver: Any) -> set[str]:
+    """The hosts that were asked for anything."""
+    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    addresses = [
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    ]
+    return {urlsplit(each).hostname or "" for each in addresses if each.startswith("http")}
+
+
+def test_two_texts_are_typed_compared_and_shared(browser: Any, address: str) -> None:
+    browser.get(address)
+    fields = wait(browser, lambda d: [e for e in _all(d, "textarea") if e.is_displayed()])
+    fields[0].send_keys("A cat sleeps.")
+    fields[1].send_keys("The cat is asleep.")
+    click(browser, "#go-similarity")
+    shown = answer(browser, "similarity", "cosine 0.")
+    assert "asleep" in shown
+    click(browser, "#share-similarity")
+    link = wait(browser, lambda d: parse_qs(urlsplit(d.current_url).query))
+    assert link == {
+        "tab": ["similarity"],
+        "a": ["A cat sleeps."],
+        "b": ["The cat is asleep."],
+        "model": ["english"],
+    }
+    assert requested(browser) == {"127.0.0.1"}, "a page of the Space asks others for files"
+
+
+def test_an_example_is_answered_when_it_is_clicked(browser: Any, address: str) -> None:
+    browser.get(address)
+    open_tab(browser, "Nearest")
+    click(browser, "#examples-nearest tbody tr")
+    assert "Which way is my house?" in answer(browser, "nearest", "cosine")
+    open_tab(browser, "SimiLE")
+    click(browser, "#examples-simile tbody tr")
+    assert "baseline" in answer(browser, "simile", "tuned:newstest2015")
+    click(browser, "#answer-simile summary")
+    assert "Bread is dear." in answer(browser, "simile", "segment")
+
+
+def test_on_a_phone_a_link_opens_with_its_answer_and_nothing_is_cut_off(address: str) -> None:
+    with chromium(375, 700) as phone:
+        phone.get(address + SIMILARITY)
+        assert "film" in answer(phone, "similarity", "cosine 0.9")
+        width = "return [document.documentElement.scrollWidth, window.innerWidth]"
+        content, screen = phone.execute_script(width)
+        assert (content, screen) == (375, 375)
+        click(phone, "#answer-similarity summary")
+        assert phone.execute_script(width) == [375, 375]  # the table scrolls by itself

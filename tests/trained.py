@@ -1,0 +1,120 @@
+"""A tiny finished run of every family: recipes that train in a second, and their folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.run import train
+from tests.data_root import DEMO
+
+SMALL = "model: {{hidden_size: 8, embedding_dropout: 0.0{}}}"
+WORDS = "tokenizer: {kind: word, vocab_size: 200}"
+PAIRS = f"""
+data: {{sources: [{DEMO}]}}
+training: {{epochs: 1, batch_size: 20, mega_batch: 1}}
+run: {{development: none}}
+"""
+ORDERLESS = 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
+CONTRASTIVE = {
+    "sentencepiece": ("tokenizer: {vocab_size: 250}\n" + SMALL.format(""), "its word pieces"),
+    "word": (f"{WORDS}\n" + SMALL.format(""), "the mean of the vectors of its words"),
+    "weighted": (f"{WORDS}\n" + SMALL.format(", kind: weighted"), "each times a weight of its own"),
+    "projection": (
+        f"{WORDS}\n" + SMALL.format(", kind: projection, layers: 2, activation: tanh"),
+        "two dense layers (tanh) over the mean of the vectors of its words",
+    ),
+    "recurrent": (
+        f"{WORDS}\n" + SMALL.format(", kind: recurrent, bidirectional: true, pooling: max"),
+        "the largest values of the states of a bidirectional LSTM over its words",
+    ),
+    "gated": (f"{WORDS}\n" + SMALL.format(", kind: gated, variant: 2"), "GRAN-2"),
+    "charagram": (
+        "tokenizer: {kind: char_ngram, vocab_size: 300}\n" + SMALL.format(", kind: charagram"),
+        "the sum of the vectors of its character n-grams",
+    ),
+    "char_cnn": (
+        "tokenizer: {kind: char, vocab_size: 60}\n"
+        "model: {kind: char_cnn, hidden_size: 8, embedding_size: 4, filter_widths: [2], "
+        "filter_counts: [8]}",
+        "the largest outputs of filters over its characters",
+    ),
+    "mixture": (
+        "parts:\n- {tokenizer: {kind: word, vocab_size: 200}, model: {hidden_size: 8}}\n"
+        "- {tokenizer: {kind: char_ngram, vocab_size: 300}, model: {hidden_size: 4}}",
+        "made of 2, side by side (thesis, 4.5.6): (1) the mean of the vectors of its",
+    ),
+}
+HEAD = f"{WORDS}\n{SMALL.format('')}\ntraining: {{epochs: 2}}\n"
+SUPERVISED = {
+    "relatedness": (HEAD + "task: {kind: relatedness, dataset: sick}", "Predicts scores of two"),
+    "entailment": (HEAD + "task: {kind: entailment, dataset: sick_e}", "the relation of two texts"),
+    "sentiment": (
+        HEAD + "task: {kind: sentiment, dataset: {name: sst, config: binary}}",
+        "the class of a text",
+    ),
+    "tagging": (HEAD + "task: {kind: tagging, dataset: treebank}", "a tag for every word"),
+}
+LANGUAGE_MODEL = f"""
+kind: language_model
+data: {{sources: [{DEMO}], held_out: 10}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
+training: {{epochs: 1, warmup_steps: 2}}
+"""
+BGT = f"""
+kind: generative
+data: {{sources: [{{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}], held_out: 5}}
+tokenizer: {{kind: word, vocab_size: 200, marks: end}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
+training: {{epochs: 1, batch_tokens: 400, warmup_steps: 2}}
+run: {{development: none}}
+"""
+MGT = BGT.replace("model: {", "model: {kind: mgt, ")
+TRANSLATION = f"""
+kind: translation
+data:
+  sources: [{{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]
+  held_out: 5
+  max_length: 60
+tokenizer: {{kind: word, vocab_size: 400, marks: end}}
+model: {{hidden_size: 16, encoder_layers: 1, decoder_layers: 1, positions: 64}}
+training: {{epochs: 1, batch_tokens: 400, warmup_steps: 2}}
+run: {{development: none}}
+"""
+RECIPES = {
+    **{name: (text + PAIRS, what) for name, (text, what) in CONTRASTIVE.items()},
+    **SUPERVISED,
+    "language_model": (LANGUAGE_MODEL, "A causal transformer over the words of a sentence"),
+}
+GENERATIVE = {"bgt": BGT, "mgt": MGT}
+TRANSLATORS = {
+    "gated_conv": TRANSLATION,
+    "marian": TRANSLATION.replace("model: {", "model: {kind: marian, heads: 2, "),
+}
+FAMILIES: Mapping[str, str] = {
+    **{name: text for name, (text, _) in RECIPES.items()},
+    **GENERATIVE,
+    **TRANSLATORS,
+}
+
+
+def trained(text: str, folder: Path, root: Path) -> Path:
+    """The folder of a finished run.
+
+    Args:
+        text: The recipe.
+        folder: An empty folder.
+        root: Folder of all data.
+    """
+    (folder / "recipe.yaml").write_text(text, encoding="utf-8")
+    train(load_recipe(folder / "recipe.yaml"), folder / "mine", data_root=root, progress=False)
+    return folder / "mine"
+
+
+def code_of(card: str) -> str:
+    """The Python that a card prints."""
+    (block,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    return str(block)
