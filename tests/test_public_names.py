@@ -12,10 +12,15 @@ import paraphrastic_hf
 from paraphrastic_hf.models import GENERATIVE, MODEL_CLASSES, SENTENCE_TASKS
 from paraphrastic_hf.models.gated_conv import GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel
+from paraphrastic_hf.models.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.parser import ParserModel
+from paraphrastic_hf.models.scpn import ScpnModel
 from paraphrastic_hf.models.tagger import TaggerModel
 
-OTHERS = [TaggerModel, ParserModel, LanguageModel, GatedConvModel]
+OTHERS = [
+    *(TaggerModel, LanguageModel, GatedConvModel),
+    *(ParaphraserModel, ScpnModel, ParserModel),
+]
 MODELS = [*MODEL_CLASSES, *GENERATIVE, *SENTENCE_TASKS, *OTHERS]
 LAZY = """
 import sys

@@ -12,6 +12,7 @@ import yaml
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.corpus.arguments import load_corpus_recipe
 from paraphrastic_hf.generation.likelihood import LanguageScorer
+from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.recipe import to_mapping
 from paraphrastic_hf.training.build import check_encoders
@@ -87,6 +88,21 @@ def test_the_default_is_the_clean_set() -> None:
     assert ContrastiveRecipe().run.development == "clean"
 
 
+def _follows_templates(folder: Path) -> None:
+    """What SCPN writes changes with the parse that it is given."""
+    parses = [
+        "(S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN)) (PP (IN) (NP (DT) (NN)))) (.))",
+        "(S (PP (IN) (NP (DT) (NN))) (,) (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.))",
+    ]
+    paraphraser = SyntacticParaphraser.from_pretrained(folder)
+    settings = {"min_overlap": None, "min_similarity": None}
+    (plain, fronted) = paraphraser.paraphrase(
+        ["the book was sold by the girl near the river ."], parses, **settings
+    )[0]
+    assert plain.text.startswith(("the girl ", "the book "))
+    assert fronted.text.startswith("near the river , ")
+
+
 def test_every_folder_has_a_smoke_recipe() -> None:
     made = {path.parent for path in CORPORA if path.name == "smoke.yaml"}
     assert {path.parent for path in SMOKE} | made == set(PAPERS)
@@ -106,6 +122,9 @@ def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
     if recipe.kind == "language_model":
         scores = LanguageScorer.from_pretrained(tmp_path / "out").score(["the big cat sleeps"])
         assert np.isfinite(scores.nats).all()
+        return
+    if recipe.kind == "paraphrase":
+        _follows_templates(tmp_path / "out")
         return
     if recipe.kind == "translation":
         written = Translator.from_pretrained(tmp_path / "out").translate(["le chat dort"])

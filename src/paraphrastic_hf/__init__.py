@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.run import evaluate
     from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer
+    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
     from paraphrastic_hf.generation.translate import Translator
     from paraphrastic_hf.generation.writing import Writing, Written
     from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
     from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+    from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
     from paraphrastic_hf.models.parser import ParserConfig, ParserModel
     from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
     from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
     from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+    from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
     from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
     from paraphrastic_hf.models.weighted import WeightedConfig, WeightedModel
     from paraphrastic_hf.training.kinds import Recipe, load_recipe
@@ -61,6 +65,8 @@ _PUBLIC = {
     "evaluate": "paraphrastic_hf.evaluation.run",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
     "LanguageScorer": "paraphrastic_hf.generation.likelihood",
+    "Paraphrase": "paraphrastic_hf.generation.paraphrase_filter",
+    "SyntacticParaphraser": "paraphrastic_hf.generation.paraphrase",
     "Translator": "paraphrastic_hf.generation.translate",
     "Writing": "paraphrastic_hf.generation.writing",
     "Written": "paraphrastic_hf.generation.writing",
@@ -86,6 +92,8 @@ _PUBLIC = {
     "LanguageModelConfig": "paraphrastic_hf.models.language_model",
     "MixedConfig": "paraphrastic_hf.models.mixed",
     "MixedModel": "paraphrastic_hf.models.mixed",
+    "ParaphraserConfig": "paraphrastic_hf.models.paraphraser",
+    "ParaphraserModel": "paraphrastic_hf.models.paraphraser",
     "ParserConfig": "paraphrastic_hf.models.parser",
     "ParserModel": "paraphrastic_hf.models.parser",
     "ProjectionConfig": "paraphrastic_hf.models.projection",
@@ -94,6 +102,8 @@ _PUBLIC = {
     "RecurrentModel": "paraphrastic_hf.models.recurrent",
     "RelatednessConfig": "paraphrastic_hf.models.relatedness",
     "RelatednessModel": "paraphrastic_hf.models.relatedness",
+    "ScpnConfig": "paraphrastic_hf.models.scpn",
+    "ScpnModel": "paraphrastic_hf.models.scpn",
     "TaggerConfig": "paraphrastic_hf.models.tagger",
     "TaggerModel": "paraphrastic_hf.models.tagger",
     "WeightedConfig": "paraphrastic_hf.models.weighted",
@@ -126,6 +136,9 @@ __all__ = [
     "LatentGenerator",
     "MixedConfig",
     "MixedModel",
+    "Paraphrase",
+    "ParaphraserConfig",
+    "ParaphraserModel",
     "ParserConfig",
     "ParserModel",
     "ProjectionConfig",
@@ -135,10 +148,13 @@ __all__ = [
     "RecurrentModel",
     "RelatednessConfig",
     "RelatednessModel",
+    "ScpnConfig",
+    "ScpnModel",
     "SentenceEncoder",
     "SentenceParser",
     "SentencePredictor",
     "SimileScorer",
+    "SyntacticParaphraser",
     "Tagger",
     "TaggerConfig",
     "TaggerModel",

@@ -27,6 +27,8 @@ COMMANDS = {
     "predict": "scores or labels of lines by a model trained on a task",
     "parse": "the constituency trees of lines, or of sentence pairs",
     "translate": "write the meaning of lines in a language, by a generative model",
+    "paraphrase": "write paraphrases of lines, of a syntax that is given or of any",
+    "attack": "whether paraphrases change what a classifier says of sentences",
     "reconstruct": "write lines again from their latent variables",
     "transfer": "write the meaning of one sentence in the style of another",
     "perplexity": "how likely a language model finds lines of text",

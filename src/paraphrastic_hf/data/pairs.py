@@ -126,7 +126,7 @@ def iterate_rows(
 
     Args:
         path: A TSV file (two columns; more are ignored, but every row must have as many as the
-            first), a text file if `second` is given, or a folder written by
+            first), a text file if `second` is given, a parquet file, or a folder written by
             `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
         second: The text file whose lines are the other side of `path`'s lines.
         columns: Names of the two columns of a `datasets` folder; its first two text columns if
@@ -137,7 +137,7 @@ def iterate_rows(
         DataError: The file is missing or damaged, or the two text files differ in length.
     """
     path = Path(path)
-    if path.is_dir():
+    if has_named_columns(path):
         yield from _dataset_rows(path, columns, beside)
     elif second is not None:
         yield from _aligned_rows(path, Path(second))
@@ -145,6 +145,11 @@ def iterate_rows(
         for number, line in _numbered_lines(path):
             sides = line if isinstance(line, str) else line[0].split("\t")
             yield f"{path.name}:{number}", sides
+
+
+def has_named_columns(path: Path) -> bool:
+    """Whether the columns of a source have names: a saved dataset or a parquet file."""
+    return path.is_dir() or path.suffix == ".parquet"
 
 
 def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -243,6 +248,7 @@ def _dataset_rows(
     path: Path, columns: Sequence[str] | None, beside: Sequence[str]
 ) -> Iterator[tuple[str, list[str] | str]]:
     files = sorted(path.glob("data/*.parquet")) or sorted(path.glob("*.parquet"))
+    files = [path] if path.is_file() else files
     if files:
         yield from _parquet_rows(files, path.name, columns, beside)
         return

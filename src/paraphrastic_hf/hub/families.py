@@ -174,3 +174,35 @@ def translator(config: Config, tokens: str) -> str:
         f"over {tokens}: {encoder} blocks that read, {decoder} that write, dimensions "
         f"{config['d_model']}, entries {config['vocab_size']:,}."
     )
+
+
+def paraphraser(config: Config, tokens: str) -> str:
+    """What a paraphrase generator or a parse generator is, as a sentence.
+
+    Args:
+        config: The model's configuration.
+        tokens: What its tokens are called.
+    """
+    writes, template = config.get("writes", "sentence"), config.get("template", "none")
+    if not config.get("use_template", True):
+        template = "none"
+    beside = {"parse": "a whole parse", "template": "a template, the top two levels of a parse"}
+    what = "Writes parses" if writes == "parse" else "Writes paraphrases"
+    steered = f" that follow {beside[template]}" if template in beside else ""
+    family, entries = _family(config), f"entries {config['vocab_size']:,}"
+    if family not in ("scpn", "paraphraser"):
+        return (
+            f"{what}{steered}: a transformer of transformers' own class for "
+            f"{config['model_type']} over {tokens}, dimensions {config['d_model']}, {entries}."
+        )
+    section = "syntactically controlled paraphrase network; thesis, 6.3"
+    if writes == "parse":
+        tokens, section = "brackets and labels", "parse generator; thesis, 6.3.2"
+    elif family == "paraphraser":
+        section = "thesis, 4.6"
+    copies = ", which copies from its source" if config.get("use_copy") else ""
+    return (
+        f"{what}{steered}: a bidirectional LSTM reads, {config['decoder_layers']} LSTM layers with "
+        f"bilinear attention write{copies} ({section}), over {tokens}, dimensions "
+        f"{config['hidden_size']}, {entries}."
+    )

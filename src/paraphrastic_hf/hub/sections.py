@@ -13,6 +13,7 @@ from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.hub.families import (
     PARSER,
     composition,
+    paraphraser,
     token_kind,
     tokens_of,
     translator,
@@ -74,6 +75,22 @@ Translator.from_pretrained(model).translate(["..."], beams=5)[0][0].text
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 AutoModelForSeq2SeqLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)"""
+USE_PARAPHRASER = """from paraphrastic_hf import SyntacticParaphraser
+
+model = {model}  # this directory, or USER/NAME on the Hub
+paraphraser = SyntacticParaphraser.from_pretrained(model)
+{call}"""
+CANONICAL = 'paraphraser.canonicalise(["a cat sleeps ."])'
+BY_TEMPLATE = """paraphraser.paraphrase(
+    ["a cat sleeps ."], paraphraser.top_templates(20), min_similarity=None
+)"""
+BY_PARSE = """paraphraser.paraphrase(
+    ["a cat sleeps ."], ["(S (NP (DT) (NN)) (VP (VBZ)) (.))"], min_similarity=None
+)  # templates need a parse generator and a parser: from_pretrained(model, generator=, parser=)"""
+USE_PARSE_GENERATOR = """from paraphrastic_hf import SyntacticParaphraser
+
+model = {model}  # this directory fills templates for a model that reads whole parses
+SyntacticParaphraser.from_pretrained("SCPN", generator=model, parser=lambda sentences: [...])"""
 USE_LANGUAGE_MODEL = """import paraphrastic_hf
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -118,6 +135,8 @@ def about(trained: TrainedModel) -> str:
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
     weights = f"{size:.1f} MB of weights."
     tokens = tokens_of(token_kind(trained.directory))
+    if trained.paraphrases:
+        return f"{paraphraser(trained.config, tokens)} {weights}"
     if trained.translates:
         return f"{translator(trained.config, tokens)} {weights}"
     if trained.generates:
@@ -152,6 +171,8 @@ def use(trained: TrainedModel, repository: str | None = None) -> str:
 
 
 def _use(trained: TrainedModel, model: str) -> str:
+    if trained.paraphrases:
+        return _paraphrasing(trained.config, model)
     if trained.translates:
         return USE_TRANSLATOR.format(model=model)
     if trained.generates:
@@ -168,6 +189,15 @@ def _use(trained: TrainedModel, model: str) -> str:
         stock, trust = f"{stock}; float, since its file has float16", ").float("
     encoding = USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
     return encoding + _writing(trained.config)
+
+
+def _paraphrasing(config: Mapping[str, Any], model: str) -> str:
+    """Python that paraphrases by the model."""
+    if config.get("writes") == "parse":
+        return USE_PARSE_GENERATOR.format(model=model)
+    reads = config.get("template", "none") if config.get("use_template", True) else "none"
+    call = {"parse": BY_PARSE, "template": BY_TEMPLATE}.get(reads, CANONICAL)
+    return USE_PARAPHRASER.format(model=model, call=call)
 
 
 def _precision(trained: TrainedModel) -> str:
@@ -270,7 +300,7 @@ def scores(trained: TrainedModel) -> list[str]:
             return ["No sentences were held out, and nothing has been measured."]
         held_out = run["held_out"]
         what = (
-            f"{run['held_out_pairs']:,} translations"
+            f"{run['held_out_pairs']:,} {'paraphrases' if trained.paraphrases else 'translations'}"
             if trained.translates
             else f"{held_out['sentences']:,} sentences"
         )
@@ -334,6 +364,8 @@ def _pipeline(trained: TrainedModel) -> str:
     """The task of the Hub."""
     if trained.is_encoder:
         return "sentence-similarity"
+    if trained.paraphrases:
+        return "text-generation"
     if trained.translates:
         return "translation"
     if trained.generates:

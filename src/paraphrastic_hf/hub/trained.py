@@ -82,6 +82,11 @@ class TrainedModel:
         return self.generates and bool(self.config.get("is_encoder_decoder"))
 
     @property
+    def paraphrases(self) -> bool:
+        """Whether what it generates is a paraphrase, or the parse of one."""
+        return self.generates and self.recipe.get("kind") == "paraphrase"
+
+    @property
     def is_stock(self) -> bool:
         """Whether stock sentence-transformers loads it without this package."""
         path = self.directory / "modules.json"

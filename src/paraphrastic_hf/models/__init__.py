@@ -21,13 +21,15 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.bgt import BGTModel
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
+from paraphrastic_hf.models.gated_conv import GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.mgt import MGTModel
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.parser import ParserConfig, ParserModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
+from paraphrastic_hf.models.scpn import ScpnModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
@@ -59,8 +61,9 @@ AutoModelForTokenClassification.register(ParserConfig, ParserModel, exist_ok=Tru
 AutoConfig.register(LanguageModelConfig.model_type, LanguageModelConfig, exist_ok=True)
 AutoModelForCausalLM.register(LanguageModelConfig, LanguageModel, exist_ok=True)
 
-AutoConfig.register(GatedConvConfig.model_type, GatedConvConfig, exist_ok=True)
-AutoModelForSeq2SeqLM.register(GatedConvConfig, GatedConvModel, exist_ok=True)
+for _writer in (GatedConvModel, ParaphraserModel, ScpnModel):
+    AutoConfig.register(_writer.config_class.model_type, _writer.config_class, exist_ok=True)
+    AutoModelForSeq2SeqLM.register(_writer.config_class, _writer, exist_ok=True)
 
 # The other tokenizers are stock classes. Any config will do: it is found by its own name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
@@ -16,10 +17,12 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
 STOCK = "tokenizer.json"
-TOKENIZERS: dict[str, type[SubwordTokenizer] | type[WordTokenizer] | type[CharTokenizer]] = {
+Loaded = SubwordTokenizer | WordTokenizer | CharTokenizer | BytePairTokenizer
+TOKENIZERS: dict[str, type[Loaded]] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
     "char": CharTokenizer,
+    "bpe": BytePairTokenizer,
 }
 
 

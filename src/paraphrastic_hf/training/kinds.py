@@ -19,6 +19,7 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
+from paraphrastic_hf.training.paraphrase_arguments import ParaphraseRecipe
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from paraphrastic_hf.training.translation_arguments import TranslationRecipe
 
@@ -133,6 +134,9 @@ KINDS: dict[str, KindEntry] = {
     ),
     "translation": KindEntry(
         TranslationRecipe, "paraphrastic_hf.training.translation_run:Translation", "pairs"
+    ),
+    "paraphrase": KindEntry(
+        ParaphraseRecipe, "paraphrastic_hf.training.paraphrase_run:Paraphrasing", "pairs"
     ),
     "minimum_risk": KindEntry(
         MinimumRiskRecipe, "paraphrastic_hf.training.minimum_risk_run:MinimumRisk", "pairs"

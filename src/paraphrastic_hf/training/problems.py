@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
+from paraphrastic_hf.data.pairs import iterate_lines
 from paraphrastic_hf.encoding.predict import joined, padded_sides, predict_logits
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.similarity import pearson, spearman
@@ -25,7 +26,7 @@ from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessMod
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.training.arguments import dataset_folder, resolve_path
 from paraphrastic_hf.training.parsing import Parsing
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging
@@ -249,6 +250,32 @@ class SentenceClasses(_TextProblem):
         }
         pairs = len(self.columns) == 2
         return ClassifierModel(ClassifierConfig(**self._head(encoder), **labels, pairs=pairs))
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        super().__init__(recipe, data_root)
+        if recipe.task.further is not None:
+            self._add(resolve_path(recipe.task.further, data_root))
+
+    def _add(self, path: Path) -> None:
+        """Put further examples after those of the training split.
+
+        Raises:
+            DataError: A row has another number of columns, or a label that the corpus has not.
+        """
+        names, table = self.features["label"].names, self.tables["train"]
+        count = 0
+        for number, line in iterate_lines(path):
+            row = line.split("\t")
+            if len(row) != len(self.columns) + 1 or row[0] not in names:
+                raise DataError(
+                    f"{path}:{number} must be one of the labels {', '.join(names)} and "
+                    f"{len(self.columns)} texts, tab-separated"
+                )
+            for name, value in zip(self.columns, row[1:], strict=True):
+                table[name].append(value)
+            table["label"].append(names.index(row[0]))
+            count += 1
+        logger.info("%s further examples of %s", f"{count:,}", path)
 
     def scores(self, model: SupervisedModel, examples: TextExamples) -> dict[str, float]:
         found = self._logits(model, examples).argmax(1)

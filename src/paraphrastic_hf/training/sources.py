@@ -12,7 +12,13 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.lines import raw_lines, refuse_utf16
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
-from paraphrastic_hf.data.pairs import Pair, clean_pairs, iterate_rows, rows_of_dataset
+from paraphrastic_hf.data.pairs import (
+    Pair,
+    clean_pairs,
+    has_named_columns,
+    iterate_rows,
+    rows_of_dataset,
+)
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.normalize import keep_apart, normalize
@@ -74,7 +80,7 @@ def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
 
 
 def _refuse_no_text(path: Path) -> None:
-    if path.is_dir():  # a saved dataset
+    if has_named_columns(path):
         return
     with closing(raw_lines(path)) as lines:
         first = next((raw for _, raw in lines if raw.strip()), None)
@@ -223,7 +229,7 @@ def _open_source(
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
-        if path.is_dir():  # a saved dataset, whose columns have names
+        if has_named_columns(path):
             rows: Rows = iterate_rows(path, columns=source.columns, beside=_names(source))
         else:
             rows = _with_columns(iterate_rows(path, second=second), source)

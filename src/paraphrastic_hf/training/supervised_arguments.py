@@ -53,6 +53,11 @@ class TaskArguments:
         above=0,
         below=0.5,
     )
+    further: str | None = argument(
+        None,
+        help="a TSV of further training examples, label, text and, of pairs, the second text, such "
+        "as `paraphrastic attack` writes (6.5.4); relative to the data root",
+    )
     more: list[DatasetArguments] = argument(
         [], help="parsing: further corpora of trees to train on, by name, or mappings with a split"
     )
@@ -224,6 +229,8 @@ class SupervisedRecipe:
                 f"task.dataset.split is {task.dataset.split!r}, but the official splits are taken: "
                 "leave it out"
             )
+        if task.further is not None and task.kind not in ("sentiment", "entailment"):
+            raise RecipeError(f"task.further is for classes of texts, not for {task.kind}: omit it")
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return

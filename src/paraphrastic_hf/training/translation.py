@@ -50,6 +50,8 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTra
         accelerator: For the number of processes.
     """
 
+    templates: Ragged | None = None  # what is read beside the sources of other models
+
     def __init__(
         self,
         recipe: TranslationRecipe,
@@ -77,11 +79,15 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTra
             batches.append(TranslationBatch(self.sides[share.examples], weight))
         yield Step(batches, sum(map(len, chosen)))
 
+    def inputs(self, batch: TranslationBatch) -> tuple[dict[str, Tensor], Tensor]:
+        """What the model reads of a batch, and what it is to predict."""
+        return seq2seq_inputs(
+            self.sentences, batch.own, self.start, self.accelerator.device, self.templates
+        )
+
     def loss(self, model: nn.Module, batch: TranslationBatch, epoch: int, step: int) -> Losses:
         """The cross-entropy, of the right token and of its smoothing."""
-        inputs, targets = seq2seq_inputs(
-            self.sentences, batch.own, self.start, self.accelerator.device
-        )
+        inputs, targets = self.inputs(batch)
         logits = model(**inputs).logits  # (tokens, vocab)
         right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
         parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
@@ -91,7 +97,11 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTra
 
 
 def seq2seq_inputs(
-    sentences: Ragged, sides: np.ndarray, start: int, device: torch.device
+    sentences: Ragged,
+    sides: np.ndarray,
+    start: int,
+    device: torch.device,
+    templates: Ragged | None = None,
 ) -> tuple[dict[str, Tensor], Tensor]:
     """What an encoder-decoder reads of pairs, and what it is to predict.
 
@@ -100,6 +110,8 @@ def seq2seq_inputs(
         sides: (pairs, 2) numbers of the sources and of the targets.
         start: The id that the decoder reads first.
         device: Where the tensors go.
+        templates: Token ids of what is read beside the sources of some models, one for each target:
+            their numbers are those of the last sentences.
 
     Returns:
         The arguments of the model, whose `logits_at` are the tokens to predict; and these tokens,
@@ -116,12 +128,21 @@ def seq2seq_inputs(
     }
     if not source_mask.all():
         inputs["attention_mask"] = torch.from_numpy(source_mask).to(device)
+    if templates is not None:
+        ids, mask = templates.padded(sides[:, 1] - (len(sentences) - len(templates)))
+        inputs["template_ids"] = torch.from_numpy(ids).to(device)
+        inputs["template_attention_mask"] = torch.from_numpy(mask).to(device)
     return inputs, torch.from_numpy(target).to(device)[is_target]
 
 
 @torch.no_grad()
 def nats_per_token(
-    model: Any, sentences: Ragged, sides: np.ndarray, start: int, batch_tokens: int
+    model: Any,
+    sentences: Ragged,
+    sides: np.ndarray,
+    start: int,
+    batch_tokens: int,
+    templates: Ragged | None = None,
 ) -> float:
     """Mean cross-entropy of the tokens of targets, in nats, without dropout and smoothing.
 
@@ -131,6 +152,7 @@ def nats_per_token(
         sides: (pairs, 2) numbers of the sources and of the targets, at least one pair.
         start: The id that the decoder reads first.
         batch_tokens: Most tokens of a batch, those of both sides and padding included.
+        templates: As of `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
     plan = plan_pair_batches(
@@ -142,7 +164,9 @@ def nats_per_token(
     total = 0.0
     with evaluating(model):
         for batch in plan:
-            inputs, targets = seq2seq_inputs(sentences, sides[batch], start, model.device)
+            inputs, targets = seq2seq_inputs(
+                sentences, sides[batch], start, model.device, templates
+            )
             logits = model(**inputs).logits.float()
             total += float(F.cross_entropy(logits, targets, reduction="sum"))
     return total / int(lengths[:, 1].sum())

@@ -1,0 +1,150 @@
+"""How fast SCPN trains and writes, beside a stock Bart of like size that reads sentence and parse
+as one text, in one run; and what twenty templates of a sentence cost beside one.
+
+    python benchmarks/paraphrase.py --steps 20 --output benchmarks/results/paraphrase
+
+Both learn from the same made pairs of `recipes/scpn-2018`; target tokens a second. Writing is a
+search with three beams for 30 sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+
+from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.models.bart import bart_generation_settings
+from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.paraphrase_run import Paraphrasing, model_of_size
+from paraphrastic_hf.training.run import train
+
+RECIPES = Path(__file__).parents[1] / "recipes" / "scpn-2018"
+OPTIONS = ["--sources", f"[{RECIPES / 'pairs.tsv'}]", "--held_out", "30", "--development", "none"]
+OPTIONS += ["--tokenizer.kind", "word"]
+WARM = 3  # steps that are not counted
+NAMES = {"scpn": "small-scpn.yaml", "bart": "small-transformer.yaml"}
+LINE = "the girl wrote a letter in the garden ."
+
+
+def seconds(call: Any) -> float:
+    """How long a call takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def training(name: str, args: argparse.Namespace) -> dict[str, float]:
+    """Target tokens that a model trains on in a second, forward and back, and its size."""
+    recipe = load_recipe(RECIPES / NAMES[name], OPTIONS)
+    with tempfile.TemporaryDirectory() as folder:
+        kind = Paraphrasing(recipe, Context())
+        kind.prepare(Path(folder))
+        kind.build(Path(folder))
+        torch.manual_seed(1)
+        model = larger(recipe, kind.tokenizer.special.end[0], args.vocab).train()
+        objective = kind.objective(model, Accelerator(cpu=True))
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        steps, position = [], 0
+        for step in range(args.steps + WARM):
+            (found,) = objective.batches(0, position, step)
+            position = (position + found.size) % objective.examples(0)
+            if position + found.size > objective.examples(0):
+                position = 0
+            start = time.perf_counter()
+            optimizer.zero_grad()
+            for batch in found.batches:
+                objective.loss(model, batch, 0, step).total.backward()
+            optimizer.step()
+            took = time.perf_counter() - start
+            own = [kind.corpus.sentences.lengths(batch.own)[:, 1].sum() for batch in found.batches]
+            steps.append((int(sum(own)), took))
+    tokens, spent = map(sum, zip(*steps[WARM:], strict=True))
+    return {"tokens_per_second": tokens / spent, "parameters": model.num_parameters()}
+
+
+def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
+    """Tokens written in a second, and the seconds of one template and of twenty."""
+    recipe = load_recipe(RECIPES / NAMES[name], [*OPTIONS, "--steps", "1"])
+    rows = [line.split("\t") for line in (RECIPES / "pairs.tsv").read_text("utf-8").splitlines()]
+    parses = list(dict.fromkeys(row[3] for row in rows))[:20]
+    how = Writing(beams=3, max_tokens=20)
+    loose: dict[str, Any] = {"min_overlap": None, "min_similarity": None, "writing": how}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        train(recipe, out, progress=False)
+        end = load_tokenizer(out).special.end[0]
+        larger(recipe, end, args.vocab).save_pretrained(out)
+        paraphraser = SyntacticParaphraser.from_pretrained(out)
+        for each in (paraphraser.writer, paraphraser.writer.joined):
+            if each is not None:  # random weights end anywhere
+                each.model.generation_config.min_new_tokens = how.max_tokens - 1
+
+        def times(templates: list[str]) -> float:
+            return min(
+                seconds(lambda: paraphraser.paraphrase([LINE], templates, **loose))
+                for _ in range(4)
+            )
+
+        once, twenty = times(parses[:1]), times(parses)
+        ids: list[int] = []
+
+        def many() -> None:
+            found = paraphraser.writer.write([LINE] * 30, [parses[:1]] * 30, how, scores=False)
+            ids.extend(len(each[0][0].ids) for each in found)
+
+        took = seconds(many)
+    return {
+        "tokens_per_second": sum(ids) / took,
+        "one_template": once,
+        "twenty_templates": twenty,
+        "times": twenty / once,
+    }
+
+
+def larger(recipe: Any, end: int, vocab: int) -> Any:
+    """A model with random weights and the output layer of a real vocabulary."""
+    model_class, config = model_of_size(recipe, vocab, end)
+    model = model_class(config)
+    if hasattr(model, "stock"):
+        model.generation_config = bart_generation_settings(config)
+    return model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--vocab", type=int, default=6000)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    found = {
+        name: {
+            "training": training(name, args),
+            "writing": writing(name, args),
+        }
+        for name in NAMES
+    }
+    for name, figures in found.items():
+        print(name, figures)
+    if args.output:
+        settings = {"threads": args.threads, "steps": args.steps, "torch": torch.__version__}
+        args.output.mkdir(parents=True, exist_ok=True)
+        write_json(
+            args.output / "paraphrase.json",
+            {**settings, "machine": platform.machine(), "systems": found},
+        )
+
+
+if __name__ == "__main__":
+    main()

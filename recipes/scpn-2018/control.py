@@ -1,0 +1,106 @@
+"""Measures syntactic control on parsed pairs that were not trained on (thesis, Table 60).
+
+    python recipes/scpn-2018/control.py runs/scpn parsed-pairs.held-out.tsv \\
+        --generator runs/parse-generator --parser runs/parser --output control.md
+
+Rows: the second sentence's own parse, the parse that the generator fills its template to, the
+generator alone, the source unchanged, and other systems' outputs, --system NAME=FILE, a line a
+pair. What the parser makes of the second sentence is what counts as right.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from paraphrastic_hf import SentenceEncoder, SyntacticParaphraser, Writing
+from paraphrastic_hf.cli.paraphrase import parser_of
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.syntax_control import (
+    control_markdown,
+    mean_tree_distance,
+    measure_paraphrases,
+    template_match,
+)
+from paraphrastic_hf.text.parse_tokens import checked_tree
+from paraphrastic_hf.text.parse_tree import template
+
+LOOSE = {"min_overlap": None, "min_similarity": None}
+
+
+def tree_or_none(text: str):
+    try:
+        return checked_tree(text)
+    except DataError:
+        return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--generator")
+    parser.add_argument("--parser", required=True)
+    parser.add_argument("--system", action="append", default=[], metavar="NAME=FILE")
+    parser.add_argument("--most", type=int, help="measure so many pairs at most, the first ones")
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    lines = given.pairs.read_text(encoding="utf-8").splitlines()[: given.most]
+    rows = [line.split("\t") for line in lines]
+    sources, references = [row[0] for row in rows], [row[1] for row in rows]
+    own, wanted = ([checked_tree(row[column]) for row in rows] for column in (2, 3))
+    encoder, parse = SentenceEncoder.from_pretrained(), parser_of(given.parser)
+    paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
+    how = Writing(beams=3, max_tokens=40)  # thesis
+    outputs: dict[str, list[str]] = {"source": sources}
+    systems: dict[str, dict[str, float]] = {}
+
+    def write(trees, name):
+        found = []
+        for line, tree, source in zip(sources, trees, own, strict=True):
+            (one,) = paraphraser.paraphrase(
+                [line], [str(tree)], parses=[source], writing=how, **LOOSE
+            )[0]
+            found.append(one)
+        outputs[name] = [one.text for one in found]
+        return found
+
+    if paraphraser.writer.reads == "none":
+        outputs["no template"] = paraphraser.canonicalise(sources, writing=how)
+    elif paraphraser.writer.reads == "template":
+        write([template(tree) for tree in wanted], "template")
+    else:
+        write(wanted, "gold parse")
+        if given.generator:
+            found = write([template(tree) for tree in wanted], "generated parse")
+            filled = [tree_or_none(one.parse) if one.parse else None for one in found]
+            systems["generator alone"] = {
+                "match": template_match(filled, wanted),
+                "match source": template_match(filled, own),
+                "TED": mean_tree_distance(filled, wanted),
+            }
+    for each in given.system:
+        name, _, path = each.partition("=")
+        outputs[name] = Path(path).read_text(encoding="utf-8").splitlines()[: len(rows)]
+    for name, texts in outputs.items():
+        known = [number for number, text in enumerate(texts) if text.strip()]
+        trees: list = [None] * len(texts)
+        for number, tree in zip(known, parse([texts[number] for number in known]), strict=True):
+            trees[number] = None if tree is None else tree_or_none(str(tree))
+        systems[name] = {
+            "match": template_match(trees, wanted),
+            "match source": template_match(trees, own),
+            "TED": mean_tree_distance(trees, wanted),
+            **measure_paraphrases(texts, references, sources, encoder=encoder),
+        }
+    table = control_markdown(systems)
+    print(f"{len(rows)} pairs\n\n{table}")
+    if given.output:
+        given.output.write_text(table, encoding="utf-8")
+        for name, texts in outputs.items():
+            path = given.output.with_suffix(f".{name.replace(' ', '-')}.txt")
+            path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Makes parsed pairs of sentence pairs: sentence1, sentence2, tree1, tree2 (thesis, 6.2.2).
+
+    python recipes/scpn-2018/parse_pairs.py DATA/train/en-en/coco_val2017_captions.tsv.xz \\
+        --parser runs/parser --most 30000 --held-out 500 --output parsed-pairs.tsv
+
+Pairs of the same words, of sentences that are too long, and of parses that are the same are left
+out; no sentence of a held-out pair is in another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.cli.paraphrase import parser_of
+from paraphrastic_hf.data.pairs import read_pairs
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
+
+AT_A_TIME = 512
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "files", nargs="+", help="sentence pairs: TSV, or CSV with source and target"
+    )
+    parser.add_argument("--parser", required=True, help="as of `paraphrastic paraphrase`")
+    parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
+    parser.add_argument("--most", type=int, help="parse so many pairs at most, drawn at random")
+    parser.add_argument("--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv")
+    parser.add_argument("--max-words", type=int, default=25)
+    parser.add_argument("--min-words", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    pairs = [
+        pair
+        for file in given.files
+        for pair in sentence_pairs(file)
+        if pair[0].lower() != pair[1].lower()
+        and all(given.min_words <= len(side.split()) <= given.max_words for side in pair)
+    ]
+    random.Random(given.seed).shuffle(pairs)
+    pairs = pairs[: given.most]
+    distinct = list(dict.fromkeys(side for pair in pairs for side in pair))
+    trees = parsed(distinct, parser_of(given.parser))
+    rows = [
+        [a, b, trees[a], trees[b]]
+        for a, b in pairs
+        if a in trees and b in trees and bare(trees[a]) != bare(trees[b])
+    ]
+    held_out, kept = rows[: given.held_out], rows[given.held_out :]
+    seen = {text for row in held_out for text in row[:2]}
+    kept = [row for row in kept if not seen & set(row[:2])]
+    write(given.output, kept)
+    if held_out:
+        write(given.output.with_suffix(".held-out.tsv"), held_out)
+    print(f"{len(kept):,} pairs and {len(held_out):,} held out, of {len(pairs):,}")
+
+
+def sentence_pairs(file: str) -> Iterable[tuple[str, str]]:
+    """Those of a TSV file, or of a test bed of data/eval/paraphrase_generation."""
+    if ".csv" not in Path(file).suffixes:
+        return read_pairs(file)
+    raw = Path(file).read_bytes()
+    text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode("utf-8")
+    return [(row["source"], row["target"]) for row in csv.DictReader(io.StringIO(text))]
+
+
+def parsed(sentences: list[str], parse: object) -> dict[str, str]:
+    """The trees of those sentences that have one."""
+    found = {}
+    for start in tqdm(range(0, len(sentences), AT_A_TIME), desc="parsing"):
+        batch = sentences[start : start + AT_A_TIME]
+        for text, tree in zip(batch, parse(batch), strict=True):  # type: ignore[operator]
+            try:
+                found[text] = str(checked_tree(str(tree))) if tree is not None else ""
+            except DataError:
+                continue
+    return {text: tree for text, tree in found.items() if tree}
+
+
+def bare(tree: str) -> str:
+    return parse_text(checked_tree(tree))
+
+
+def write(path: Path, rows: list[list[str]]) -> None:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""`paraphrastic attack CLASSIFIER EXAMPLES`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.evaluation.adversarial import Attack, Classify, Example
+
+EXAMPLES = """examples:
+  paraphrastic paraphrase runs/scpn sentences.txt --generator runs/parse-generator \\
+      --parser runs/parser --templates top20 --kept --output paraphrases.tsv
+  paraphrastic attack runs/sentiment dev.tsv --paraphrases scpn=paraphrases.tsv --output attack/
+  paraphrastic attack runs/sentiment dev.tsv --back-translate runs/en-es runs/es-en --output attack/
+  paraphrastic attack someone/text-classifier dev.tsv --paraphrases paraphrases.tsv --output attack/
+
+A row of EXAMPLES is a label and a text, tab-separated, and of pairs the second text; paraphrases
+are of the first. A file of paraphrases is what `paraphrastic paraphrase` writes, or rows of a
+line's number, from 1, and a paraphrase. The folder gets attack.md and attack.json, and for each
+source of paraphrases NAME.broken.tsv and NAME.training.tsv: label, paraphrase and second text,
+which task.further of a recipe takes to train again.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "classifier",
+        help="a directory of a recipe with a task of classes, or a text-classification model of "
+        "transformers",
+    )
+    parser.add_argument("file", help="examples: label, text and, of pairs, the second text")
+    parser.add_argument(
+        "--paraphrases",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="paraphrases of the texts; may be repeated",
+    )
+    parser.add_argument(
+        "--back-translate",
+        nargs=2,
+        metavar=("FORTH", "BACK"),
+        help="paraphrases by translation there and back, by two models of `translate`",
+    )
+    parser.add_argument(
+        "--outputs", type=int, default=10, help="of --back-translate, for a text (default: 10)"
+    )
+    parser.add_argument(
+        "--encoder", default="english", help="what says the cosine, or none (default: english)"
+    )
+    parser.add_argument("--language-model", metavar="MODEL", help="what says the perplexity")
+    parser.add_argument("--output", required=True, help="folder to write to")
+    parser.epilog = EXAMPLES
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Attack the classifier by each source of paraphrases, and report.
+
+    Raises:
+        DataError: A file does not fit.
+    """
+    check_model_name(arguments.classifier)
+    named = [_named(each) for each in arguments.paraphrases]
+    check_inputs(arguments.file, *(path for _, path in named))
+    if not named and not arguments.back_translate:
+        raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
+    from paraphrastic_hf.evaluation.adversarial import (
+        attack,
+        attack_markdown,
+        back_translation,
+        report_attack,
+    )
+    from paraphrastic_hf.generation.paraphrase_filter import word_overlap
+
+    examples = read_examples(arguments.file)
+    sources: list[tuple[str, list[list[str]]]] = [
+        (name, read_paraphrases(path, len(examples))) for name, path in named
+    ]
+    if arguments.back_translate:
+        from paraphrastic_hf.generation.translate import Translator
+
+        forth, back = map(Translator.from_pretrained, arguments.back_translate)
+        count = arguments.outputs
+        write = back_translation(forth, back, outputs=count, beams=max(count, 5))
+        sources.append(("nmt-bt", [list(each) for each in write([e.text for e in examples])]))
+    classify = load_classifier(arguments.classifier, labels=sorted({e.label for e in examples}))
+    encoder, perplexity = _judges(arguments)
+    folder = Path(arguments.output)
+    reports = {}
+    for name, paraphrases in sources:
+        attacks = attack(examples, classify, paraphrases)
+        reports[name] = report_attack(
+            attacks, encoder=encoder, overlap=word_overlap, perplexity=perplexity
+        )
+        _write(folder, name, attacks)
+    text = attack_markdown(reports)
+    with open_output(str(folder / "attack.md")) as file:
+        file.write(f"# Attack on {Path(arguments.classifier).name}\n\n{text}")
+    with open_output(str(folder / "attack.json")) as file:
+        json.dump({name: each.to_dict() for name, each in reports.items()}, file, indent=2)
+        file.write("\n")
+    print(text, end="")
+
+
+def read_examples(path: str) -> list[Example]:
+    """The examples of a file.
+
+    Raises:
+        DataError: A row has not two or three columns, or not as many as the first.
+    """
+    from paraphrastic_hf.evaluation.adversarial import Example
+
+    found: list[Example] = []
+    columns = 0
+    for number, row in enumerate(_rows(path), 1):
+        columns = columns or len(row)
+        if len(row) != columns or columns not in (2, 3):
+            raise DataError(
+                f"{path}:{number} has {len(row)} columns; every row must be a label and a text, or "
+                "a label and two texts, tab-separated"
+            )
+        found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
+    if not found:
+        raise DataError(f"{path} has no example")
+    return found
+
+
+def read_paraphrases(path: str, count: int) -> list[list[str]]:
+    """Of each of `count` lines its paraphrases: what `paraphrastic paraphrase` kept, or rows of a
+    number and a text.
+
+    Raises:
+        DataError: A row is neither, or its number is of no line.
+    """
+    found: list[list[str]] = [[] for _ in range(count)]
+    rows = _rows(path)
+    header = rows[0] if rows and rows[0][0] == "line" else None
+    for number, row in enumerate(rows, 1):
+        if header is not None and number == 1:
+            continue
+        fields = dict(zip(header or ("line", "paraphrase"), row, strict=False))
+        line, text = fields.get("line", ""), fields.get("paraphrase")
+        if text is None or not line.isdecimal() or not 1 <= int(line) <= count:
+            raise DataError(
+                f"{path}:{number} is no paraphrase: a row is the number of an example, 1 to "
+                f"{count}, and a text, or what `paraphrastic paraphrase` writes"
+            )
+        if fields.get("kept", "yes") == "yes":
+            found[int(line) - 1].append(text)
+    return found
+
+
+def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
+    """From texts to labels, by a model of this package or a pipeline of transformers.
+
+    Args:
+        name: A directory, or a Hub repository.
+        labels: Those of the examples, which must be the model's.
+
+    Raises:
+        ModelError: It is no classifier, or knows no label of the examples.
+    """
+    from paraphrastic_hf.encoding.predict import SentencePredictor
+    from paraphrastic_hf.models.classifier import ClassifierModel
+
+    classify: Any
+    try:
+        predictor = SentencePredictor.from_pretrained(name)
+    except ModelError:
+        classify, known = _pipeline(name)
+    else:
+        if not isinstance(predictor.model, ClassifierModel):
+            raise ModelError(f"{name} gives scores, not labels: name a classifier")
+        classify, known = predictor.predict, list(predictor.model.config.id2label.values())
+    missing = [label for label in labels if label not in known]
+    if missing:
+        raise ModelError(
+            f"{name} gives the labels {', '.join(known)}, and the examples have "
+            f"{', '.join(missing)}: write the labels of the examples as the model does"
+        )
+    return classify  # type: ignore[no-any-return]
+
+
+def _pipeline(name: str) -> tuple[Any, list[str]]:
+    """A text-classification pipeline of transformers, and its labels."""
+    from transformers import pipeline
+
+    try:
+        loaded = pipeline("text-classification", model=name)
+    except Exception as error:  # transformers raises many kinds
+        raise ModelError(f"{name} holds no classifier: {str(error).strip()}") from error
+
+    def classify(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
+        given: Any = list(texts)
+        if second is not None:
+            pairs = zip(texts, second, strict=True)
+            given = [{"text": first, "text_pair": other} for first, other in pairs]
+        return [str(found["label"]) for found in loaded(given, truncation=True)]
+
+    return classify, list(loaded.model.config.id2label.values())
+
+
+def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """What gives cosines and perplexities, None where not asked for."""
+    encoder = perplexity = None
+    if arguments.encoder != "none":
+        from paraphrastic_hf.encoding.encoder import SentenceEncoder
+
+        encoder = SentenceEncoder.from_pretrained(arguments.encoder)
+    if arguments.language_model:
+        from paraphrastic_hf.generation.likelihood import LanguageScorer
+
+        scorer = LanguageScorer.from_pretrained(arguments.language_model)
+
+        def perplexity(texts: Sequence[str]) -> Any:
+            return scorer.score(texts).perplexity
+
+    return encoder, perplexity
+
+
+def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
+    """What broke the classifier, and all paraphrases as training examples."""
+    from paraphrastic_hf.evaluation.adversarial import training_rows
+
+    with open_output(str(folder / f"{name}.training.tsv")) as file:
+        file.writelines("\t".join(row) + "\n" for row in training_rows(attacks))
+    with open_output(str(folder / f"{name}.broken.tsv")) as file:
+        file.write("label\tanswer\ttext\tparaphrase\n")
+        for each in (each for each in attacks if each.is_broken):
+            for text, answer in zip(each.paraphrases, each.answers, strict=True):
+                if answer != each.example.label:
+                    file.write(f"{each.example.label}\t{answer}\t{each.example.text}\t{text}\n")
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    return (name, path) if equals else (Path(text).stem, text)
+
+
+def _rows(path: str) -> list[list[str]]:
+    lines = [line for block in read_blocks(path) for line in block]
+    return [line.split("\t") for line in lines if line.strip()]

@@ -1,0 +1,248 @@
+"""`paraphrastic paraphrase MODEL FILE`."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.cli.writing import writing_of
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
+    from paraphrastic_hf.text.parse_tree import Tree
+
+LINES_AT_A_TIME = 64
+COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
+EXAMPLES = """examples:
+  paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
+      --parser runs/parser --template "(ROOT (S (NP) (VP) (.)))" --output paraphrases.tsv
+  paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator --trees trees.txt \\
+      --templates top20
+  paraphrastic paraphrase runs/scpn lines.txt --template-file parses.txt   # whole parses
+  paraphrastic paraphrase runs/paraphraser lines.txt --canonical
+
+Each line gives one row for each template, tab-separated: its number, whether the filter kept it,
+the template, the mean log-probability of its tokens, the share of words and the cosine, the
+paraphrase, and why it was not kept. With --canonical each line gives one line.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("model", help="a directory made from a recipe of kind paraphrase")
+    parser.add_argument("file", help="lines to paraphrase, or - for standard input")
+    parser.add_argument(
+        "--template",
+        action="append",
+        default=[],
+        metavar="TREE",
+        help='a template in brackets, "(ROOT (S (NP) (VP) (.)))", or a whole parse; may be given '
+        "several times",
+    )
+    parser.add_argument(
+        "--templates", metavar="topN", help="the N most frequent templates of training, as top20"
+    )
+    parser.add_argument("--template-file", metavar="FILE", help="templates, a line each")
+    parser.add_argument(
+        "--draw", type=int, metavar="N", help="take N of the templates at random (6.5.1: 10 of 20)"
+    )
+    parser.add_argument(
+        "--canonical", action="store_true", help="write each line anew, without a template (4.6)"
+    )
+    parser.add_argument("--generator", metavar="MODEL", help="the parse generator")
+    parser.add_argument(
+        "--parser",
+        metavar="PARSER",
+        help="what parses the lines: a parser that `paraphrastic train` made, or link-grammar, "
+        "stanza or benepar, where these are installed",
+    )
+    parser.add_argument("--trees", metavar="FILE", help="instead, the trees of the lines, one each")
+    parser.add_argument(
+        "--min-overlap",
+        type=float,
+        default=0.5,
+        help="least share of words that is kept (default: 0.5, the thesis's)",
+    )
+    parser.add_argument(
+        "--min-similarity",
+        type=float,
+        default=0.7,
+        help="least cosine that is kept (default: 0.7, the thesis's)",
+    )
+    parser.add_argument(
+        "--encoder",
+        default="english",
+        help="what says the cosine: a sentence encoder, or none (default: english)",
+    )
+    parser.add_argument("--kept", action="store_true", help="print what the filter kept alone")
+    parser.add_argument("--output", default="-", help="file to write (default: print)")
+    parser.add_argument("--beams", type=int, default=3, help="beginnings kept (default: 3)")
+    parser.add_argument("--sample", action="store_true", help="draw tokens instead")
+    parser.add_argument(
+        "--top-p", type=float, default=0.9, help="with --sample: share drawn from (default: 0.9)"
+    )
+    parser.add_argument("--temperature", type=float, default=1.0, help="with --sample (default: 1)")
+    parser.add_argument(
+        "--count", type=int, default=1, help="paraphrases for each template (default: 1)"
+    )
+    parser.add_argument(
+        "--max-tokens", type=int, default=40, help="most tokens (default: 40, the thesis's)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of --sample and --draw (default: 0)")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    add_bad_lines(parser)
+    parser.epilog = EXAMPLES
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the paraphrases of each line.
+
+    Raises:
+        DataError: A template is no tree, or options do not go together.
+    """
+    check_model_name(arguments.model)
+    given = [arguments.trees, arguments.template_file]
+    check_inputs(arguments.file, *(path for path in given if path))
+    is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
+    if is_steered == arguments.canonical:
+        raise DataError(
+            "give templates (--template, --templates top20 or --template-file), or --canonical"
+        )
+    how = writing_of(arguments)
+    paraphraser = load_paraphraser(arguments)
+    templates = None if arguments.canonical else templates_of(arguments, paraphraser)
+    from tqdm.auto import tqdm
+
+    trees = _trees(arguments)
+    blocks = read_blocks(
+        arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
+    )
+    number = 0
+    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
+    with open_output(arguments.output) as output, bar:
+        if templates is not None:
+            output.write(COLUMNS + "\n")
+        for block in blocks:
+            parses = None if trees is None else [next(trees, None) for _ in block]
+            if templates is None:
+                for text in paraphraser.canonicalise(block, writing=how):
+                    output.write(text + "\n")
+            else:
+                found = paraphraser.paraphrase(
+                    block,
+                    templates,
+                    parses=parses,
+                    writing=how,
+                    min_overlap=arguments.min_overlap,
+                    min_similarity=None
+                    if paraphraser.encoder is None
+                    else arguments.min_similarity,
+                )
+                for place, each in enumerate(found, number + 1):
+                    for one in each:
+                        if one.is_kept or not arguments.kept:
+                            output.write(row(place, one) + "\n")
+            number += len(block)
+            output.flush()
+            bar.update(len(block))
+
+
+def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
+    """The models that the options name.
+
+    Raises:
+        DataError: The parser is not there.
+    """
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+
+    encoder: Any = None
+    if arguments.encoder != "none" and not arguments.canonical:
+        encoder = SentenceEncoder.from_pretrained(arguments.encoder)
+    return SyntacticParaphraser.from_pretrained(
+        arguments.model,
+        generator=arguments.generator,
+        parser=parser_of(arguments.parser),
+        encoder=encoder,
+    )
+
+
+def parser_of(name: str | None) -> Any:
+    """From sentences to trees, None for one that has none, by the parser of a name; None for no
+    parser."""
+    if name is None:
+        return None
+    from paraphrastic_hf.encoding.other_parsers import load_parser
+
+    parser = load_parser(name)
+
+    def parse(sentences: Sequence[str]) -> list[Tree | None]:
+        return [None if each.problem else each.tree for each in parser.parse(list(sentences))]
+
+    return parse
+
+
+def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphraser) -> list[str]:
+    """The templates that the options name.
+
+    Raises:
+        DataError: `--templates` is no number of them, or `--draw` more than there are.
+    """
+    found = list(arguments.template)
+    if arguments.templates:
+        count = arguments.templates.removeprefix("top")
+        if not (arguments.templates.startswith("top") and count.isdecimal() and int(count)):
+            raise DataError(f"--templates must be top20 or the like, got {arguments.templates!r}")
+        found += paraphraser.top_templates(int(count))
+    if arguments.template_file:
+        lines = [line for block in read_blocks(arguments.template_file) for line in block]
+        found += [line for line in lines if line.strip()]
+    if arguments.draw is not None:
+        if not 1 <= arguments.draw <= len(found):
+            raise DataError(
+                f"--draw must be 1 to the {len(found)} templates given, got {arguments.draw}"
+            )
+        found = random.Random(arguments.seed).sample(found, arguments.draw)
+    return found
+
+
+def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
+    """The trees of the lines, None for one that is no tree."""
+    if not arguments.trees:
+        return None
+    from paraphrastic_hf.text.parse_tokens import checked_tree
+
+    def read() -> Iterator[Tree | None]:
+        for block in read_blocks(arguments.trees):
+            for line in block:
+                try:
+                    yield checked_tree(line)
+                except DataError as error:
+                    print(f"paraphrastic paraphrase: {error}", file=sys.stderr)
+                    yield None
+
+    return read()
+
+
+def row(number: int, one: Paraphrase) -> str:
+    """A paraphrase as a line of `COLUMNS`."""
+    return "\t".join(
+        [
+            str(number),
+            "yes" if one.is_kept else "no",
+            one.template,
+            f"{one.nats:.4f}",
+            f"{one.overlap:.4f}",
+            f"{one.similarity:.4f}",
+            one.text,
+            one.remark,
+        ]
+    )

@@ -1,0 +1,260 @@
+"""Syntactically adversarial examples (thesis, 6.5): whether a classifier that is right on a
+sentence is wrong on a paraphrase of it.
+
+Paraphrases come from anywhere: SCPN, translation there and back, a file. What attacks is one thing
+and what is attacked another, so each is a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.markdown import markdown_table
+
+Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
+Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example of a classification task.
+
+    Attributes:
+        text: The sentence that is paraphrased.
+        label: Its right label.
+        second: The second sentence of a pair, which stays as it is (6.5.1); None of single ones.
+    """
+
+    text: str
+    label: str
+    second: str | None = None
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What a classifier says of the paraphrases of one example.
+
+    Attributes:
+        example: The example.
+        predicted: What it says of the example itself.
+        paraphrases: The distinct paraphrases.
+        answers: What it says of each.
+    """
+
+    example: Example
+    predicted: str
+    paraphrases: tuple[str, ...]
+    answers: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is right on the example itself."""
+        return self.predicted == self.example.label
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is right on the example and wrong on at least one paraphrase (6.5.2)."""
+        return self.is_right and any(answer != self.example.label for answer in self.answers)
+
+
+@dataclass(frozen=True)
+class AttackReport:
+    """What an attack comes to; shares are x 100.
+
+    Attributes:
+        examples: How many there are.
+        attacked: Examples with at least one paraphrase that is not the sentence itself.
+        accuracy: Right on the example.
+        accuracy_under_attack: Right on the example and on all its paraphrases.
+        broken: Right on the example and wrong on at least one paraphrase, of all examples (the
+            thesis's Dev Broken).
+        success: The same of the examples that it is right on.
+        agreement: Paraphrases on which it is right, of those of examples that it is right on.
+        paraphrases: Mean number of an example's paraphrases.
+        queries: Sentences that the classifier was asked about.
+        similarity: Mean cosine of broken examples with what broke them; NaN if not asked for.
+        overlap: Mean share of their words.
+        perplexity: Of a language model for what broke them; NaN if not asked for.
+    """
+
+    examples: int
+    attacked: int
+    accuracy: float
+    accuracy_under_attack: float
+    broken: float
+    success: float
+    agreement: float
+    paraphrases: float
+    queries: int
+    similarity: float
+    overlap: float
+    perplexity: float
+
+    def to_dict(self) -> dict[str, float]:
+        """All figures by name."""
+        return dict(self.__dict__)
+
+
+def attack(
+    examples: Sequence[Example],
+    classify: Classify,
+    paraphrases: Sequence[Sequence[str]],
+) -> list[Attack]:
+    """Ask a classifier about examples and their paraphrases.
+
+    Args:
+        examples: The examples.
+        classify: From sentences, and the second ones of pairs or None, to labels.
+        paraphrases: Of each example; repeated ones, empty ones and the sentence itself count for
+            nothing.
+
+    Raises:
+        DataError: There are not as many lists of paraphrases as examples, or no example.
+
+    Example:
+        >>> examples = [Example("a fine film", "good"), Example("dull", "bad")]
+        >>> said = lambda texts, _: ["good" if "fine" in text else "bad" for text in texts]
+        >>> found = attack(examples, said, [["a film that is fine", "a lovely film"], ["boring"]])
+        >>> [each.is_broken for each in found]
+        [True, False]
+    """
+    if len(examples) != len(paraphrases) or not examples:
+        raise DataError(
+            f"an attack needs examples and a list of paraphrases of each, got {len(examples):,} "
+            f"and {len(paraphrases):,}"
+        )
+    has_second = examples[0].second is not None
+    own = [
+        [text for text in dict.fromkeys(each) if text.strip() and text != example.text]
+        for example, each in zip(examples, paraphrases, strict=True)
+    ]
+    texts, seconds = [], []
+    for example, each in zip(examples, own, strict=True):
+        texts += [example.text, *each]
+        seconds += [example.second or ""] * (len(each) + 1)
+    answers = list(classify(texts, seconds if has_second else None))
+    found, start = [], 0
+    for example, each in zip(examples, own, strict=True):
+        said = answers[start : start + len(each) + 1]
+        found.append(Attack(example, said[0], tuple(each), tuple(said[1:])))
+        start += len(each) + 1
+    return found
+
+
+def report_attack(
+    attacks: Sequence[Attack],
+    *,
+    encoder: Any = None,
+    overlap: Callable[[str, str], float] | None = None,
+    perplexity: Callable[[Sequence[str]], np.ndarray] | None = None,
+) -> AttackReport:
+    """The figures of an attack (Table 62).
+
+    Args:
+        attacks: What `attack` gives, at least one.
+        encoder: Anything whose `encode(texts, normalize=True)` gives vectors; None for no cosine.
+        overlap: Share of words of two texts.
+        perplexity: Of texts by a language model, (texts,).
+    """
+    right = [each for each in attacks if each.is_right]
+    broken = [each for each in right if each.is_broken]
+    count = len(attacks)
+    asked = [answer == each.example.label for each in right for answer in each.answers]
+    pairs = [
+        (each.example.text, text)
+        for each in broken
+        for text, answer in zip(each.paraphrases, each.answers, strict=True)
+        if answer != each.example.label
+    ]
+    similarity = shared = found = float("nan")
+    if pairs:
+        first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if encoder is not None:
+            sides = (encoder.encode(side, normalize=True) for side in (first, second))
+            similarity = float(np.einsum("ij,ij->i", *sides).mean())
+        if overlap is not None:
+            shared = float(np.mean([overlap(*pair) for pair in pairs]))
+        if perplexity is not None:
+            found = float(np.exp(np.nanmean(np.log(perplexity(second)))))
+    return AttackReport(
+        examples=count,
+        attacked=sum(bool(each.paraphrases) for each in attacks),
+        accuracy=100 * len(right) / count,
+        accuracy_under_attack=100 * (len(right) - len(broken)) / count,
+        broken=100 * len(broken) / count,
+        success=100 * len(broken) / max(1, len(right)),
+        agreement=100 * float(np.mean(asked)) if asked else float("nan"),
+        paraphrases=sum(len(each.paraphrases) for each in attacks) / count,
+        queries=count + sum(len(each.paraphrases) for each in attacks),
+        similarity=similarity,
+        overlap=shared,
+        perplexity=found,
+    )
+
+
+def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
+    """The figures of several attacks side by side, as Markdown.
+
+    Args:
+        reports: By what the paraphrases come from.
+    """
+    columns = ["paraphrases of", "accuracy", "under attack", "broken", "success", "agreement"]
+    columns += ["a sentence", "queries", "cosine", "overlap", "perplexity"]
+    rows = [
+        [
+            name,
+            *(
+                f"{value:.1f}"
+                for value in (
+                    each.accuracy,
+                    each.accuracy_under_attack,
+                    each.broken,
+                    each.success,
+                    each.agreement,
+                    each.paraphrases,
+                )
+            ),
+            f"{each.queries:,}",
+            f"{each.similarity:.2f}",
+            f"{each.overlap:.2f}",
+            f"{each.perplexity:.0f}",
+        ]
+        for name, each in reports.items()
+    ]
+    return "\n".join([*markdown_table(columns, rows), ""])
+
+
+def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
+    """The paraphrases as further training examples (6.5.4): label, text and, of pairs, the second.
+
+    Args:
+        attacks: What `attack` gives, of the training examples.
+    """
+    rows = []
+    for each in attacks:
+        second = [] if each.example.second is None else [each.example.second]
+        rows += [[each.example.label, text, *second] for text in each.paraphrases]
+    return rows
+
+
+def back_translation(forth: Any, back: Any, *, outputs: int = 10, beams: int = 10) -> Paraphrasing:
+    """Paraphrases by translation there and back, NMT-BT (6.5.1).
+
+    Args:
+        forth: A `Translator` from English, whose best translation is taken.
+        back: A `Translator` to English.
+        outputs: Paraphrases of a sentence, the likeliest ones; the thesis takes 10.
+        beams: Beginnings kept at each step, at least `outputs`.
+    """
+
+    def write(sentences: Sequence[str]) -> list[list[str]]:
+        there = [best[0].text for best in forth.translate(list(sentences), beams=5, scores=False)]
+        found = back.translate(there, beams=beams, outputs=outputs, scores=False)
+        return [[each.text for each in written] for written in found]
+
+    return write

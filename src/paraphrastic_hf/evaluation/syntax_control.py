@@ -1,0 +1,182 @@
+"""How well paraphrases to order are made (thesis, 6.4.2, Table 60): whether they have the syntax
+that was asked for, and the metrics that others report of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
+from paraphrastic_hf.metrics.matching import load_matching
+from paraphrastic_hf.text.parse_tree import Tree, same_template
+from paraphrastic_hf.text.tree_distance import tree_edit_distance
+
+Trees = Sequence[Tree | None]
+WORD = re.compile(r"[a-z0-9]+")
+SOURCE_WEIGHT = 0.2  # of BLEU with the source in iBLEU
+
+
+def template_match(trees: Trees, wanted: Trees) -> float:
+    """Exact template match x 100: how often the top two levels are the same (thesis, 6.4.2).
+
+    Args:
+        trees: Of what was written; None, where there is none, is no match.
+        wanted: The trees asked for, or templates.
+
+    Raises:
+        DataError: There are not equally many, or none.
+
+    Example:
+        >>> from paraphrastic_hf.text.parse_tree import read_tree
+        >>> wanted = read_tree("(S (NP) (VP))")
+        >>> template_match([read_tree("(S (NP (DT a)) (VP))"), None], [wanted, wanted])
+        50.0
+    """
+    if len(trees) != len(wanted) or not trees:
+        raise DataError(f"there are {len(trees):,} trees and {len(wanted):,} that were asked for")
+    found = [
+        one is not None and other is not None and same_template(one, other)
+        for one, other in zip(trees, wanted, strict=True)
+    ]
+    return 100 * sum(found) / len(found)
+
+
+def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
+    """Mean tree edit distance, in nodes, of those pairs of which both are trees; NaN of none.
+
+    Args:
+        trees: Of what was written.
+        wanted: The trees that it is compared with.
+    """
+    found = [
+        tree_edit_distance(one.top, other.top)
+        for one, other in zip(trees, wanted, strict=True)
+        if one is not None and other is not None
+    ]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def rouge(written: str, reference: str, order: int | None) -> float:
+    """ROUGE-1, ROUGE-2 or ROUGE-L of a text, F1 of lower-cased words, 0 to 1 (Lin, 2004).
+
+    Args:
+        written: The text.
+        reference: What it is compared with.
+        order: Words of an n-gram; None for the longest common subsequence.
+
+    Example:
+        >>> rouge("the cat sat", "the cat sat down", 1), rouge("the cat sat", "sat the cat", None)
+        (0.8571428571428571, 0.6666666666666666)
+    """
+    first, second = WORD.findall(written.lower()), WORD.findall(reference.lower())
+    if order is None:
+        shared, left, right = _common_subsequence(first, second), len(first), len(second)
+    else:
+        sides = [
+            Counter(zip(*(words[k:] for k in range(order)), strict=False))
+            for words in (first, second)
+        ]
+        shared = (sides[0] & sides[1]).total()
+        left, right = sides[0].total(), sides[1].total()
+    return 2 * shared / (left + right) if shared else 0.0
+
+
+def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    row = [0] * (len(second) + 1)
+    for word in first:
+        before = 0
+        for place, other in enumerate(second, 1):
+            kept = row[place]
+            row[place] = before + 1 if word == other else max(row[place], row[place - 1])
+            before = kept
+    return row[-1]
+
+
+def measure_paraphrases(
+    written: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str],
+    *,
+    encoder: Any = None,
+) -> dict[str, float]:
+    """What systems of controlled paraphrasing report of texts, x 100.
+
+    Args:
+        written: The paraphrases.
+        references: One of each.
+        sources: What they paraphrase.
+        encoder: For SIM: anything whose `encode(texts, normalize=True)` gives vectors.
+
+    Returns:
+        `BLEU` of the corpus and `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
+        `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, `METEOR` where nltk has its data, `change`, 1 minus the
+        similarity of the characters of source and paraphrase; and with an encoder `SIM` to the
+        reference and `SIM source`.
+
+    Raises:
+        DataError: There are not equally many, or none.
+    """
+    if not len(written) == len(references) == len(sources) or not len(written):
+        raise DataError(
+            f"there are {len(written):,} paraphrases, {len(references):,} references and "
+            f"{len(sources):,} sources; give as many of each, and one at least"
+        )
+    bleu, own = (
+        bleu_of_counts(bleu_counts(written, [[text] for text in texts]).sum(0))
+        for texts in (references, sources)
+    )
+    found = {
+        "BLEU": bleu,
+        "self-BLEU": own,
+        "iBLEU": (1 - SOURCE_WEIGHT) * bleu - SOURCE_WEIGHT * own,
+    }
+    pairs = list(zip(written, references, strict=True))
+    for name, order in (("ROUGE-1", 1), ("ROUGE-2", 2), ("ROUGE-L", None)):
+        found[name] = 100 * float(np.mean([rouge(*pair, order) for pair in pairs]))
+    try:
+        meteor = load_matching("METEOR")
+    except DataError:  # nltk or its data is not there
+        pass
+    else:
+        found["METEOR"] = float(meteor(written, [[text] for text in references]).mean())
+    found["change"] = 100 * float(np.mean(list(map(_change, sources, written))))
+    if encoder is not None:
+        vectors = encoder.encode(list(written), normalize=True)
+        for name, texts in (("SIM", references), ("SIM source", sources)):
+            others = encoder.encode(list(texts), normalize=True)
+            found[name] = 100 * float(np.einsum("ij,ij->i", vectors, others).mean())
+    return found
+
+
+def _change(source: str, written: str) -> float:
+    """Edits of characters that make one text of the other, over those of the longer."""
+    first, second = source.lower(), written.lower()
+    row = list(range(len(second) + 1))
+    for number, char in enumerate(first, 1):
+        before, row[0] = row[0], number
+        for place, other in enumerate(second, 1):
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (char != other)),
+            )
+    return row[-1] / max(1, len(first), len(second))
+
+
+def control_markdown(systems: Mapping[str, Mapping[str, float]]) -> str:
+    """Figures of several systems as a table in Markdown.
+
+    Args:
+        systems: By name, figures by measure; a system that lacks one has an empty cell.
+    """
+    measures = list(dict.fromkeys(name for figures in systems.values() for name in figures))
+    rows = [
+        [name, *(f"{figures[each]:.1f}" if each in figures else "" for each in measures)]
+        for name, figures in systems.items()
+    ]
+    return "\n".join([*markdown_table(["system", *measures], rows), ""])

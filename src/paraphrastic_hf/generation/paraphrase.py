@@ -1,0 +1,298 @@
+"""Paraphrases to order (thesis, 6.3): a sentence and templates to paraphrases of that syntax.
+
+The parse generator fills each template from the parse of the sentence, SCPN writes a paraphrase
+with that parse, and what shares too few words with the sentence, or means something else, is
+filtered (6.3.3). Without a template the sentence is written anew: canonicalising (4.6).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.generation.paraphrase_filter import (
+    Paraphrase,
+    bracketed,
+    filtered,
+    first_tree,
+    word_overlap,
+)
+from paraphrastic_hf.generation.templated import NONE, PARSE, SENTENCE, TemplatedWriter
+from paraphrastic_hf.generation.templates import load_templates
+from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
+from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
+
+logger = logging.getLogger(__name__)
+
+Parser = Callable[[Sequence[str]], Sequence[Tree | None]]
+MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
+MOST_PARSE_TOKENS = 150
+
+
+class SyntacticParaphraser:
+    """Writes paraphrases of a given syntax.
+
+    Args:
+        writer: What writes sentences: SCPN, a stock model trained so, or a paraphraser.
+        generator: What fills templates for a writer that reads whole parses.
+        parser: From sentences to their trees, None where a sentence has none; the parse generator
+            reads them.
+        templates: Templates of training with their counts, the most frequent first.
+        encoder: For the similarity: anything whose `encode(texts, normalize=True)` gives vectors.
+        most_tokens: A sentence of more tokens is not paraphrased, at least 1.
+
+    Raises:
+        ModelError: The writer writes parses, or the generator sentences.
+
+    Example:
+        >>> paraphraser = SyntacticParaphraser.from_pretrained(
+        ...     "runs/scpn", generator="runs/parse-generator", parser=parse
+        ... )  # doctest: +SKIP
+        >>> lines = ["she drove home ."]
+        >>> paraphraser.paraphrase(lines, ["(ROOT (SBARQ (ADVP) (,) (SQ)))"])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        writer: TemplatedWriter,
+        *,
+        generator: TemplatedWriter | None = None,
+        parser: Parser | None = None,
+        templates: dict[str, int] | None = None,
+        encoder: Any = None,
+        most_tokens: int = 300,
+    ) -> None:
+        if writer.writes != SENTENCE:
+            raise ModelError("the model writes parses: it is the generator, not the paraphraser")
+        if generator is not None and generator.writes != PARSE:
+            raise ModelError("the parse generator writes sentences: name one that writes parses")
+        self.writer, self.generator, self.parser = writer, generator, parser
+        self.templates, self.encoder, self.most_tokens = templates or {}, encoder, most_tokens
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike[str],
+        *,
+        generator: str | os.PathLike[str] | None = None,
+        parser: Parser | None = None,
+        encoder: Any = None,
+        device: str | torch.device | None = None,
+        batch_size: int = 64,
+    ) -> SyntacticParaphraser:
+        """Load what recipes of kind paraphrase made.
+
+        Args:
+            name: Directory of the model that writes sentences.
+            generator: Directory of the parse generator.
+            parser: From sentences to trees.
+            encoder: For the similarity; None for none.
+            device: Where to compute; a GPU if there is one, if None.
+            batch_size: The most paraphrases searched for at a time, at least 1.
+
+        Raises:
+            ModelError: A model is not there, damaged, of another kind or of another release.
+        """
+        options: Any = {"device": device, "batch_size": batch_size}
+        writer = TemplatedWriter.from_pretrained(local_directory(name), **options)
+        filler, of_training = None, local_directory(name)
+        if generator is not None:
+            of_training = local_directory(generator)
+            filler = TemplatedWriter.from_pretrained(of_training, **options)
+        counts = load_templates(of_training) if writer.reads != NONE else {}
+        return cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
+
+    def top_templates(self, count: int = 20) -> list[str]:
+        """The most frequent templates of training, in brackets (6.3.3).
+
+        Args:
+            count: How many, at least 1.
+
+        Raises:
+            DataError: The model has none.
+        """
+        if not self.templates:
+            raise DataError("this model has no templates: it reads none; use --canonical")
+        return [bracketed(text) for text in list(self.templates)[:count]]
+
+    def paraphrase(
+        self,
+        sentences: Sequence[str],
+        templates: Sequence[str] | None = None,
+        *,
+        parses: Sequence[Tree | None] | None = None,
+        writing: Writing | None = None,
+        min_overlap: float | None = MIN_OVERLAP,
+        min_similarity: float | None = MIN_SIMILARITY,
+    ) -> list[list[Paraphrase]]:
+        """Paraphrases of sentences, one for each template and each of `writing.count`.
+
+        Args:
+            sentences: The sentences.
+            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or whole parses; None for
+                none, of a model that reads none.
+            parses: The trees of the sentences, where they are known; asked of the parser if None.
+            writing: How to search or sample; three beams and at most 40 tokens if None (thesis).
+            min_overlap: Least share of words that is kept, 0 to 1; None keeps all.
+            min_similarity: Least cosine that is kept, -1 to 1; None keeps all. It needs an encoder.
+
+        Returns:
+            For each sentence its paraphrases in the order of the templates; those that are not kept
+            say why in `remark`.
+
+        Raises:
+            TypeError: `sentences` is no list of strings.
+            DataError: A template is no tree, has an unknown label, or does not go with the models.
+        """
+        lines = list(sentences)
+        if isinstance(sentences, str) or not all(isinstance(line, str) for line in lines):
+            raise TypeError("sentences must be a list of strings")
+        how = writing or Writing(beams=3, max_tokens=40)
+        asked = self._asked(templates)
+        if min_similarity is not None and self.encoder is None:
+            raise DataError("min_similarity needs an encoder: give one, or None to keep all")
+        remarks = self._unfit(lines)
+        targets = self._targets(lines, asked, parses, remarks)
+        sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
+        outputs = self.writer.write(sources, targets, how)
+        found = []
+        for line, remark, own, written in zip(lines, remarks, targets, outputs, strict=True):
+            each = []
+            for wanted, parse, candidates in zip(asked, own, written, strict=True):
+                given = Paraphrase("", wanted, bracketed(parse) if parse else "", remark=remark)
+                if not remark and wanted and not parse:
+                    given = replace(given, remark="the parse generator wrote no whole tree")
+                if given.remark:
+                    each += [given] * len(candidates)
+                    continue
+                for one in candidates:
+                    shared = word_overlap(line, one.text)
+                    each.append(replace(given, text=one.text, nats=one.nats, overlap=shared))
+            found.append(each)
+        return filtered(lines, found, self.encoder, min_overlap, min_similarity)
+
+    def canonicalise(
+        self, sentences: Sequence[str], *, writing: Writing | None = None
+    ) -> list[str]:
+        """Each sentence written anew, without a template (thesis, 4.6).
+
+        Args:
+            sentences: The sentences.
+            writing: How to search or sample; three beams and at most 40 tokens if None.
+
+        Raises:
+            DataError: The model needs a template.
+        """
+        found = self.paraphrase(sentences, writing=writing, min_overlap=None, min_similarity=None)
+        return [each[0].text for each in found]
+
+    def _asked(self, templates: Sequence[str] | None) -> list[str]:
+        """The templates, checked, in brackets."""
+        if self.writer.reads == NONE:
+            if templates:
+                raise DataError("this model reads no template: leave them out (--canonical)")
+            return [""]
+        if not templates:
+            raise DataError(
+                "this model reads a template; give some, as (ROOT (S (NP) (VP) (.))), or top20"
+            )
+        asked = []
+        for text in templates:
+            tree = checked_tree(text)
+            is_whole = tree.top != template(tree).top
+            cut = parse_text(template(tree))
+            if self.templates and cut not in self.templates:
+                logger.warning(
+                    "no sentence of training had the template %s: expect little of it",
+                    bracketed(cut),
+                )
+            if self.writer.reads == PARSE and not is_whole and self.generator is None:
+                raise DataError(
+                    "this model reads whole parses: name a parse generator that fills templates "
+                    f"(--generator), or give whole parses, not {text.strip()!r}"
+                )
+            asked.append(bracketed(parse_text(tree)))
+        return asked
+
+    def _unfit(self, lines: Sequence[str]) -> list[str]:
+        """Why each sentence cannot be paraphrased; nothing if it can."""
+        remarks = []
+        for line, count in zip(lines, self.writer.count_tokens(lines), strict=True):
+            if not line.strip():
+                remarks.append("the line is blank")
+            elif not count:
+                remarks.append("the sentence has no known token")
+            elif count > self.most_tokens:
+                remarks.append(f"the sentence has {count} tokens, more than {self.most_tokens}")
+            else:
+                remarks.append("")
+        return remarks
+
+    def _targets(
+        self,
+        lines: Sequence[str],
+        asked: Sequence[str],
+        parses: Sequence[Tree | None] | None,
+        remarks: list[str],
+    ) -> list[list[str]]:
+        """What the writer reads beside each sentence: templates, or the parses they are filled to,
+        nothing where that fails. Sentences without a parse are remarked."""
+        trees = [parse_text(checked_tree(text)) if text else "" for text in asked]
+        is_filled = [
+            self.writer.reads == PARSE
+            and bool(text)
+            and read_tree(text) == template(read_tree(text))
+            for text in trees
+        ]
+        if not any(is_filled):
+            return [list(trees) for _ in lines]
+        assert self.generator is not None
+        sources = self._parsed(lines, parses, remarks)
+        wanted = [text for text, fills in zip(trees, is_filled, strict=True) if fills]
+        how = Writing(beams=3, count=3, max_tokens=MOST_PARSE_TOKENS)
+        written = self.generator.write(sources, [wanted] * len(lines), how, scores=False)
+        found = []
+        for outputs in written:
+            filled = iter(outputs)
+            found.append(
+                [
+                    first_tree([each.text for each in next(filled)], text) if fills else text
+                    for text, fills in zip(trees, is_filled, strict=True)
+                ]
+            )
+        return found
+
+    def _parsed(
+        self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]
+    ) -> list[str]:
+        """The parse of each sentence, nothing where there is none, which is remarked."""
+        if parses is None:
+            if self.parser is None:
+                raise DataError(
+                    "the parse generator reads the parse of each sentence: name a parser "
+                    "(--parser), or give the trees (--trees)"
+                )
+            fit = [number for number, remark in enumerate(remarks) if not remark]
+            parses = [None] * len(lines)
+            for number, tree in zip(fit, self.parser([lines[n] for n in fit]), strict=True):
+                parses[number] = tree
+        elif len(parses) != len(lines):
+            raise DataError(f"there are {len(lines)} sentences and {len(parses)} trees")
+        sources = []
+        for number, tree in enumerate(parses):
+            try:
+                text = "" if tree is None else parse_text(checked_tree(str(tree)))
+            except DataError:
+                text = ""
+            if not text and not remarks[number]:
+                remarks[number] = "the sentence could not be parsed"
+            sources.append("" if remarks[number] else text)
+        return sources

@@ -1,0 +1,130 @@
+"""What a paraphrase to order is, and which are kept (thesis, 6.3.3)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
+from paraphrastic_hf.text.parse_tree import ROOT, Tree, read_tree, template
+
+WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """A paraphrase, or why there is none.
+
+    Attributes:
+        text: The paraphrase; empty where nothing was written.
+        template: The template that was asked for, in brackets; empty where none was.
+        parse: The whole parse that was written from, in brackets; empty where there was none.
+        nats: Mean over its tokens of ln of their probability, at most 0; NaN where it is empty.
+        overlap: Share of words, 0 to 1: those of the shorter text that the other has too.
+        similarity: Cosine with the sentence, -1 to 1; NaN where that was not asked for.
+        remark: Why it is not to be used; empty if it is.
+    """
+
+    text: str
+    template: str = ""
+    parse: str = ""
+    nats: float = float("nan")
+    overlap: float = float("nan")
+    similarity: float = float("nan")
+    remark: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it passed the filter."""
+        return not self.remark
+
+
+def filtered(
+    lines: Sequence[str],
+    found: list[list[Paraphrase]],
+    encoder: Any,
+    min_overlap: float | None,
+    min_similarity: float | None,
+) -> list[list[Paraphrase]]:
+    """Say of each paraphrase how near it is to its sentence, and mark what is too far off.
+
+    Args:
+        lines: The sentences.
+        found: The paraphrases of each.
+        encoder: Anything whose `encode(texts, normalize=True)` gives vectors; None for no
+            cosine.
+        min_overlap: Least share of words, 0 to 1; None keeps all.
+        min_similarity: Least cosine, -1 to 1; None keeps all.
+    """
+    places = [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.text]
+    if encoder is not None and places:
+        first = encoder.encode([lines[row] for row, _ in places], normalize=True)
+        second = encoder.encode([found[row][k].text for row, k in places], normalize=True)
+        for (row, k), cosine in zip(
+            places, np.einsum("ij,ij->i", first, second).tolist(), strict=True
+        ):
+            found[row][k] = replace(found[row][k], similarity=float(cosine))
+    checks = (("overlap", min_overlap), ("similarity", min_similarity))
+    for each in found:
+        for k, one in enumerate(each):
+            if one.remark:
+                continue
+            if not one.text:
+                each[k] = replace(one, remark="nothing was written")
+                continue
+            low = [
+                f"{name} {getattr(one, name):.2f} is below {least}"
+                for name, least in checks
+                if least is not None and getattr(one, name) < least
+            ]
+            each[k] = replace(one, remark="; ".join(low))
+    return found
+
+
+def bracketed(text: str) -> str:
+    """A parse as people write it, from its tokens.
+
+    Example:
+        >>> bracketed("(S (NP ) (VP ) )")
+        '(ROOT (S (NP) (VP)))'
+    """
+    return str(Tree(ROOT, (read_tree(text),)))
+
+
+def word_overlap(first: str, second: str) -> float:
+    """Words of the shorter text that the other has too, over all its words, 0 to 1.
+
+    This is how "n-gram overlap" of 6.3.3 is read, with n = 1: the thesis says no more of it.
+
+    Args:
+        first: A text, lower-cased here.
+        second: Another.
+
+    Example:
+        >>> word_overlap("She drove home.", "home she drove")
+        1.0
+    """
+    left, right = (Counter(WORD.findall(text.lower())) for text in (first, second))
+    fewest = min(left.total(), right.total())
+    return (left & right).total() / fewest if fewest else 0.0
+
+
+def first_tree(written: Sequence[str], wanted: str) -> str:
+    """The first of some parses that is a tree with the template, else the first tree, else
+    nothing."""
+    asked, trees = read_tree(wanted), []
+    for text in written:
+        try:
+            tree = checked_tree(text)
+        except DataError:
+            continue
+        trees.append(parse_text(tree))
+        if template(tree).top == asked:
+            return trees[-1]
+    return trees[0] if trees else ""

@@ -1,0 +1,265 @@
+"""Writing from sources and templates: SCPN and parse generators, and stock encoder-decoders that
+read both as one text (thesis, 6.3).
+
+A source is encoded once for all its templates, and a template once for all sources of a batch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import AutoModelForSeq2SeqLM
+
+from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.search import MOST_SCORES, evaluating, padded, until_end
+from paraphrastic_hf.generation.translate import NOTHING, Translator
+from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.models.paraphraser import ParaphraserModel
+from paraphrastic_hf.models.scpn import ScpnModel
+from paraphrastic_hf.models.source_encoder import SourceEncoding
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.parse_tokens import SEPARATOR, parse_tokenizer
+
+PARSE, TEMPLATE, NONE = "parse", "template", "none"
+SENTENCE = "sentence"
+Outputs = list[list[list[Written]]]  # for each source, for each of its templates
+
+
+class TemplatedWriter:
+    """A model that writes from a source and a template.
+
+    Args:
+        model: A `ScpnModel` or `ParaphraserModel`, or a stock encoder-decoder of this package's
+            training.
+        tokenizer: The tokenizer of what it reads and writes.
+        directory: Of the model, for those that are stock.
+        batch_size: The most outputs searched for at a time, at least 1.
+
+    Raises:
+        ModelError: Model and tokenizer are of different releases.
+    """
+
+    def __init__(
+        self, model: Any, tokenizer: TextTokenizer, *, directory: Any = None, batch_size: int = 64
+    ) -> None:
+        self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
+        self.templates = parse_tokenizer()
+        self.is_own = isinstance(model, ParaphraserModel)
+        self.joined = None if self.is_own else Translator.from_pretrained(directory)
+        rows = model.get_input_embeddings().num_embeddings
+        if tokenizer.vocab_size > rows:
+            raise ModelError(
+                f"the tokenizer has {tokenizer.vocab_size:,} entries and the model {rows:,}: they "
+                "are of different releases"
+            )
+        known = getattr(model.config, "template_vocab_size", self.templates.vocab_size)
+        if self.is_own and self.reads != NONE and known != self.templates.vocab_size:
+            raise ModelError(
+                f"the model knows {known} entries of parses and this release has "
+                f"{self.templates.vocab_size}: its vocabulary is of another release; train it again"
+            )
+
+    @classmethod
+    def from_pretrained(
+        cls, directory: Path, *, device: str | torch.device | None = None, batch_size: int = 64
+    ) -> TemplatedWriter:
+        """Load what a recipe of kind paraphrase made.
+
+        Args:
+            directory: The model's.
+            device: Where to compute; a GPU if there is one, if None.
+            batch_size: The most outputs searched for at a time.
+
+        Raises:
+            ModelError: It is not there, damaged, or no such model.
+        """
+        tokenizer = load_tokenizer(directory)
+        try:
+            with no_progress_bar():
+                model = AutoModelForSeq2SeqLM.from_pretrained(directory, dtype=torch.float32)
+        except Exception as error:  # transformers and safetensors raise many kinds
+            raise ModelError(
+                f"{directory} holds no encoder-decoder: {str(error).strip()}"
+            ) from error
+        if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
+            raise ModelError(
+                f"{directory} holds a {type(model).__name__} that was not trained to paraphrase; "
+                "name a directory of a recipe of kind paraphrase"
+            )
+        if device is None:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = model.to(device)
+        return cls(model, tokenizer, directory=directory, batch_size=batch_size)
+
+    @property
+    def reads(self) -> str:
+        """What it reads beside a source: `parse`, `template` or `none`."""
+        if self.is_own and not isinstance(self.model, ScpnModel):
+            return NONE
+        config = self.model.config
+        return str(config.template) if getattr(config, "use_template", True) else NONE
+
+    @property
+    def writes(self) -> str:
+        """`sentence` or `parse`."""
+        return str(getattr(self.model.config, "writes", SENTENCE))
+
+    def count_tokens(self, sources: Sequence[str]) -> list[int]:
+        """Tokens of each source, its end included; 0 where none is known."""
+        ids = self.tokenizer.encode_batch(list(sources))
+        return [len(ids[number]) for number in range(len(ids))]
+
+    @torch.no_grad()
+    def write(
+        self,
+        sources: Sequence[str],
+        templates: Sequence[Sequence[str]],
+        writing: Writing,
+        *,
+        scores: bool = True,
+    ) -> Outputs:
+        """Write from each source with each of its templates.
+
+        Args:
+            sources: Sentences, or parses as tokens with spaces (`parse_text`).
+            templates: Of each source, parses or templates as such tokens; `[""]` where the model
+                reads none.
+            writing: How to search or sample.
+            scores: Whether to compute `nats`.
+
+        Returns:
+            For each source and each of its templates `writing.count` outputs; nothing from a source
+            without a known token, or without a template where the model reads one.
+        """
+        found: Outputs = [[[NOTHING] * writing.count for _ in each] for each in templates]
+        if self.joined is not None:
+            return self._joined(sources, templates, writing, found, scores)
+        ids = self.tokenizer.encode_batch(list(sources))
+        wanted = [
+            (number, place)
+            for number in sorted(range(len(ids)), key=lambda number: len(ids[number]))
+            if len(ids[number])
+            for place, text in enumerate(templates[number])
+            if text or self.reads == NONE
+        ]
+        devices = [self.model.device] if self.model.device.type == "cuda" else []
+        with evaluating(self.model), torch.random.fork_rng(devices):
+            torch.manual_seed(writing.seed)
+            for start in range(0, len(wanted), self.batch_size):
+                rows = wanted[start : start + self.batch_size]
+                texts = [templates[number][place] for number, place in rows]
+                batch = [ids[number].tolist() for number, _ in rows]
+                for (number, place), written in zip(
+                    rows, self._batch(batch, texts, writing, scores), strict=True
+                ):
+                    found[number][place] = written
+        return found
+
+    def _joined(
+        self,
+        sources: Sequence[str],
+        templates: Sequence[Sequence[str]],
+        writing: Writing,
+        found: Outputs,
+        scores: bool,
+    ) -> Outputs:
+        assert self.joined is not None
+        wanted = [(s, t) for s, each in enumerate(templates) for t in range(len(each))]
+        texts = [
+            f"{sources[s]} {SEPARATOR} {templates[s][t]}" if templates[s][t] else sources[s]
+            for s, t in wanted
+        ]
+        texts = [
+            text if sources[s].strip() else "" for (s, _), text in zip(wanted, texts, strict=True)
+        ]
+        written = self.joined.write(self.joined.encode(texts), writing, scores=scores)
+        for (s, t), outputs in zip(wanted, written, strict=True):
+            found[s][t] = outputs
+        return found
+
+    def _batch(
+        self,
+        batch: Sequence[Sequence[int]],
+        templates: Sequence[str],
+        writing: Writing,
+        scores: bool,
+    ) -> list[list[Written]]:
+        """What is written from some sources, each with a template."""
+        device = self.model.device
+        encoding, inputs = self._encoded(batch, templates)
+        config = copy.deepcopy(self.model.generation_config)
+        config.update(**writing.options(), max_length=writing.max_tokens + 1)
+        sequences = self.model.generate(
+            encoder_outputs=SourceEncoding(**encoding), generation_config=config, **inputs
+        )
+        ends = torch.tensor(list(self.tokenizer.special.end), device=device)
+        is_written = until_end(sequences[:, 1:], ends)
+        nats = [float("nan")] * len(sequences)
+        if scores:
+            nats = self._nats(encoding, inputs, sequences, is_written, writing.count)
+        counts = is_written.sum(1).tolist()
+        found = []
+        for ids, count, value in zip(sequences[:, 1:].tolist(), counts, nats, strict=True):
+            text = self.tokenizer.decode([number for number in ids[:count] if number])
+            found.append(Written(text.strip(), value, tuple(ids[:count])))
+        return [found[i : i + writing.count] for i in range(0, len(found), writing.count)]
+
+    def _encoded(
+        self, batch: Sequence[Sequence[int]], templates: Sequence[str]
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """What the encoder gives for each row, distinct sources and templates being read once, and
+        the masks."""
+        device, encoder = self.model.device, self.model.get_encoder()
+        distinct = list(dict.fromkeys(map(tuple, batch)))
+        which = torch.tensor([distinct.index(tuple(each)) for each in batch], device=device)
+        sources = padded(distinct, 0, device)
+        read = encoder(**sources)
+        encoding = {
+            "last_hidden_state": read.last_hidden_state[which],
+            "source_ids": read.source_ids[which],
+        }
+        inputs = {"attention_mask": sources["attention_mask"][which]}
+        if self.reads != NONE:
+            texts = list(dict.fromkeys(templates))
+            ids = self.templates.encode_batch(texts)
+            given = padded([ids[number].tolist() for number in range(len(ids))], 0, device)
+            states = encoder.read_template(given["input_ids"], given["attention_mask"])
+            chosen = torch.tensor([texts.index(text) for text in templates], device=device)
+            encoding["template_states"] = states[chosen]
+            inputs["template_attention_mask"] = given["attention_mask"][chosen]
+        return encoding, inputs
+
+    def _nats(
+        self,
+        encoding: dict[str, Tensor],
+        inputs: dict[str, Tensor],
+        sequences: Tensor,
+        is_written: Tensor,
+        count: int,
+    ) -> list[float]:
+        """Mean over the tokens of each output of ln of their probability."""
+        vocab = self.tokenizer.vocab_size
+        at_a_time = max(1, MOST_SCORES // (vocab * sequences.shape[1]))
+        found = []
+        for rows in torch.arange(len(sequences), device=sequences.device).split(at_a_time):
+            source = rows // count
+            logits = self.model(
+                encoder_outputs=SourceEncoding(**{k: v[source] for k, v in encoding.items()}),
+                decoder_input_ids=sequences[rows, :-1],
+                use_cache=False,
+                **{name: mask[source] for name, mask in inputs.items()},
+            ).logits
+            losses = F.cross_entropy(
+                logits.flatten(0, 1).float(), sequences[rows, 1:].flatten(), reduction="none"
+            )
+            kept = is_written[rows]
+            found.append(-(losses.view_as(kept) * kept).sum(1) / kept.sum(1).clamp(min=1))
+        return torch.cat(found).tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,136 @@
+"""Byte pairs by codes that were learned elsewhere, those of the released SCPN among them (Sennrich
+et al., 2016; thesis, 6.3.1).
+
+A file of codes has a merge a line, the most frequent first, after `#version: 0.2`; the last part of
+a word has `</w>`. The released code drops pieces that its `vocab.txt` lacks; here every piece that
+the codes can make has a row. The tokenizer is a stock BPE of `tokenizers`, saved as
+`tokenizer.json`.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.contract import SpecialIds
+from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
+from paraphrastic_hf.text.normalize import build_normalizer, valid_unicode
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.word import word_splitter
+
+END_OF_WORD = "</w>"
+
+
+class BytePairTokenizer:
+    """Turns text into the ids of byte pairs.
+
+    Args:
+        fast: A BPE of `tokenizers` with the ids 0 for `<pad>` and 1 for `<unk>`, which no text has.
+        lowercase: Whether it lower-cases text first.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "bpe.codes"
+        >>> _ = path.write_text("#version: 0.2\\nt h\\nth e</w>\\n", encoding="utf-8")
+        >>> tokenizer = BytePairTokenizer.from_codes(path)
+        >>> ids = tokenizer.encode_batch(["The theme"])[0]
+        >>> [tokenizer.tokens()[number] for number in ids], tokenizer.decode(ids)
+        (['the</w>', 'th', 'e', 'm', 'e</w>'], 'the theme')
+    """
+
+    file = "tokenizer.json"
+    keeps_to_words = True
+
+    def __init__(self, fast: Tokenizer, *, lowercase: bool) -> None:
+        self._fast, self.lowercase = fast, lowercase
+        self.special = SpecialIds()
+        self.vocab_size = fast.get_vocab_size(with_added_tokens=False)
+
+    @classmethod
+    def from_codes(cls, path: str | Path, *, lowercase: bool = True) -> BytePairTokenizer:
+        """Read a file of codes.
+
+        Args:
+            path: The file.
+            lowercase: Lower-case first, as the released codes ask.
+
+        Raises:
+            DataError: It is not there, or a line is no merge.
+        """
+        merges: list[tuple[str, str]] = []
+        try:
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot read the codes in {path}: {error}") from error
+        for number, line in enumerate(lines, 1):
+            parts = line.split(" ")
+            if line.startswith("#version") or not line.strip():
+                continue
+            if len(parts) != 2 or not all(parts):
+                raise DataError(f"{path}:{number} is no merge of two pieces: {line[:80]!r}")
+            merges.append((parts[0], parts[1]))
+        if not merges:
+            raise DataError(f"{path} has no merges; codes are a merge a line, as 't h'")
+        chars = set(string.printable) - set(string.whitespace)
+        chars |= {char for pair in merges for part in pair for char in part.removesuffix("</w>")}
+        made = (first + second for first, second in merges)
+        pieces = [*sorted(chars), *(char + END_OF_WORD for char in sorted(chars)), *made]
+        vocab = {piece: number for number, piece in enumerate(SPECIAL_TOKENS.values())}
+        for piece in pieces:
+            vocab.setdefault(piece, len(vocab))
+        fast = Tokenizer(models.BPE(vocab, merges, end_of_word_suffix=END_OF_WORD))
+        fast.add_special_tokens(list(SPECIAL_TOKENS.values()))
+        fast.normalizer = build_normalizer(lowercase)
+        fast.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), word_splitter()]
+        )
+        fast.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
+        return cls(fast, lowercase=lowercase)
+
+    @classmethod
+    def load(
+        cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool = False
+    ) -> BytePairTokenizer:
+        """Read `tokenizer.json` from a model directory.
+
+        Raises:
+            ModelError: The file is missing or damaged.
+        """
+        path = Path(directory) / cls.file
+        try:
+            fast = Tokenizer.from_file(str(path))
+            fast.no_truncation()
+            if END_OF_WORD not in str(fast.model.end_of_word_suffix):
+                raise ValueError("it is no BPE with marks at the ends of words")
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+        return cls(fast, lowercase=lowercase)
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        """Return the ids of each text; a character that no code has leaves none."""
+        encodings = self._fast.encode_batch_fast(
+            [valid_unicode(text) for text in texts], add_special_tokens=False
+        )
+        return Ragged.from_lists([encoding.ids for encoding in encodings])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The words of ids with a space between; special ids leave nothing."""
+        known = [int(number) for number in ids if int(number) not in self.special.all]
+        return str(self._fast.decode(known, skip_special_tokens=True)).strip()
+
+    def tokens(self) -> list[str]:
+        """Return the piece of every id."""
+        vocab = self._fast.get_vocab(with_added_tokens=False)
+        return sorted(vocab, key=vocab.__getitem__)
+
+    def save(self, directory: str | Path) -> None:
+        """Write `tokenizer.json` and `tokenizer_config.json`."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        write_tokenizer(directory, self._fast)
+        settings = {"kind": "bpe", "lowercase": self.lowercase, "keep_unknown": False}
+        write_json(directory / "paraphrastic_tokenizer.json", settings)

@@ -1,0 +1,158 @@
+"""Attacks on classifiers by paraphrases, and how well paraphrases to order are made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError, MissingExtraError
+from paraphrastic_hf.evaluation import textattack_plugin
+from paraphrastic_hf.evaluation.adversarial import (
+    Example,
+    attack,
+    attack_markdown,
+    back_translation,
+    report_attack,
+    training_rows,
+)
+from paraphrastic_hf.evaluation.syntax_control import (
+    control_markdown,
+    mean_tree_distance,
+    measure_paraphrases,
+    rouge,
+    template_match,
+)
+from paraphrastic_hf.text.parse_tree import read_tree
+
+EXAMPLES = [Example("a fine film", "good"), Example("dull", "bad"), Example("fine mess", "bad")]
+PARAPHRASES = [
+    ["a film that is fine", "a lovely film", "a lovely film", "a fine film", ""],
+    ["boring", "not fine"],
+    ["a mess"],
+]
+
+
+def says(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
+    assert second is None
+    return ["good" if "fine" in text else "bad" for text in texts]
+
+
+def test_an_example_is_broken_if_right_on_it_and_wrong_on_a_paraphrase() -> None:
+    """Right on 1 and 2, both broken: by "a lovely film" and by "not fine"; 3 was wrong before."""
+    found = attack(EXAMPLES, says, PARAPHRASES)
+    assert [each.is_broken for each in found] == [True, True, False]
+    assert found[0].paraphrases == ("a film that is fine", "a lovely film")
+    report = report_attack(
+        found, overlap=lambda a, b: 0.5, perplexity=lambda texts: np.array([4.0, 9.0])
+    )
+    assert report.accuracy == pytest.approx(200 / 3)
+    assert report.accuracy_under_attack == 0
+    assert report.broken == pytest.approx(200 / 3)
+    assert report.success == 100
+    assert report.agreement == 50
+    assert report.queries == 8
+    assert report.overlap == 0.5
+    assert report.perplexity == pytest.approx(6)
+    assert np.isnan(report.similarity)
+    assert "| 66.7 |" in attack_markdown({"scpn": report})
+    assert training_rows(found)[-1] == ["bad", "a mess"]
+
+
+def test_the_second_sentence_of_a_pair_stays() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def entails(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
+        assert second is not None
+        asked.extend(zip(texts, second, strict=True))
+        return ["yes"] * len(texts)
+
+    found = attack([Example("a b", "yes", "c")], entails, [["b a"]])
+    assert asked == [("a b", "c"), ("b a", "c")]
+    assert training_rows(found) == [["yes", "b a", "c"]]
+
+
+def test_without_examples_there_is_no_attack() -> None:
+    with pytest.raises(DataError, match="got 0 and 0"):
+        attack([], says, [])
+
+
+def test_translation_there_and_back_gives_paraphrases() -> None:
+    class Reverse:
+        def translate(self, lines: list[str], outputs: int = 1, **_: object) -> list[list[object]]:
+            return [
+                [SimpleNamespace(text=f"{line[::-1]}{n}") for n in range(outputs)] for line in lines
+            ]
+
+    write = back_translation(Reverse(), Reverse(), outputs=2)
+    assert write(["ab"]) == [["0ab0", "0ab1"]]
+
+
+def test_template_match_counts_what_could_not_be_parsed_as_none() -> None:
+    wanted = [read_tree("(S (NP (DT)) (VP))")] * 3
+    trees = [read_tree("(ROOT (S (NP (PRP)) (VP (VB))))"), read_tree("(S (VP) (NP))"), None]
+    assert template_match(trees, wanted) == pytest.approx(100 / 3)
+    assert mean_tree_distance(trees[:2], wanted[:2]) == pytest.approx((2 + 3) / 2)
+    assert np.isnan(mean_tree_distance([None], wanted[:1]))
+    with pytest.raises(DataError, match="there are 0 trees"):
+        template_match([], [])
+
+
+def test_rouge_by_hand() -> None:
+    """the cat sat / the cat sat down: 3 of 3 and 4 words, 2 of 2 and 3 pairs."""
+    assert rouge("The cat sat", "the cat sat down", 1) == pytest.approx(6 / 7)
+    assert rouge("the cat sat", "the cat sat down", 2) == pytest.approx(4 / 5)
+    assert rouge("sat the cat", "the cat sat", None) == pytest.approx(4 / 6)
+    assert rouge("", "a", 1) == 0
+
+
+def test_figures_of_paraphrases() -> None:
+    texts = ["the cat sat on the mat today", "a dog ran"]
+    same = measure_paraphrases(texts, texts, texts)
+    assert same["BLEU"] == pytest.approx(100)
+    assert same["iBLEU"] == pytest.approx(60)  # 0.8 of 100 less 0.2 of 100
+    assert same["change"] == 0
+    other = measure_paraphrases(["abcd"], ["abcd"], ["abxx"])
+    assert other["change"] == 50
+    table = control_markdown({"ours": {"BLEU": 1.0}, "theirs": {"SIM": 2.0}})
+    assert "| ours | 1.0 |  |" in table
+    with pytest.raises(DataError, match="give as many of each"):
+        measure_paraphrases(["a"], [], [])
+
+
+class AttackedText:
+    """What of `textattack.shared` the plugin uses."""
+
+    def __init__(self, text_input: dict[str, str], attack_attrs: Any = None) -> None:
+        self._text_input, self.attack_attrs = text_input, attack_attrs
+
+
+def test_textattack_gets_paraphrases_of_the_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def module(name: str, **members: Any) -> None:
+        found: Any = ModuleType(name)
+        for key, value in members.items():
+            setattr(found, key, value)
+        monkeypatch.setitem(sys.modules, name, found)
+
+    module("textattack", Attack=lambda *parts: parts)
+    module("textattack.shared", AttackedText=AttackedText)
+    module("textattack.transformations", Transformation=object)
+    module("textattack.goal_functions", UntargetedClassification=lambda model: ("goal", model))
+    module("textattack.search_methods", BeamSearch=lambda beam_width: ("beams", beam_width))
+    goal, constraints, change, search = textattack_plugin.attack(
+        "model", lambda texts: [["b a", "a b", "b a", "a, b"]]
+    )
+    assert (goal, constraints, search) == (("goal", "model"), [], ("beams", 1))
+    found = change._get_transformations(AttackedText({"premise": "a b", "hypothesis": "c"}), None)
+    assert [each._text_input["premise"] for each in found] == ["b a", "a, b"]
+    assert {each._text_input["hypothesis"] for each in found} == {"c"}
+
+
+def test_without_textattack_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textattack.transformations", None)
+    with pytest.raises(MissingExtraError, match="use paraphrastic attack"):
+        textattack_plugin.transformation(lambda texts: [])

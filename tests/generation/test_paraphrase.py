@@ -1,0 +1,181 @@
+"""Paraphrases to order: templates, filters, and what cannot be paraphrased."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
+from paraphrastic_hf.generation.paraphrase_filter import first_tree, word_overlap
+from paraphrastic_hf.generation.templated import TemplatedWriter
+from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text, parse_tokenizer
+from paraphrastic_hf.text.parse_tree import LABELS, Tree
+from tests.generation import scpn
+
+LINES = ["the girl wrote a letter in the garden .", "", "a man sold the paper at school .", "Ж"]
+TREE = checked_tree("(S (NP (DT the) (NN girl)) (VP (VBD wrote) (NP (DT a) (NN letter))) (. .))")
+TEMPLATES = ["(ROOT (S (NP) (VP) (.)))", "(S(PP)(,)(NP)(VP)(.))"]
+WHOLE = "(S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.))"
+LOOSE: dict[str, Any] = {"min_overlap": None, "min_similarity": None}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("models")
+    kinds = ("scpn", "parse-generator", "by-template", "paraphraser", "bart")
+    return {kind: scpn.make(kind, folder) for kind in kinds}
+
+
+@pytest.fixture
+def paraphraser(models: dict[str, Path]) -> SyntacticParaphraser:
+    def parser(sentences: Any) -> list[Tree | None]:
+        return [TREE if "girl" in each else None for each in sentences]
+
+    return SyntacticParaphraser.from_pretrained(
+        models["scpn"], generator=models["parse-generator"], parser=parser
+    )
+
+
+class LetterEncoder:
+    """Counts of letters."""
+
+    def encode(self, texts: list[str], *, normalize: bool) -> np.ndarray:
+        counts = np.array([[text.count(c) + 1e-9 for c in "abcdefghijklmn"] for text in texts])
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+
+def test_trees_become_tokens_and_come_back() -> None:
+    tokenizer = parse_tokenizer()
+    text = "(S " + " ".join(f"({label} )" for label in sorted(LABELS)) + " )"
+    assert tokenizer.decode(tokenizer.encode_batch([text])[0]) == text
+    assert parse_text(TREE) == "(S (NP (DT ) (NN ) ) (VP (VBD ) (NP (DT ) (NN ) ) ) (. ) )"
+    assert checked_tree(parse_text(TREE)).linear() == TREE.linear()
+
+
+def test_the_parser_the_generator_and_scpn_work_together(paraphraser: SyntacticParaphraser) -> None:
+    found = paraphraser.paraphrase(LINES, TEMPLATES, **LOOSE)
+    assert [len(each) for each in found] == [2, 2, 2, 2]
+    assert [one.template for one in found[0]] == [
+        "(ROOT (S (NP) (VP) (.)))",
+        "(ROOT (S (PP) (,) (NP) (VP) (.)))",
+    ]
+    assert {one.remark for one in found[1]} == {"the line is blank"}
+    assert {one.remark for one in found[2]} == {"the sentence could not be parsed"}
+    assert {one.remark for one in found[3]} == {"the sentence has no known token"}
+    assert not any(one.text for one in (*found[1], *found[2], *found[3]))
+
+
+def test_a_whole_parse_needs_no_generator(models: dict[str, Path]) -> None:
+    alone = SyntacticParaphraser.from_pretrained(models["scpn"])
+    (one,) = alone.paraphrase(LINES[:1], [WHOLE], **LOOSE)[0]
+    assert one.parse == "(ROOT (S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.)))"
+    assert one.text
+    assert one.nats < 0
+    with pytest.raises(DataError, match="name a parse generator that fills templates"):
+        alone.paraphrase(LINES[:1], TEMPLATES, **LOOSE)
+
+
+def test_templates_of_a_sentence_in_one_batch_are_those_one_by_one(
+    models: dict[str, Path],
+) -> None:
+    by_template = SyntacticParaphraser.from_pretrained(models["by-template"])
+    together = by_template.paraphrase(LINES[::2], TEMPLATES, **LOOSE)
+    for row, line in enumerate(LINES[::2]):
+        for place, template in enumerate(TEMPLATES):
+            (alone,) = by_template.paraphrase([line], [template], **LOOSE)[0]
+            assert alone.text == together[row][place].text
+            assert alone.nats == pytest.approx(together[row][place].nats, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["by-template", "bart"])
+def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) -> None:
+    loaded = SyntacticParaphraser.from_pretrained(models[kind])
+    how = Writing(beams=3, count=2, max_tokens=10)
+    found = loaded.paraphrase(LINES[:2], TEMPLATES, writing=how, **LOOSE)
+    assert [len(each) for each in found] == [4, 4]
+    assert loaded.top_templates(3)[0].startswith("(ROOT (S")
+    assert len(loaded.top_templates(3)) == 3
+
+
+def test_canonicalising_needs_no_template(models: dict[str, Path]) -> None:
+    plain = SyntacticParaphraser.from_pretrained(models["paraphraser"])
+    found = plain.canonicalise(LINES)
+    assert len(found) == 4
+    assert found[0]
+    assert found[1] == ""
+    with pytest.raises(DataError, match="reads no template: leave them out"):
+        plain.paraphrase(LINES, TEMPLATES, **LOOSE)
+    with pytest.raises(DataError, match="it reads none; use --canonical"):
+        plain.top_templates()
+
+
+def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> None:
+    paraphraser.encoder = LetterEncoder()
+    (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=None, min_similarity=0.0)[0]
+    assert one.is_kept
+    assert one.overlap == word_overlap(LINES[0], one.text)
+    strict = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=1.1, min_similarity=1.1)
+    assert "overlap" in strict[0][0].remark
+    assert "similarity" in strict[0][0].remark
+    assert not strict[0][0].is_kept
+    paraphraser.encoder = None
+    with pytest.raises(DataError, match="min_similarity needs an encoder"):
+        paraphraser.paraphrase(LINES[:1], [WHOLE])
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("no tree", "is no tree, since it does not begin with a bracket"),
+        ("(S (NP)", "unbalanced brackets"),
+        ("(S (NP) (VQ))", "unknown label 'VQ'; did you mean"),
+        ("", "an empty text is no tree"),
+        ("(S)", "has one node"),
+    ],
+)
+def test_what_is_no_template_is_refused(
+    paraphraser: SyntacticParaphraser, template: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        paraphraser.paraphrase(LINES, [template], **LOOSE)
+
+
+def test_a_template_that_training_had_not_is_warned_of(
+    paraphraser: SyntacticParaphraser, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        paraphraser.paraphrase(LINES[:1], ["(UCP (NAC) (NAC))"], **LOOSE)
+    assert "no sentence of training had the template (ROOT (UCP (NAC) (NAC)))" in caplog.text
+
+
+def test_a_sentence_of_500_tokens_is_marked(models: dict[str, Path]) -> None:
+    by_template = SyntacticParaphraser.from_pretrained(models["by-template"])
+    (one,) = by_template.paraphrase(["the girl " * 250], TEMPLATES[:1], **LOOSE)[0]
+    assert one.remark == "the sentence has 501 tokens, more than 300"
+
+
+def test_models_that_do_not_go_together_are_refused(models: dict[str, Path]) -> None:
+    with pytest.raises(ModelError, match="the model writes parses"):
+        SyntacticParaphraser.from_pretrained(models["parse-generator"])
+    with pytest.raises(ModelError, match="the parse generator writes sentences"):
+        SyntacticParaphraser.from_pretrained(models["scpn"], generator=models["scpn"])
+    writer = TemplatedWriter.from_pretrained(models["scpn"])
+    writer.model.config.template_vocab_size = 40
+    with pytest.raises(ModelError, match="its vocabulary is of another release"):
+        TemplatedWriter(writer.model, writer.tokenizer)
+    with pytest.raises(DataError, match="give some, as"):
+        SyntacticParaphraser(writer).paraphrase(LINES, **LOOSE)
+
+
+def test_the_first_whole_tree_with_the_template_is_taken() -> None:
+    wanted = "(S (NP ) (VP ) )"
+    written = ["(S (NP ) (VP )", "(S (VP (VB ) ) )", "(S (NP (DT ) ) (VP ) )"]
+    assert first_tree(written, wanted) == "(S (NP (DT ) ) (VP ) )"
+    assert first_tree(written[:2], wanted) == "(S (VP (VB ) ) )"
+    assert first_tree(written[:1], wanted) == ""

@@ -1,0 +1,86 @@
+"""Byte pairs by the codes of a release."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.bpe import BytePairTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+
+CODES = "#version: 0.2\nt h\nth e</w>\no l\nol d</w>\n"
+TEXTS = ["The old thief .", "a cold day, the Ünd", ""]
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "bpe.codes"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
+    """Merge the pair that comes first in the codes, until none is there."""
+    parts = [*word[:-1], word[-1] + "</w>"]
+    while True:
+        pairs = [pair for pair in pairwise(parts) if pair in merges]
+        if not pairs:
+            return parts
+        best = min(pairs, key=merges.index)
+        place = list(pairwise(parts)).index(best)
+        parts[place : place + 2] = ["".join(best)]
+
+
+def test_text_is_cut_as_the_codes_say(tmp_path: Path) -> None:
+    tokenizer = BytePairTokenizer.from_codes(write(tmp_path, CODES))
+    merges = [tuple(line.split()) for line in CODES.splitlines()[1:]]
+    ids = tokenizer.encode_batch(TEXTS)
+    found = [tokenizer.tokens()[number] for number in ids[0]]
+    words = ["the", "old", "thief", "."]
+    assert found == [part for word in words for part in by_hand(word, merges)]  # type: ignore[arg-type]
+    assert tokenizer.decode(ids[0]) == "the old thief ."
+    assert len(ids[2]) == 0
+
+
+def test_what_is_saved_is_what_stock_classes_load(tmp_path: Path) -> None:
+    tokenizer = MarkedTokenizer(BytePairTokenizer.from_codes(write(tmp_path, CODES)), "end")
+    tokenizer.save(tmp_path / "saved")
+    stock = AutoTokenizer.from_pretrained(tmp_path / "saved")
+    again = load_tokenizer(tmp_path / "saved")
+    ids = tokenizer.encode_batch(TEXTS[:2])
+    for number, text in enumerate(TEXTS[:2]):
+        assert stock(text)["input_ids"] == ids[number].tolist()
+        assert again.encode_batch([text])[0].tolist() == ids[number].tolist()
+        assert again.decode(ids[number]) == tokenizer.decode(ids[number])
+    assert again.vocab_size == tokenizer.vocab_size
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("#version: 0.2\n", "has no merges"), ("t h e\n", r"bpe.codes:1 is no merge of two")],
+)
+def test_what_are_no_codes_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        BytePairTokenizer.from_codes(write(tmp_path, text))
+    with pytest.raises(DataError, match="cannot read the codes"):
+        BytePairTokenizer.from_codes(tmp_path / "nothing")
+
+
+def test_the_released_codes_cut_the_released_vocabulary() -> None:
+    folder = Path(os.environ.get("PARAPHRASTIC_DATA", "nowhere")) / "scpn"
+    if not (folder / "bpe.codes").exists():
+        pytest.skip("the released codes are not under PARAPHRASTIC_DATA")
+    tokenizer = BytePairTokenizer.from_codes(folder / "bpe.codes")
+    lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    known = set(tokenizer.tokens())
+    whole = [line.split(" ")[0] for line in lines[:2000]]
+    words = [word for word in whole if not word.endswith("@@") and word.isalpha()]
+    assert sum(f"{word}</w>" in known for word in words) > 0.99 * len(words)
+    ids = tokenizer.encode_batch(words)
+    alone = sum(len(ids[number]) == 1 for number in range(len(words)))
+    assert alone > 0.99 * len(words)
