@@ -19,6 +19,7 @@ from paraphrastic_hf.hub.families import (
     translator,
     word_order,
 )
+from paraphrastic_hf.hub.paraphrasing import paraphrasing
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 
@@ -75,22 +76,6 @@ Translator.from_pretrained(model).translate(["..."], beams=5)[0][0].text
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 AutoModelForSeq2SeqLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)"""
-USE_PARAPHRASER = """from paraphrastic_hf import SyntacticParaphraser
-
-model = {model}  # this directory, or USER/NAME on the Hub
-paraphraser = SyntacticParaphraser.from_pretrained(model)
-{call}"""
-CANONICAL = 'paraphraser.canonicalise(["a cat sleeps ."])'
-BY_TEMPLATE = """paraphraser.paraphrase(
-    ["a cat sleeps ."], paraphraser.top_templates(20), min_similarity=None
-)"""
-BY_PARSE = """paraphraser.paraphrase(
-    ["a cat sleeps ."], ["(S (NP (DT) (NN)) (VP (VBZ)) (.))"], min_similarity=None
-)  # templates need a parse generator and a parser: from_pretrained(model, generator=, parser=)"""
-USE_PARSE_GENERATOR = """from paraphrastic_hf import SyntacticParaphraser
-
-model = {model}  # this directory fills templates for a model that reads whole parses
-SyntacticParaphraser.from_pretrained("SCPN", generator=model, parser=lambda sentences: [...])"""
 USE_LANGUAGE_MODEL = """import paraphrastic_hf
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -172,7 +157,7 @@ def use(trained: TrainedModel, repository: str | None = None) -> str:
 
 def _use(trained: TrainedModel, model: str) -> str:
     if trained.paraphrases:
-        return _paraphrasing(trained.config, model)
+        return paraphrasing(trained.config, model)
     if trained.translates:
         return USE_TRANSLATOR.format(model=model)
     if trained.generates:
@@ -189,15 +174,6 @@ def _use(trained: TrainedModel, model: str) -> str:
         stock, trust = f"{stock}; float, since its file has float16", ").float("
     encoding = USE_ENCODER.format(model=model, stock=f"# {stock}", trust=trust)
     return encoding + _writing(trained.config)
-
-
-def _paraphrasing(config: Mapping[str, Any], model: str) -> str:
-    """Python that paraphrases by the model."""
-    if config.get("writes") == "parse":
-        return USE_PARSE_GENERATOR.format(model=model)
-    reads = config.get("template", "none") if config.get("use_template", True) else "none"
-    call = {"parse": BY_PARSE, "template": BY_TEMPLATE}.get(reads, CANONICAL)
-    return USE_PARAPHRASER.format(model=model, call=call)
 
 
 def _precision(trained: TrainedModel) -> str:
