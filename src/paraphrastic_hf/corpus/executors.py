@@ -41,7 +41,7 @@ def run_stages(
         MissingExtraError: datatrove or Ray is not installed.
     """
     require("corpora", "datatrove", what="making a corpus")
-    from loguru import logger
+    from datatrove.utils.logging import logger
 
     settings: dict[str, Any] = {
         "tasks": make.tasks,
