@@ -20,7 +20,11 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
-ELSEWHERE = {"sklearn": "estimator.py"}  # only scikit-learn itself asks for its tags
+ELSEWHERE = {
+    "sklearn": "estimator.py",  # only scikit-learn itself asks for its tags
+    "stanza": "other_parsers.py",  # parsers of other people, which no extra brings
+    "benepar": "other_parsers.py",
+}
 
 
 def distribution(package: str) -> str:
