@@ -1,0 +1,48 @@
+"""Equally many pairs of three kinds, to train on: `equal_pairs.py CORPUS HUMAN --output DIR`.
+
+`back.tsv` has references beside their back-translations, `bitext.tsv` the same references beside
+the sentences that were translated, and `human.tsv` paraphrases that people wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+from collections.abc import Iterable
+from pathlib import Path
+
+import datasets
+import numpy as np
+
+
+def write(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for pair in pairs:
+            file.write("\t".join(" ".join(text.split()) for text in pair) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", help="a folder that `paraphrastic corpus make` wrote")
+    parser.add_argument("human", type=Path, help="a .tsv.xz of paraphrases")
+    parser.add_argument("--count", type=int, default=260_000, help="pairs of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path, required=True)
+    args = parser.parse_args()
+    random = np.random.default_rng(args.seed)
+    corpus = datasets.load_dataset(args.corpus, split="train")
+    with lzma.open(args.human, "rt", encoding="utf-8") as file:
+        human = [line.rstrip("\n").split("\t")[:2] for line in file]
+    for name, rows in (("the corpus", corpus), ("the paraphrases", human)):
+        if len(rows) < args.count:
+            parser.error(f"{name} has {len(rows):,} pairs; --count must be at most as many")
+    rows = corpus.select(np.sort(random.permutation(len(corpus))[: args.count]))
+    args.output.mkdir(parents=True, exist_ok=True)
+    write(args.output / "back.tsv", zip(rows["reference"], rows["translation"], strict=True))
+    write(args.output / "bitext.tsv", zip(rows["reference"], rows["source"], strict=True))
+    kept = np.sort(random.permutation(len(human))[: args.count])
+    write(args.output / "human.tsv", ((human[i][0], human[i][1]) for i in kept))
+
+
+if __name__ == "__main__":
+    main()
