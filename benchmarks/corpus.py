@@ -119,7 +119,8 @@ def random_model(folder: Path) -> Path:
     import torch
     from transformers import MarianMTModel
 
-    from paraphrastic_hf.models.marian import generation_settings, marian_config
+    from paraphrastic_hf.models.marian import marian_config
+    from paraphrastic_hf.models.stock import generation_settings
     from paraphrastic_hf.text.marks import MarkedTokenizer
     from paraphrastic_hf.text.word import WordTokenizer
 

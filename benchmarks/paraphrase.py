@@ -21,7 +21,7 @@ from accelerate import Accelerator
 
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.writing import Writing
-from paraphrastic_hf.models.bart import bart_generation_settings
+from paraphrastic_hf.models.stock import generation_settings
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.kinds import Context, load_recipe
@@ -116,7 +116,7 @@ def larger(recipe: Any, end: int, vocab: int) -> Any:
     model_class, config = model_of_size(recipe, vocab, end)
     model = model_class(config)
     if hasattr(model, "stock"):
-        model.generation_config = bart_generation_settings(config)
+        model.generation_config = generation_settings(config)
     return model
 
 

@@ -21,7 +21,8 @@ from paraphrastic_hf.corpus.engines import TorchEngine, make_engine
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
-from paraphrastic_hf.models.marian import generation_settings, marian_config
+from paraphrastic_hf.models.marian import marian_config
+from paraphrastic_hf.models.stock import generation_settings
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.texts import SENTENCES

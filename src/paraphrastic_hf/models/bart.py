@@ -7,18 +7,17 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from torch import Tensor, nn
-from transformers import BartConfig, BartForConditionalGeneration, GenerationConfig
+from torch import Tensor
+from transformers import BartConfig, BartForConditionalGeneration
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.product import linear
-from paraphrastic_hf.models.marian import FastLinear
+from paraphrastic_hf.models.stock import TrainedStock
 
 
-class TrainedBart(BartForConditionalGeneration):
+class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[misc]
     """A Bart with the questions that training asks of every model of this package.
 
     Example:
@@ -28,23 +27,7 @@ class TrainedBart(BartForConditionalGeneration):
         'BartForConditionalGeneration'
     """
 
-    def __init__(self, config: BartConfig) -> None:
-        super().__init__(config)
-        for module in self.modules():
-            if type(module) is nn.Linear and module is not self.lm_head:
-                module.__class__ = FastLinear
-
-    def tables(self) -> list[nn.Embedding]:
-        """The table of tokens."""
-        return [self.model.shared]
-
-    def sparse_tables(self) -> list[nn.Embedding]:
-        """None: the output layer, which is the table, has a gradient for every row."""
-        return []
-
-    def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """None, since no table has gradients of some rows alone."""
-        return iter(())
+    stock_class: ClassVar[type] = BartForConditionalGeneration
 
     def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
         """As of `BartForConditionalGeneration`; or the scores of some places alone.
@@ -63,13 +46,6 @@ class TrainedBart(BartForConditionalGeneration):
         return Seq2SeqLMOutput(
             logits=linear(states, self.lm_head.weight) + self.final_logits_bias[0]
         )
-
-    def stock(self) -> BartForConditionalGeneration:
-        """The same numbers in transformers' own class, for saving."""
-        model = BartForConditionalGeneration(self.config)
-        model.load_state_dict(self.state_dict())
-        model.generation_config = self.generation_config
-        return model.eval()
 
 
 def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:
@@ -96,18 +72,4 @@ def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:
         activation_function="gelu",
         scale_embedding=True,
         **sizes,
-    )
-
-
-def bart_generation_settings(config: BartConfig) -> GenerationConfig:
-    """How a Bart writes: never padding.
-
-    Args:
-        config: Its configuration.
-    """
-    return GenerationConfig(
-        pad_token_id=config.pad_token_id,
-        decoder_start_token_id=config.decoder_start_token_id,
-        eos_token_id=config.eos_token_id,
-        bad_words_ids=[[config.pad_token_id]],
     )

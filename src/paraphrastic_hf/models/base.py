@@ -20,6 +20,8 @@ from transformers.utils import ModelOutput
 from paraphrastic_hf.layers.pooling import masked_mean
 from paraphrastic_hf.text.remote_code import write_remote_code
 
+NO_LABEL = -100  # of a target that does not count, as transformers has it
+
 
 @dataclass
 class SentenceEncoderOutput(ModelOutput):

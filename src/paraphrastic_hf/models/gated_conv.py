@@ -9,21 +9,19 @@ its window still reaches, which is a sliding window of transformers' own cache.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from torch.nn import functional as F
-from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin, PreTrainedConfig
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.gated_convolution import HALF, GatedConvolution, SummaryAttention
 from paraphrastic_hf.layers.product import linear
-from paraphrastic_hf.models.base import ParaphrasticModel
+from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 
-NO_LABEL = -100
 SIZES = (
     *("vocab_size", "hidden_size", "embedding_size", "encoder_layers", "decoder_layers"),
     *("kernel_width", "max_position_embeddings"),
@@ -90,7 +88,7 @@ class GatedConvConfig(PreTrainedConfig):
             )
 
 
-class GatedConvModel(ParaphrasticModel, GenerationMixin):
+class GatedConvModel(Seq2SeqModel):
     """Translates by gated convolutions, with attention in every layer of the decoder.
 
     Example:
@@ -103,10 +101,7 @@ class GatedConvModel(ParaphrasticModel, GenerationMixin):
     """
 
     config_class = GatedConvConfig
-    auto_class: ClassVar[str] = "AutoModelForSeq2SeqLM"
     base_model_prefix = "gated_conv"
-    is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
     _tied_weights_keys = {
         "decoder.table.weight": "encoder.table.weight",
         "output.weight": "encoder.table.weight",
@@ -130,26 +125,10 @@ class GatedConvModel(ParaphrasticModel, GenerationMixin):
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.1)
 
-    def get_input_embeddings(self) -> nn.Embedding:
-        return self.encoder.table
-
     def tables(self) -> list[nn.Embedding]:
         """The table of tokens, or that of the encoder and that of the decoder."""
         found = [self.encoder.table, self.decoder.table]
         return list({id(table.weight): table for table in found}.values())
-
-    def get_output_embeddings(self) -> nn.Linear:
-        return self.output
-
-    def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """What reads a source, for `generate`."""
-        return self.encoder
-
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
-        """What the decoder reads to predict labels, (batch, seq)."""
-        ids = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
-        start = ids.new_full((len(ids), 1), self.config.decoder_start_token_id)
-        return torch.cat([start, ids[:, :-1]], 1)
 
     def forward(
         self,
@@ -192,34 +171,15 @@ class GatedConvModel(ParaphrasticModel, GenerationMixin):
             assert input_ids is not None
             encoder_outputs = self.encoder(input_ids, attention_mask)
         memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
-        if attention_mask is None:
-            attention_mask = memory.new_ones(memory.shape[:2])
-        if decoder_input_ids is None:
-            if labels is None:
-                raise ValueError("decoder_input_ids or labels must say what the decoder reads")
-            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-        if use_cache is None:
-            use_cache = self.config.use_cache and not self.training and labels is None
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        is_pair = isinstance(past_key_values, EncoderDecoderCache)
-        cache = past_key_values.self_attention_cache if is_pair else past_key_values
-        states = self.decoder(decoder_input_ids, memory, attention_mask.bool(), cache)
+        asked = self._asked(
+            memory, attention_mask, decoder_input_ids, labels, past_key_values, use_cache
+        )
+        states = self.decoder(asked.ids, memory, asked.is_token, asked.cache)
         if logits_at is not None:
             states = states[logits_at]
         logits = linear(states.flatten(0, -2), self.output.weight, self.output.bias)
         logits = logits.view(*states.shape[:-1], -1)
-        loss = None
-        if labels is not None:
-            predicted = logits.flatten(0, 1).float()
-            loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-        output = Seq2SeqLMOutput(
-            loss=loss,
-            logits=logits,
-            past_key_values=past_key_values if use_cache else None,
-            encoder_last_hidden_state=memory,
-        )
-        return output if return_dict is not False else output.to_tuple()
+        return scored(logits, labels, asked, memory, return_dict)
 
 
 class _Encoder(nn.Module):

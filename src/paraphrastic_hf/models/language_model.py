@@ -17,9 +17,7 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
-from paraphrastic_hf.models.base import ParaphrasticModel
-
-NO_LABEL = -100
+from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
 
 
 @strict

@@ -28,7 +28,7 @@ from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
-from paraphrastic_hf.models.base import SentenceEncoderModel, SentenceEncoderOutput
+from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel, SentenceEncoderOutput
 from paraphrastic_hf.models.latent_parts import AnyInference, Decoder, LatentConfig
 from paraphrastic_hf.models.pair_terms import (
     SEMANTIC,
@@ -39,8 +39,6 @@ from paraphrastic_hf.models.pair_terms import (
     sides_read,
     tasks_between,
 )
-
-NO_LABEL = -100
 
 
 class LatentModel(SentenceEncoderModel, GenerationMixin):

@@ -7,18 +7,17 @@ translation begins. Training here leaves that row out of the scores, and padded 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from torch import Tensor, nn
-from transformers import GenerationConfig, MarianConfig, MarianMTModel
+from torch import Tensor
+from transformers import MarianConfig, MarianMTModel
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.models.stock import TrainedStock
 
 
-class TrainedMarian(MarianMTModel):
+class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
     """A Marian with the two questions that training asks of every model of this package.
 
     Its matrix products and its dropout are the faster ones of this package; its numbers have the
@@ -31,28 +30,15 @@ class TrainedMarian(MarianMTModel):
         'MarianMTModel'
     """
 
+    stock_class: ClassVar[type] = MarianMTModel
+
     def __init__(self, config: MarianConfig) -> None:
         super().__init__(config)
-        for module in self.modules():
-            if type(module) is nn.Linear and module is not self.lm_head:
-                module.__class__ = FastLinear
         for layer in (*self.model.encoder.layers, *self.model.decoder.layers):
             parts = (layer.self_attn, getattr(layer, "encoder_attn", None))
             for dense in (layer.fc2, *(part.out_proj for part in parts if part is not None)):
                 dense.dropout = config.dropout
             layer.dropout = 0.0  # torch's own, of what these give
-
-    def tables(self) -> list[nn.Embedding]:
-        """The table of tokens."""
-        return [self.model.shared]
-
-    def sparse_tables(self) -> list[nn.Embedding]:
-        """None: the output layer, which is the table, has a gradient for every row."""
-        return []
-
-    def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """None, since no table has gradients of some rows alone."""
-        return iter(())
 
     def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
         """As of `MarianMTModel`; or the scores of some places alone.
@@ -71,29 +57,6 @@ class TrainedMarian(MarianMTModel):
         states = self.model(*args, **kwargs, use_cache=False).last_hidden_state[logits_at]
         weight, bias = self.lm_head.weight[:-1], self.final_logits_bias[0, :-1]
         return Seq2SeqLMOutput(logits=linear(states, weight) + bias)
-
-    def stock(self) -> MarianMTModel:
-        """The same numbers in transformers' own class, for saving."""
-        model = MarianMTModel(self.config)
-        model.load_state_dict(self.state_dict())
-        model.generation_config = self.generation_config
-        return model.eval()
-
-
-class FastLinear(nn.Linear):
-    """A dense layer by the faster of torch's two libraries (`layers/product.py`), with dropout of
-    what it gives."""
-
-    dropout = 0.0
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return x W' + b, (*places, output).
-
-        Args:
-            input: x, (*places, input).
-        """
-        rows = linear(input.reshape(-1, input.shape[-1]), self.weight, self.bias)
-        return dropout(rows, self.dropout, self.training).view(*input.shape[:-1], -1)
 
 
 def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:
@@ -118,18 +81,4 @@ def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:
         activation_function="relu",
         scale_embedding=True,
         **sizes,
-    )
-
-
-def generation_settings(config: MarianConfig) -> GenerationConfig:
-    """How a Marian writes: never padding.
-
-    Args:
-        config: Its configuration.
-    """
-    return GenerationConfig(
-        pad_token_id=config.pad_token_id,
-        decoder_start_token_id=config.decoder_start_token_id,
-        eos_token_id=config.eos_token_id,
-        bad_words_ids=[[config.pad_token_id]],
     )

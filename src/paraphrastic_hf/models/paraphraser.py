@@ -9,23 +9,21 @@ own cache, so beams and samples need no code of ours.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin, PreTrainedConfig
+from transformers import PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.attentive import AttentiveLSTM, BilinearAttention, State
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import linear
 from paraphrastic_hf.layers.recurrent import initialize_cell
-from paraphrastic_hf.models.base import ParaphrasticModel
+from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 from paraphrastic_hf.models.source_encoder import SourceEncoder
-
-NO_LABEL = -100
 
 
 @strict
@@ -81,7 +79,7 @@ class ParaphraserConfig(PreTrainedConfig):
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
-class ParaphraserModel(ParaphrasticModel, GenerationMixin):
+class ParaphraserModel(Seq2SeqModel):
     """Writes a paraphrase of what it reads.
 
     Example:
@@ -94,10 +92,7 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
     """
 
     config_class = ParaphraserConfig
-    auto_class: ClassVar[str] = "AutoModelForSeq2SeqLM"
     base_model_prefix = "paraphraser"
-    is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
     _tied_weights_keys = {"output.weight": "encoder.table.weight"}
 
     def __init__(self, config: ParaphraserConfig) -> None:
@@ -143,22 +138,6 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
             initialize_cell(module, (3 * module.hidden_size) ** -0.5)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.1 if module is self.encoder.table else 1.0)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        return self.encoder.table
-
-    def get_output_embeddings(self) -> nn.Linear:
-        return self.output
-
-    def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """What reads a source, for `generate`."""
-        return self.encoder
-
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
-        """What the decoder reads to predict labels, (batch, seq)."""
-        ids = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
-        start = ids.new_full((len(ids), 1), self.config.decoder_start_token_id)
-        return torch.cat([start, ids[:, :-1]], 1)
 
     def forward(
         self,
@@ -208,22 +187,13 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
                 input_ids, attention_mask, template_ids, template_attention_mask
             )
         memory = encoder_outputs[0]  # (batch, source, hidden)
-        if attention_mask is None:
-            attention_mask = memory.new_ones(memory.shape[:2])
-        if decoder_input_ids is None:
-            if labels is None:
-                raise ValueError("decoder_input_ids or labels must say what the decoder reads")
-            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-        if use_cache is None:
-            use_cache = self.config.use_cache and not self.training and labels is None
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        is_pair = isinstance(past_key_values, EncoderDecoderCache)
-        cache = past_key_values.self_attention_cache if is_pair else past_key_values
-        is_token = attention_mask.bool()
-        words = dropout(self.encoder.table(decoder_input_ids), self.config.dropout, self.training)
+        asked = self._asked(
+            memory, attention_mask, decoder_input_ids, labels, past_key_values, use_cache
+        )
+        is_token = asked.is_token
+        words = dropout(self.encoder.table(asked.ids), self.config.dropout, self.training)
         states = self._write(
-            words, memory, is_token, encoder_outputs, template_attention_mask, cache
+            words, memory, is_token, encoder_outputs, template_attention_mask, asked.cache
         )
         context, weights = self.attention(states, self.attention.keys(memory), memory, is_token)
         source_ids = getattr(encoder_outputs, "source_ids", None)
@@ -243,16 +213,7 @@ class ParaphraserModel(ParaphrasticModel, GenerationMixin):
             if gate is not None:
                 assert source_ids is not None  # of the encoder of this model
                 logits = _mixed(scores, gate, weights, source_ids)
-        if labels is not None and logits is not None:
-            predicted = logits.flatten(0, -2).float()
-            loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-        output = Seq2SeqLMOutput(
-            loss=loss,
-            logits=logits,
-            past_key_values=past_key_values if use_cache else None,
-            encoder_last_hidden_state=memory,
-        )
-        return output if return_dict is not False else output.to_tuple()
+        return scored(logits, labels, asked, memory, return_dict, loss)
 
     def _write(
         self,

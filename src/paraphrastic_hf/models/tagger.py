@@ -23,10 +23,9 @@ from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.recurrent import CELLS, PeepholeLSTM, initialize_cell
+from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.recurrent import run_directions
 from paraphrastic_hf.models.supervised import SupervisedConfig, SupervisedModel
-
-NO_LABEL = -100
 
 
 @strict

@@ -15,10 +15,11 @@ from huggingface_hub.errors import StrictDataclassError
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.templates import save_templates
-from paraphrastic_hf.models.bart import TrainedBart, bart_config, bart_generation_settings
-from paraphrastic_hf.models.marian import TrainedMarian, generation_settings, marian_config
+from paraphrastic_hf.models.bart import TrainedBart, bart_config
+from paraphrastic_hf.models.marian import TrainedMarian, marian_config
 from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.stock import TrainedStock, generation_settings
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
@@ -51,9 +52,9 @@ from paraphrastic_hf.training.translation import nats_per_token
 
 logger = logging.getLogger(__name__)
 
-STOCK_CLASSES: dict[str, tuple[Any, Any, Any]] = {
-    "marian": (TrainedMarian, marian_config, generation_settings),
-    "bart": (TrainedBart, bart_config, bart_generation_settings),
+STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
+    "marian": (TrainedMarian, marian_config),
+    "bart": (TrainedBart, bart_config),
 }
 HEADS, WIDER, POSITIONS = 4, 4, 512  # where the recipe of a stock model names none
 
@@ -132,8 +133,8 @@ class Paraphrasing:
         model_class, config = model_of_size(recipe, self.tokenizer.vocab_size, end)
         check_memory(model_class, config)
         model = model_class(config)
-        if recipe.model.kind in STOCK:
-            model.generation_config = STOCK_CLASSES[recipe.model.kind][2](config)
+        if isinstance(model, TrainedStock):
+            model.generation_config = generation_settings(config)
         self.start = int(config.decoder_start_token_id)
         return model
 
@@ -248,7 +249,7 @@ def _stock(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
             f"{size}"
         )
     wide = given.feed_forward or WIDER * size
-    model_class, make_config, _ = STOCK_CLASSES[given.kind]
+    model_class, make_config = STOCK_CLASSES[given.kind]
     config = make_config(
         tokens,
         end,

@@ -18,7 +18,8 @@ from paraphrastic_hf.encoding.parse import predict_trees
 from paraphrastic_hf.encoding.tagger import tensors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.bracketing import count_brackets
-from paraphrastic_hf.models.parser import NO_LABEL, ParserConfig, ParserModel
+from paraphrastic_hf.models.base import NO_LABEL
+from paraphrastic_hf.models.parser import ParserConfig, ParserModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.parse_tree import Tree
 from paraphrastic_hf.text.ragged import Ragged

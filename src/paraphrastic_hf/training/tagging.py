@@ -20,7 +20,8 @@ from paraphrastic_hf.data.tagging import TaggedSentence, cut, split_in_order, ta
 from paraphrastic_hf.encoding.tagger import predict_tags, tensors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.tagging import count_right
-from paraphrastic_hf.models.tagger import NO_LABEL, TaggerConfig, TaggerModel
+from paraphrastic_hf.models.base import NO_LABEL
+from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.sentences import Sentences

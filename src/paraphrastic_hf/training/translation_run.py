@@ -20,7 +20,8 @@ from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
-from paraphrastic_hf.models.marian import TrainedMarian, generation_settings, marian_config
+from paraphrastic_hf.models.marian import TrainedMarian, marian_config
+from paraphrastic_hf.models.stock import generation_settings
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.checkpoint import load_average, weights_of
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, hold_out_pairs, load_corpus

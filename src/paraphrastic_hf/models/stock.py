@@ -1,0 +1,83 @@
+"""Encoder-decoders of transformers' own classes, in place of those of the thesis (6.3 and 7.3).
+
+A class of ours derives from `TrainedStock` and the stock one. Its numbers have the stock names and
+places, so what is saved is the stock class, which Auto classes load without this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+from transformers import GenerationConfig, PreTrainedConfig
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import linear
+
+
+class TrainedStock:
+    """What training asks of a stock encoder-decoder with one table, in `model.shared`; first base.
+
+    Attributes:
+        stock_class: The class of transformers that is saved.
+        generation_config: How it writes.
+    """
+
+    stock_class: ClassVar[Any]
+    generation_config: GenerationConfig | None
+
+    def __init__(self, config: PreTrainedConfig) -> None:
+        super().__init__(config)  # type: ignore[call-arg]
+        for module in self.modules():  # type: ignore[attr-defined]
+            if type(module) is nn.Linear and module is not self.lm_head:  # type: ignore[attr-defined]
+                module.__class__ = FastLinear
+
+    def tables(self) -> list[nn.Embedding]:
+        """The table of tokens."""
+        return [self.model.shared]  # type: ignore[attr-defined]
+
+    def sparse_tables(self) -> list[nn.Embedding]:
+        """None: the output layer, which is the table, has a gradient for every row."""
+        return []
+
+    def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
+        """None, since no table has gradients of some rows alone."""
+        return iter(())
+
+    def stock(self) -> Any:
+        """The same numbers in transformers' own class, for saving."""
+        model = self.stock_class(self.config)  # type: ignore[attr-defined]
+        model.load_state_dict(self.state_dict())  # type: ignore[attr-defined]
+        model.generation_config = self.generation_config
+        return model.eval()
+
+
+class FastLinear(nn.Linear):
+    """A dense layer by the faster of torch's two libraries (`layers/product.py`), with dropout of
+    what it gives."""
+
+    dropout = 0.0
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return x W' + b, (*places, output).
+
+        Args:
+            input: x, (*places, input).
+        """
+        rows = linear(input.reshape(-1, input.shape[-1]), self.weight, self.bias)
+        return dropout(rows, self.dropout, self.training).view(*input.shape[:-1], -1)
+
+
+def generation_settings(config: PreTrainedConfig) -> GenerationConfig:
+    """How a stock encoder-decoder writes: never padding.
+
+    Args:
+        config: Its configuration.
+    """
+    return GenerationConfig(
+        pad_token_id=config.pad_token_id,
+        decoder_start_token_id=config.decoder_start_token_id,
+        eos_token_id=config.eos_token_id,
+        bad_words_ids=[[config.pad_token_id]],
+    )
