@@ -337,7 +337,7 @@ def good_rows(
         wrong = sides if isinstance(sides, str) else None
         if wrong is None and len(sides) < 2:
             wrong = "without two columns"
-        elif wrong is None and not index and _is_header(sides):
+        elif not isinstance(sides, str) and not index and _is_header(sides):
             wrong = "that names the columns"
         elif wrong is None and columns and len(sides) != columns:
             wrong = f"without {columns} columns{as_first}"
