@@ -63,10 +63,8 @@ def row(model: str, licence: str, cells: list[str], code: str) -> list[str]:
     directory = Path(as_directory(model))
     family = json.loads((directory / "config.json").read_text(encoding="utf-8"))["model_type"]
     size = (directory / "model.safetensors").stat().st_size / 1e6
-    return [directory.name, family.removeprefix("paraphrastic-"), f"{size:.0f}", licence] + [
-        *cells,
-        code,
-    ]
+    family = family.removeprefix("paraphrastic-")
+    return [directory.name, family, f"{size:.0f}", licence, *cells, code]
 
 
 def main() -> None:
@@ -84,8 +82,7 @@ def main() -> None:
             for repository, model in named.items()
         }
         autos = {
-            repository: auto_class(Path(as_directory(model)))
-            for repository, model in named.items()
+            repository: auto_class(Path(as_directory(model))) for repository, model in named.items()
         }
         python = Interpreter(hub, Path(name))
         found = loaded(python, autos)

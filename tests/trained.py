@@ -93,7 +93,9 @@ run: {{development: none}}
 """
 PARAPHRASE = f"""
 kind: paraphrase
-data: {{{{sources: [{{{{path: {DEMO.parents[1]}/scpn-2018/pairs.tsv, max_pairs: 60}}}}], held_out: 5}}}}
+data:
+  sources: [{{{{path: {DEMO.parents[1]}/scpn-2018/pairs.tsv, max_pairs: 60}}}}]
+  held_out: 5
 tokenizer: {{{{kind: word, vocab_size: 100, marks: end}}}}
 model: {{{{hidden_size: 16, {{}}}}}}
 training: {{{{epochs: 1, batch_size: 16, learning_rate: 1.e-2}}}}
