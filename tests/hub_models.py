@@ -85,7 +85,9 @@ def main() -> None:
             repository: auto_class(Path(as_directory(model))) for repository, model in named.items()
         }
         python = Interpreter(hub, Path(name))
+        print(pushed, flush=True)
         found = loaded(python, autos)
+        print(found, flush=True)
         rows = [
             row(
                 model,

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.space.browser import SECONDS, app, chromium, missing
+from tests.space.browser import METRIC, SECONDS, app, chromium, missing
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 SIMILARITY = "?tab=similarity&a=The+film+is+good.&b=The+film+is+not+good.&model=english"
@@ -112,3 +112,12 @@ def test_on_a_phone_a_link_opens_with_its_answer_and_nothing_is_cut_off(address:
         assert (content, screen) == (375, 375)
         click(phone, "#answer-similarity summary")
         assert phone.execute_script(width) == [375, 375]  # the table scrolls by itself
+
+
+def test_the_page_of_the_metric_scores_what_it_is_given(browser: Any) -> None:
+    with app(METRIC) as address:
+        browser.get(address)
+        click(browser, "button.primary")
+        fields = "return [...document.querySelectorAll('textarea')].map(e => e.value)"
+        written = wait(browser, lambda d: [e for e in d.execute_script(fields) if "SIM" in e])
+    assert "tuned:newstest2015" in written[0]
