@@ -32,6 +32,7 @@ TASKS = {
     "parsing": "the constituency tree of a sentence",
 }
 OF_WORDS = ("tagging", "parsing")  # tasks whose encoder reads single words
+BOTH = "both_directions"  # of pairs of paraphrases, in a recipe
 SPLITS = ("train", "validation", "test")
 PREDICTIONS = {
     "relatedness": 'predict(["a cat sleeps"], ["a cat is asleep"])',
@@ -253,7 +254,8 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
         if what in run:
-            lines += ["", f"{run[what]:,} distinct {what} were trained on."]
+            ways = ", of which each pair gives two" * bool(recipe.get("data", {}).get(BOTH))
+            lines += ["", f"{run[what]:,} distinct {what} were trained on{ways}."]
     return lines
 
 
