@@ -14,7 +14,7 @@ from paraphrastic_hf.hub.cards import run_card
 from paraphrastic_hf.hub.selection import SELECTION
 from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models import families as models
-from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
+from paraphrastic_hf.training.encoder_recipe import DEVELOPMENT_SETS
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
