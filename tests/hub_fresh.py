@@ -37,6 +37,7 @@ class Interpreter:
     def run(self, program: str, *arguments: str, present: bool) -> subprocess.CompletedProcess[str]:
         """Run a program as `python -c` does, with a cache of its own for either state."""
         variables = environment(self.hub.address, self.folder / ("absent", "present")[present])
+        variables["HF_HUB_DOWNLOAD_TIMEOUT"] = "120"  # a busy machine may serve 200 MB slowly
         variables["PYTHONPATH"] = os.environ.get("PYTHONPATH", "") if present else ""
         return subprocess.run(
             [str(self.folder / "venv" / "bin" / "python"), "-c", program, *arguments],

@@ -119,7 +119,7 @@ def front_matter(
 def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
-    weights = f"{size:.1f} MB of weights."
+    weights = f"{size:.1f} MB of weights." if size >= 0.1 else f"{1000 * size:.0f} kB of weights."
     tokens = tokens_of(token_kind(trained.directory))
     if trained.paraphrases:
         return f"{paraphraser(trained.config, tokens)} {weights}"
