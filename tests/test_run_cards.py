@@ -119,6 +119,18 @@ def test_the_licence_of_a_corpus_on_record_is_named_and_its_languages(
     assert not row.endswith("| not stated |")
 
 
+def test_a_language_whose_pieces_were_dropped_is_none_of_the_model(
+    root: Path, tmp_path: Path
+) -> None:
+    french = f"[{DEMO}, {{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
+    recipe = RECIPES["sentencepiece"][0].replace(f"[{DEMO}]", french)
+    recipe = recipe.replace("vocab_size: 250", "vocab_size: 390, apart: [fr]")
+    model = trained(recipe + "finish: {drop_apart: true}", tmp_path, root)
+    front = yaml.safe_load((model / "README.md").read_text().split("---")[1])
+    assert front["language"] == ["en"]
+    assert " kB of weights." in card_of(model)
+
+
 def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Path) -> None:
     from tests.evaluation.sts_files import write_sts
 

@@ -32,6 +32,7 @@ TASKS = {
     "parsing": "the constituency tree of a sentence",
 }
 OF_WORDS = ("tagging", "parsing")  # tasks whose encoder reads single words
+BOTH = "both_directions"  # of pairs of paraphrases, in a recipe
 SPLITS = ("train", "validation", "test")
 PREDICTIONS = {
     "relatedness": 'predict(["a cat sleeps"], ["a cat is asleep"])',
@@ -118,7 +119,7 @@ def front_matter(
 def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
-    weights = f"{size:.1f} MB of weights."
+    weights = f"{size:.1f} MB of weights." if size >= 0.1 else f"{1000 * size:.0f} kB of weights."
     tokens = tokens_of(token_kind(trained.directory))
     if trained.paraphrases:
         return f"{paraphraser(trained.config, tokens)} {weights}"
@@ -256,7 +257,8 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
         if what in run:
-            lines += ["", f"{run[what]:,} distinct {what} were trained on."]
+            ways = ", of which each pair gives two" * bool(recipe.get("data", {}).get(BOTH))
+            lines += ["", f"{run[what]:,} distinct {what} were trained on{ways}."]
     return lines
 
 

@@ -121,7 +121,10 @@ class TrainedModel:
 
     @property
     def languages(self) -> list[str]:
-        """The languages that its recipe names; a default is nothing that is known of a text."""
+        """The languages that its recipe names, but for those whose pieces were dropped in the end;
+        a default is nothing that is known of a text."""
         sources = self.recipe.get("data", {}).get("sources") or []
         named = {language for source in sources for language in source.get("languages") or ()}
+        if (self.recipe.get("finish") or {}).get("drop_apart"):
+            named -= set(self.recipe["tokenizer"].get("apart") or ())
         return sorted(name for name in named if name.isalpha() and name.islower() and len(name) < 4)
