@@ -125,13 +125,13 @@ def test_a_finished_run_of_an_older_version_is_read(recipe: Path, tmp_path: Path
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("kind: contrastve")
-    with pytest.raises(RecipeError, match="contrastive, supervised, generative, language_model"):
+    with pytest.raises(RecipeError, match="contrastive, distillation, supervised, generative"):
         load_recipe(tmp_path / "recipe.yaml")
 
 
 def test_a_kind_can_be_chosen_where_options_are_given(recipe: Path) -> None:
     assert load_recipe(recipe, ["--kind", "contrastive"]).kind == "contrastive"
-    with pytest.raises(RecipeError, match="kind must be one of contrastive, supervised"):
+    with pytest.raises(RecipeError, match="kind must be one of contrastive, distillation"):
         load_recipe(recipe, ["--kind", "contrastve"])
     with pytest.raises(RecipeError, match="model is a section of this recipe; set its keys, as in"):
         load_recipe(recipe, ["--model", "{hidden_size: 3}"])
