@@ -56,14 +56,10 @@ def main() -> None:
     systems: dict[str, dict[str, float]] = {}
 
     def write(trees, name):
-        found = []
-        for line, tree, source in zip(sources, trees, own, strict=True):
-            (one,) = paraphraser.paraphrase(
-                [line], [str(tree)], parses=[source], writing=how, **LOOSE
-            )[0]
-            found.append(one)
-        outputs[name] = [one.text for one in found]
-        return found
+        asked = [[str(tree)] for tree in trees]
+        found = paraphraser.paraphrase(sources, asked, parses=own, writing=how, **LOOSE)
+        outputs[name] = [one.text for (one,) in found]
+        return [one for (one,) in found]
 
     if paraphraser.writer.reads == "none":
         outputs["no template"] = paraphraser.canonicalise(sources, writing=how)
