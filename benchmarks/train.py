@@ -66,11 +66,11 @@ from paraphrastic_hf.training.build import build_model
 from paraphrastic_hf.training.contrastive import ContrastiveObjective
 from paraphrastic_hf.training.contrastive_arguments import (
     ContrastiveRecipe,
-    ContrastiveRun,
     ContrastiveTraining,
 )
 from paraphrastic_hf.training.corpus import build_corpus
 from paraphrastic_hf.training.encoder_arguments import ModelArguments
+from paraphrastic_hf.training.encoder_recipe import EncoderRun
 from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.tokenizers import train_tokenizer
@@ -138,7 +138,7 @@ def make_recipe(batch_size: int) -> ContrastiveRecipe:
         training=ContrastiveTraining(
             epochs=1, batch_size=batch_size, mega_batch=1, anneal_steps=0, pool="opposite_side"
         ),
-        run=ContrastiveRun(development="none"),
+        run=EncoderRun(development="none"),
     )
 
 

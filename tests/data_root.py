@@ -18,7 +18,7 @@ def demo_pairs() -> list[tuple[str, str]]:
 
 
 def write_supervised(root: Path) -> Path:
-    """SICK, SST and a treebank: what supervised recipes and taggers learn from."""
+    """SICK, SST and two treebanks: what supervised recipes, taggers and parsers learn from."""
     pairs = demo_pairs()
     sick = {
         name: SICK_HEADER
@@ -41,4 +41,12 @@ def write_supervised(root: Path) -> Path:
         for document in range(10)
     }
     put(root / "treebank" / "combined", trees)
+    gum = {
+        f"{document}.ptb": "".join(
+            f"(ROOT (S (NP (PRP I)) (VP (VBD saw) (NP (DT a) (NN {word}))) (. .)))\n"
+            for word in ("cat", "dog", "house", "child")
+        )
+        for document in ("GUM_academic_art", "GUM_bio_byron", "GUM_bio_dvorak")  # one of each split
+    }
+    put(root / "gum" / "const", gum)
     return root

@@ -7,13 +7,9 @@ All happens in this process, beside a server on this machine (`tests/hub.py`).
 from __future__ import annotations
 
 import itertools
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,23 +32,33 @@ from paraphrastic_hf import (
     LanguageScorer,
     LatentGenerator,
     SentenceEncoder,
+    SentenceParser,
     SentencePredictor,
+    SyntacticParaphraser,
     Tagger,
     Translator,
 )
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.markdown import markdown_table
 from tests.data_root import write_supervised
-from tests.hub import Fault, Hub, commit_of, environment, pointing, running
-from tests.trained import FAMILIES, GENERATIVE, SUPERVISED, TRANSLATORS, code_of, trained
+from tests.hub import Fault, Hub, commit_of, pointing, running
+from tests.hub_fresh import FRESH, Interpreter, compared, loaded
+from tests.trained import (
+    FAMILIES,
+    GENERATIVE,
+    PARAPHRASERS,
+    SUPERVISED,
+    TRANSLATORS,
+    code_of,
+    trained,
+)
 
 WEIGHTS = r"^GET .*safetensors"
-PAIRED = ("relatedness", "entailment")
-ENCODERS = [
-    name for name in FAMILIES if name not in ("language_model", *SUPERVISED, *TRANSLATORS)
-]  # generative ones, too, are sentence encoders
+OTHERS = ("language_model", *SUPERVISED, *TRANSLATORS, *PARAPHRASERS)
+ENCODERS = [name for name in FAMILIES if name not in OTHERS]  # generative ones, too, are encoders
 
 
 class Models:
@@ -79,28 +85,33 @@ def loader(family: str) -> Any:
     """The class of this package by which a user loads a family."""
     if family in TRANSLATORS:
         return Translator
+    if family in PARAPHRASERS:
+        return TemplatedWriter if family == "parse_generator" else SyntacticParaphraser
     if family in GENERATIVE:
         return LatentGenerator
     if family == "language_model":
         return LanguageScorer
     if family == "tagging":
         return Tagger
+    if family == "parsing":
+        return SentenceParser
     return SentencePredictor if family in SUPERVISED else SentenceEncoder
 
 
 def auto_class(family: str) -> Any:
     """The class of transformers that loads a family."""
-    if family in TRANSLATORS:
+    if family in (*TRANSLATORS, *PARAPHRASERS):
         return AutoModelForSeq2SeqLM
     if family == "language_model":
         return AutoModelForCausalLM
-    if family == "tagging":
+    if family in ("tagging", "parsing"):
         return AutoModelForTokenClassification
     return AutoModelForSequenceClassification if family in SUPERVISED else AutoModel
 
 
 def numbers(model: Any) -> np.ndarray:
     """All weights of what a loader returned, one after the other, in the order of their names."""
+    model = getattr(model, "writer", model)  # of a paraphraser
     inner = model if isinstance(model, torch.nn.Module) else model.model
     state = sorted(inner.state_dict().items())
     return np.concatenate([value.float().numpy().ravel() for _, value in state])
@@ -171,7 +182,7 @@ def check_card(hub: Hub, family: str) -> None:
     assert "paraphrastic" in (data.tags or [])
     assert data.license is None  # none of its sources has stated one
     assert yaml.safe_load(text.split("---")[1]).keys() >= {"library_name", "pipeline_tag", "tags"}
-    if family in (*SUPERVISED, *TRANSLATORS, "language_model"):
+    if family in OTHERS:
         assert data.eval_results, "the figures of its run are in model-index"
 
 
@@ -262,41 +273,9 @@ FAULTS: dict[str, tuple[Callable[[Hub, str], list[Fault]], bool]] = {
 
 
 COLUMNS = ("save", "AutoModel", "SentenceTransformer", "push", "pull", "card", "example")
-MARKS = ("<!-- written by python -m tests.hub_matrix -->", "<!-- end -->")
+WRITTEN = "<!-- written by python -m {} -->"
+END = "<!-- end -->"
 PAGE = Path(__file__).parents[1] / "docs" / "hub.md"
-TEXT = "the cat sleeps on the mat"
-WITHOUT = """
-import importlib.util, json, sys, warnings
-import transformers
-
-is_there = importlib.util.find_spec("paraphrastic_hf") is not None
-assert is_there == (sys.argv[1] == "present"), sys.path
-if is_there:
-    import paraphrastic_hf
-trust = {} if is_there else {"trust_remote_code": True}
-found = {}
-for repository, auto in json.loads(sys.argv[2]).items():
-    said = {}
-    try:
-        model = getattr(transformers, auto).from_pretrained(repository, **trust).eval()
-        state = sorted(model.state_dict().items())
-        said["weights"] = round(float(sum(value.double().abs().sum() for _, value in state)), 6)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(repository, **trust)
-        said["ids"] = tokenizer(sys.argv[3])["input_ids"]
-    except Exception as error:
-        said["AutoModel"] = "%s: %s" % (type(error).__name__, str(error).strip()[:150])
-    if auto == "AutoModel":
-        try:
-            from sentence_transformers import SentenceTransformer
-
-            encoder = SentenceTransformer(repository, trust_remote_code=True)
-            vector = encoder.float().encode([sys.argv[3]])[0]
-            said["vector"] = [round(float(value), 4) for value in vector]
-        except Exception as error:
-            said["SentenceTransformer"] = type(error).__name__
-    found[repository] = said
-print(json.dumps(found))
-"""
 
 
 def attempt(check: Callable[[], Any]) -> str:
@@ -327,37 +306,15 @@ def family_row(hub: Hub, models: Models, family: str, folder: Path) -> list[str]
 def fresh_rows(hub: Hub, names: Sequence[str], folder: Path) -> list[list[str]]:
     """What loads in an interpreter of its own, with this package and without it, and whether both
     give the same."""
-    venv.create(folder / "venv", with_pip=False)
-    (site,) = (folder / "venv").glob("lib/python*/site-packages")
-    places = [path for path in sys.path if path.endswith("site-packages")]
-    (site / "shared.pth").write_text("\n".join(places) + "\n")
-    autos = {f"me/{name}": getattr(auto_class(name), "__name__") for name in names}  # noqa: B009
-    found = {}
-    for state in ("absent", "present"):
-        variables = environment(hub.address, folder / state)
-        variables["PYTHONPATH"] = "" if state == "absent" else os.environ.get("PYTHONPATH", "")
-        command = [str(folder / "venv" / "bin" / "python"), "-c", WITHOUT]
-        done = subprocess.run(
-            [*command, state, json.dumps(autos), TEXT],
-            env=variables,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        found[state] = json.loads(done.stdout.splitlines()[-1])
-    rows = []
-    for name in names:
-        absent, present = (found[state][f"me/{name}"] for state in ("absent", "present"))
-        same = [key for key in ("weights", "ids", "vector") if absent.get(key) == present.get(key)]
-        loads = "yes" if {"weights", "ids"} <= set(same) and "weights" in absent else "no"
-        there = "yes" if "weights" in present else "no"
-        vector = "none" if "vector" not in present and "vector" not in absent else "no"
-        if "vector" in absent:
-            vector = "yes" if "vector" in same else "differs"
-        rows.append([name.replace("_", " "), there, loads, vector])
-    return rows
+    autos = {f"me/{name}": str(auto_class(name).__name__) for name in names}
+    found = loaded(Interpreter(hub, folder), autos)
+    return [
+        [
+            name.replace("_", " "),
+            *compared(found["absent"][f"me/{name}"], found["present"][f"me/{name}"]),
+        ]
+        for name in names
+    ]
 
 
 def main() -> None:
@@ -375,9 +332,7 @@ def main() -> None:
                 done = attempt(lambda: check_fault(fault, hub, models, family, cache))  # noqa: B023
                 outcomes[fault].append(done if done == "yes" else f"{family}, {done}")
             print(outcomes, flush=True)
-            for packaged in ("english", "multilingual"):
-                publish("model", packaged, f"me/{packaged}")
-            fresh = fresh_rows(hub, ["english", "multilingual", *chosen], place)
+            fresh = fresh_rows(hub, chosen, place)
     end = {True: "survived", False: "refused"}
     faults = [
         [fault, end[FAULTS[fault][1]], str(len(done)), str(sum(it != "yes" for it in done))]
@@ -386,20 +341,26 @@ def main() -> None:
     tried = sum(len(done) for done in outcomes.values())
     failed = sum(it != "yes" for done in outcomes.values() for it in done)
     faults.append(["all", "", str(tried), str(failed)])
-    text = "\n\n".join(
-        "\n".join(lines)
-        for lines in (
-            markdown_table(["family", *COLUMNS], rows, "l" * 8),
-            markdown_table(["what goes wrong", "how it ends", "tried", "failures"], faults, "llrr"),
-            markdown_table(
-                ["model", "present", "absent", "SentenceTransformer, absent"], fresh, "llll"
-            ),
-        )
+    write_page(
+        "tests.hub_matrix",
+        markdown_table(["family", *COLUMNS], rows, "l" * 8),
+        markdown_table(["what goes wrong", "how it ends", "tried", "failures"], faults, "llrr"),
+        markdown_table(["model", *FRESH], fresh, "llll"),
     )
+
+
+def write_page(module: str, *parts: Sequence[str]) -> None:
+    """Write lines to `docs/hub.md`, in place of what a module wrote there before.
+
+    Args:
+        module: As the page names it.
+        *parts: Tables and paragraphs, as lines.
+    """
+    text = "\n\n".join("\n".join(lines) for lines in parts)
     page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    PAGE.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
+    before, mark, rest = page.partition(WRITTEN.format(module))
+    after = rest[rest.index(END) :]
+    PAGE.write_text(f"{before}{mark}\n\n{text}\n\n{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

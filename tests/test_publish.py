@@ -29,6 +29,7 @@ from paraphrastic_hf.hub.licences import (
 from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
 from tests.data_root import write_supervised
 from tests.evaluation.sts_files import write_sts
 from tests.hub import Fault, Hub, account, pointing, running
@@ -350,7 +351,12 @@ def test_a_metric_is_called_as_its_script(hub: Hub) -> None:
     with pytest.raises(PublishError, match="call the repository me/simile"):
         publish("metric", "simile", "me/similarity")
     publish("metric", "simile", "me/simile")
-    assert {"simile.py", "README.md"} <= hub.repositories["spaces/me/simile"].keys()
+    pushed = hub.repositories["spaces/me/simile"]
+    assert pushed.keys() == set(SPACE_FILES)
+    card = pushed["README.md"].decode()
+    assert 'evaluate.load("me/simile")' in card
+    assert PLACE not in card
+    assert PLACE in (MODULE / "README.md").read_text(encoding="utf-8")
 
 
 ACCOUNTS = {

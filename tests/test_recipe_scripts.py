@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pytest
 
@@ -81,3 +82,52 @@ def test_skip_gram_vectors_are_trained_on_each_column_of_a_line(
     lines = (tmp_path / "vectors.txt").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith(script.UNKNOWN_WORD)
     assert {line.split()[0] for line in lines[1:]} == {word for each in sentences for word in each}
+
+
+def equal_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> dict[str, list[list[str]]]:
+    """What the script writes of a corpus of 30 rows and 20 paraphrases, by the name of the file."""
+    script = script_of("paranmt-2018/equal_pairs.py")
+    names = ("reference", "translation", "source")
+    columns = {name: [f"{name} of  row\t{row}" for row in range(30)] for name in names}
+    (tmp_path / "corpus").mkdir()
+    datasets.Dataset.from_dict(columns).to_parquet(str(tmp_path / "corpus" / "rows.parquet"))
+    human = "".join(f"one {row}\tanother {row}\t0.5\n" for row in range(20))
+    (tmp_path / "human.tsv.xz").write_bytes(lzma.compress(human.encode()))
+    given = [str(tmp_path / "corpus"), str(tmp_path / "human.tsv.xz"), *options]
+    monkeypatch.setattr(sys, "argv", ["equal_pairs.py", *given, "--output", str(tmp_path / "out")])
+    script.main()
+    return {
+        path.stem: [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        for path in (tmp_path / "out").iterdir()
+    }
+
+
+def test_equal_pairs_have_the_same_references_beside_both_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = equal_pairs(tmp_path, monkeypatch, "--count", "12")
+    assert {name: len(pairs) for name, pairs in found.items()} == {
+        "back": 12,
+        "bitext": 12,
+        "human": 12,
+    }
+    rows = [first.split()[-1] for first, _ in found["back"]]
+    assert len(set(rows)) == 12
+    assert found["back"] == [[f"reference of row {n}", f"translation of row {n}"] for n in rows]
+    assert found["bitext"] == [[f"reference of row {n}", f"source of row {n}"] for n in rows]
+    people = [first.split()[-1] for first, _ in found["human"]]
+    assert len(set(people)) == 12
+    assert found["human"] == [[f"one {n}", f"another {n}"] for n in people]
+
+
+def test_more_equal_pairs_than_there_are_of_a_kind_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        equal_pairs(tmp_path, monkeypatch, "--count", "21")
+    assert (
+        "the file of paraphrases has 20 pairs; --count must be at most" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ from paraphrastic_hf.hub.cards import run_card
 from paraphrastic_hf.hub.selection import SELECTION
 from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models import families as models
-from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
+from paraphrastic_hf.training.encoder_recipe import DEVELOPMENT_SETS
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
@@ -117,6 +117,18 @@ def test_the_licence_of_a_corpus_on_record_is_named_and_its_languages(
     tagger = trained(RECIPES["tagging"][0], tmp_path / "mine", root)
     (row,) = [line for line in card_of(tagger).splitlines() if line.startswith("| treebank")]
     assert not row.endswith("| not stated |")
+
+
+def test_a_language_whose_pieces_were_dropped_is_none_of_the_model(
+    root: Path, tmp_path: Path
+) -> None:
+    french = f"[{DEMO}, {{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
+    recipe = RECIPES["sentencepiece"][0].replace(f"[{DEMO}]", french)
+    recipe = recipe.replace("vocab_size: 250", "vocab_size: 390, apart: [fr]")
+    model = trained(recipe + "finish: {drop_apart: true}", tmp_path, root)
+    front = yaml.safe_load((model / "README.md").read_text().split("---")[1])
+    assert front["language"] == ["en"]
+    assert " kB of weights." in card_of(model)
 
 
 def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Path) -> None:

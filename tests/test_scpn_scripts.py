@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from paraphrastic_hf.text.parse_tree import Tree, read_tree
+from paraphrastic_hf.text.parsed import FAILED, ParsedLine
 from tests.generation import scpn
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "scpn-2018"
@@ -26,6 +27,21 @@ def parser_of(name: str) -> Any:
     return parse
 
 
+class LookUp:
+    """As `load_parser` gives."""
+
+    def __init__(self, name: str) -> None:
+        self.parse_trees = parser_of(name)
+
+    def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
+        return [
+            ParsedLine(line.split(), tree)
+            if tree is not None
+            else ParsedLine.without_tree(line.split(), FAILED)
+            for line, tree in zip(lines, self.parse_trees(lines), strict=True)
+        ]
+
+
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Any:
     def load(name: str, *arguments: Any) -> Any:
@@ -35,6 +51,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         monkeypatch.setattr(module, "parser_of", parser_of, raising=False)
+        monkeypatch.setattr(module, "load_parser", LookUp, raising=False)
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
         return module
 

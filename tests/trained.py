@@ -56,6 +56,13 @@ SUPERVISED = {
         "the class of a text",
     ),
     "tagging": (HEAD + "task: {kind: tagging, dataset: treebank}", "a tag for every word"),
+    "parsing": (
+        "tokenizer: {kind: char_ngram, orders: [2, 3], vocab_size: 100}\n"
+        "model: {kind: charagram, activation: relu, hidden_size: 8, embedding_dropout: 0.0}\n"
+        "head: {size: 8, span_size: 8, layers: 1}\ntraining: {epochs: 2}\n"
+        "task: {kind: parsing, dataset: gum}",
+        "the constituency tree of a sentence",
+    ),
 }
 LANGUAGE_MODEL = f"""
 kind: language_model
@@ -84,6 +91,17 @@ model: {{hidden_size: 16, encoder_layers: 1, decoder_layers: 1, positions: 64}}
 training: {{epochs: 1, batch_tokens: 400, warmup_steps: 2}}
 run: {{development: none}}
 """
+PARAPHRASE = f"""
+kind: paraphrase
+data:
+  sources: [{{{{path: {DEMO.parents[1]}/scpn-2018/pairs.tsv, max_pairs: 60}}}}]
+  held_out: 5
+tokenizer: {{{{kind: word, vocab_size: 100, marks: end}}}}
+model: {{{{hidden_size: 16, {{}}}}}}
+training: {{{{epochs: 1, batch_size: 16, learning_rate: 1.e-2}}}}
+run: {{{{development: held_out}}}}
+"""
+STOCK = "decoder_layers: 1, heads: 2, positions: 256"
 RECIPES = {
     **{name: (text + PAIRS, what) for name, (text, what) in CONTRASTIVE.items()},
     **SUPERVISED,
@@ -94,10 +112,17 @@ TRANSLATORS = {
     "gated_conv": TRANSLATION,
     "marian": TRANSLATION.replace("model: {", "model: {kind: marian, heads: 2, "),
 }
+PARAPHRASERS = {
+    "scpn": PARAPHRASE.format("embedding_size: 16"),
+    "parse_generator": PARAPHRASE.format("writes: parse, template: template"),
+    "paraphraser": PARAPHRASE.format("kind: paraphraser, template: none"),
+    "bart": PARAPHRASE.format(f"kind: bart, template: template, {STOCK}"),
+}
 FAMILIES: Mapping[str, str] = {
     **{name: text for name, (text, _) in RECIPES.items()},
     **GENERATIVE,
     **TRANSLATORS,
+    **PARAPHRASERS,
 }
 
 

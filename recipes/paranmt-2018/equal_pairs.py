@@ -33,7 +33,7 @@ def main() -> None:
     corpus = datasets.load_dataset(args.corpus, split="train")
     with lzma.open(args.human, "rt", encoding="utf-8") as file:
         human = [line.rstrip("\n").split("\t")[:2] for line in file]
-    for name, rows in (("the corpus", corpus), ("the paraphrases", human)):
+    for name, rows in (("the corpus", corpus), ("the file of paraphrases", human)):
         if len(rows) < args.count:
             parser.error(f"{name} has {len(rows):,} pairs; --count must be at most as many")
     rows = corpus.select(np.sort(random.permutation(len(corpus))[: args.count]))

@@ -1,5 +1,7 @@
 """Makes parsed pairs of sentence pairs: sentence1, sentence2, tree1, tree2 (thesis, 6.2.2).
 
+`paraphrastic parse --pairs` of a sample, of which some pairs are held out:
+
     python recipes/scpn-2018/parse_pairs.py DATA/train/en-en/coco_val2017_captions.tsv.xz \\
         --parser runs/parser --most 30000 --held-out 500 --output parsed-pairs.tsv
 
@@ -14,16 +16,16 @@ import csv
 import gzip
 import io
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.cli.paraphrase import parser_of
+from paraphrastic_hf.corpus.parsed_pairs import PairParser
 from paraphrastic_hf.data.pairs import read_pairs
-from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
+from paraphrastic_hf.encoding.other_parsers import load_parser
+from paraphrastic_hf.text.parsed import LineParser, ParsedLine
 
 AT_A_TIME = 512
 
@@ -33,7 +35,7 @@ def main() -> None:
     parser.add_argument(
         "files", nargs="+", help="sentence pairs: TSV, or CSV with source and target"
     )
-    parser.add_argument("--parser", required=True, help="as of `paraphrastic paraphrase`")
+    parser.add_argument("--parser", required=True, help="as --model of `paraphrastic parse`")
     parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
     parser.add_argument("--most", type=int, help="parse so many pairs at most, drawn at random")
     parser.add_argument("--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv")
@@ -55,13 +57,7 @@ def main() -> None:
         pairs = similar(pairs, given.min_similarity)
     random.Random(given.seed).shuffle(pairs)
     pairs = pairs[: given.most]
-    distinct = list(dict.fromkeys(side for pair in pairs for side in pair))
-    trees = parsed(distinct, parser_of(given.parser))
-    rows = [
-        [a, b, trees[a], trees[b]]
-        for a, b in pairs
-        if a in trees and b in trees and bare(trees[a]) != bare(trees[b])
-    ]
+    rows = list(PairParser(Shown(load_parser(given.parser))).rows(pairs))
     held_out, kept = rows[: given.held_out], rows[given.held_out :]
     seen = {text for row in held_out for text in row[:2]}
     kept = [row for row in kept if not seen & set(row[:2])]
@@ -87,24 +83,19 @@ def similar(pairs: list[tuple[str, str]], least: float) -> list[tuple[str, str]]
     return [pair for pair, cosine in zip(pairs, cosines, strict=True) if cosine >= least]
 
 
-def parsed(sentences: list[str], parse: object) -> dict[str, str]:
-    """The trees of those sentences that have one."""
-    found = {}
-    for start in tqdm(range(0, len(sentences), AT_A_TIME), desc="parsing"):
-        batch = sentences[start : start + AT_A_TIME]
-        for text, tree in zip(batch, parse(batch), strict=True):  # type: ignore[operator]
-            try:
-                found[text] = str(checked_tree(str(tree))) if tree is not None else ""
-            except DataError:
-                continue
-    return {text: tree for text, tree in found.items() if tree}
+class Shown:
+    """A parser that shows how far it is."""
+
+    def __init__(self, parser: LineParser) -> None:
+        self.parser = parser
+
+    def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
+        starts = tqdm(range(0, len(lines), AT_A_TIME), desc="parsing")
+        blocks = (self.parser.parse(lines[start : start + AT_A_TIME]) for start in starts)
+        return [each for block in blocks for each in block]
 
 
-def bare(tree: str) -> str:
-    return parse_text(checked_tree(tree))
-
-
-def write(path: Path, rows: list[list[str]]) -> None:
+def write(path: Path, rows: Sequence[Sequence[str]]) -> None:
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
 
 

@@ -319,6 +319,37 @@ def test_a_row_of_another_number_of_columns_is_reported(
     assert "1 without 2 columns as in the first row (a.tsv:2)" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["sentence1\tsentence2", "Sentence 1\tSentence 2", "translation\treference", "SRC\ttgt"],
+)
+def test_a_first_line_that_names_the_columns_is_no_pair(
+    header: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tsv(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
+    assert read_pairs(path) == GOOD
+    assert "a.tsv: 1 rows skipped: 1 that names the columns (a.tsv:1)" in caplog.text
+    with pytest.raises(DataError, match=r"a\.tsv:1 is a row that names the columns; mend it"):
+        read_pairs(path, bad_rows="refuse")
+
+
+def test_such_names_are_a_pair_in_every_other_place_or_beside_another_word(tmp_path: Path) -> None:
+    pairs = [("source", "sentence2"), ("source", "target")]
+    assert read_pairs(tsv(tmp_path / "a.tsv", lines(pairs))) == pairs
+
+
+@pytest.mark.parametrize("content", ["one\nb\tc\n", "one\nx\t\n"], ids=["usable", "unusable"])
+def test_bad_rows_are_told_once(
+    content: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = ""
+    try:
+        read_pairs(tsv(tmp_path / "a.tsv", content))
+    except DataError as error:
+        told = str(error)
+    assert (told + caplog.text).count("without two columns (a.tsv:1)") == 1
+
+
 @pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_a_saved_dataset_with_changed_bytes_is_refused_or_read(
     place: float, tmp_path: Path

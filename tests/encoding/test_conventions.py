@@ -25,6 +25,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
+from transformers import AutoModel
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -273,6 +274,16 @@ def test_an_encoder_shows_what_it_is(
         assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
     (tmp_path / "recipe.yaml").write_bytes(b"\xff")
     assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
+
+
+def test_a_model_that_is_saved_again_knows_its_languages(tmp_path: Path) -> None:
+    first = SentenceEncoder.from_pretrained("multilingual").with_dimension(16)
+    first.save_pretrained(tmp_path / "again")
+    again = SentenceEncoder.from_pretrained(tmp_path / "again")
+    assert "languages=['en', 'fr', 'de'," in repr(again)
+    assert repr(again).partition(",")[2] == repr(first).partition(",")[2]
+    model = AutoModel.from_pretrained(tmp_path / "again")  # a setting that transformers keeps
+    assert model.config.languages[:2] == ["en", "fr"]
 
 
 @pytest.mark.parametrize("wrong", [None, 5, b"a cat", {"a cat": 1}])

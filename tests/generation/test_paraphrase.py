@@ -193,6 +193,42 @@ def test_models_that_do_not_go_together_are_refused(models: dict[str, Path]) -> 
         SyntacticParaphraser(writer).paraphrase(LINES, **LOOSE)
 
 
+@pytest.mark.parametrize("kind", ["scpn", "bart", "paraphraser"])
+def test_what_is_saved_again_writes_the_same_and_knows_its_templates(
+    kind: str, models: dict[str, Path], tmp_path: Path
+) -> None:
+    first = SyntacticParaphraser.from_pretrained(models[kind])
+    first.save_pretrained(tmp_path / "again")
+    again = SyntacticParaphraser.from_pretrained(tmp_path / "again")
+    assert again.templates == first.templates
+    assert bool(first.templates) == (kind != "paraphraser")
+    templates = {"scpn": [WHOLE], "bart": TEMPLATES[:1], "paraphraser": None}[kind]
+    written = [each.paraphrase(LINES, templates, **LOOSE) for each in (first, again)]
+    assert [one.text for one in written[1][0]] == [one.text for one in written[0][0]]
+
+
+def test_a_repository_of_both_models_is_asked_for_with_its_options(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def found(name: str, **options: Any) -> Path:
+        asked.append((name, options))
+        return models[name]
+
+    monkeypatch.setattr("paraphrastic_hf.generation.paraphrase.local_directory", found)
+    SyntacticParaphraser.from_pretrained(
+        "scpn", generator="parse-generator", revision="old", token="hf_x"
+    )
+    assert asked == [
+        ("scpn", {"revision": "old", "token": "hf_x"}),
+        ("parse-generator", {"token": "hf_x"}),  # a revision is of one repository
+    ]
+    monkeypatch.undo()
+    with pytest.raises(TypeError, match="no keyword 'revison'"):
+        SyntacticParaphraser.from_pretrained(models["scpn"], revison="old")  # type: ignore[call-arg]
+
+
 def test_the_first_whole_tree_with_the_template_is_taken() -> None:
     wanted = "(S (NP ) (VP ) )"
     written = ["(S (NP ) (VP )", "(S (VP (VB ) ) )", "(S (NP (DT ) ) (VP ) )"]

@@ -18,7 +18,7 @@ MODULES = ("drawing", "answers", "app")
 def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """`drawing` and `answers`, fresh; `app` is asked for by `space.load("app")`."""
     monkeypatch.syspath_prepend(str(SPACE))
-    for name in ("MODELS", "STYLE", "SYNTAX", "GENERATOR"):
+    for name in ("MODELS", "STYLE", "SYNTAX", "GENERATOR", "PARSER"):
         monkeypatch.delenv(f"PARAPHRASTIC_{name}", raising=False)
     yield SimpleNamespace(
         load=importlib.import_module, **{m: importlib.import_module(m) for m in MODULES[:2]}

@@ -152,8 +152,10 @@ def test_syntax_is_written_where_the_package_can(
 ) -> None:
     class Paraphraser:
         @classmethod
-        def from_pretrained(cls, name: str, *, generator: str | None, encoder: Any) -> Paraphraser:
-            assert (name, generator) == ("any", None)
+        def from_pretrained(
+            cls, name: str, *, generator: str | None, parser: Any, encoder: Any
+        ) -> Paraphraser:
+            assert (name, generator, parser) == ("any", None, None)
             assert encoder.encode("a cat").shape == (512,)
             return cls()
 

@@ -9,7 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.space.browser import SECONDS, app, chromium, missing
+from tests.data_root import write_supervised
+from tests.generation import scpn
+from tests.space.browser import METRIC, SECONDS, app, chromium, missing
+from tests.trained import BGT, RECIPES, trained
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 SIMILARITY = "?tab=similarity&a=The+film+is+good.&b=The+film+is+not+good.&model=english"
@@ -25,6 +28,21 @@ def address() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     with chromium() as driver:
         yield driver
+
+
+@pytest.fixture(scope="module")
+def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The Space with models that write, each trained for a second."""
+    folder, parser = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("parser")
+    style = tmp_path_factory.mktemp("style")
+    models = {
+        "STYLE": trained(BGT, style, style),
+        "SYNTAX": scpn.make("scpn", folder),
+        "GENERATOR": scpn.make("parse-generator", folder),
+        "PARSER": trained(RECIPES["parsing"][0], parser, write_supervised(folder / "data")),
+    }
+    with app(**{name: str(path) for name, path in models.items()}) as found:
+        yield found
 
 
 def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
@@ -112,3 +130,51 @@ def test_on_a_phone_a_link_opens_with_its_answer_and_nothing_is_cut_off(address:
         assert (content, screen) == (375, 375)
         click(phone, "#answer-similarity summary")
         assert phone.execute_script(width) == [375, 375]  # the table scrolls by itself
+
+
+def write(driver: Any, *texts: str) -> None:
+    """Fill the first fields that are shown."""
+    fields = wait(driver, lambda d: [e for e in _all(d, "textarea") if e.is_displayed()])
+    for field, text in zip(fields, texts, strict=False):
+        field.clear()
+        field.send_keys(text)
+
+
+def test_one_sentence_is_written_in_the_style_of_another(browser: Any, writing: str) -> None:
+    browser.get(writing)
+    open_tab(browser, "Style")
+    write(browser, "The cat sleeps.", "Where is my sister?")
+    click(browser, "#go-style")
+    answer(browser, "style", "written")
+    rows = wait(browser, lambda d: _all(d, "#answer-style tr"))
+    assert len(rows) == 1 + 3
+    click(browser, "#share-style")
+    link = wait(browser, lambda d: parse_qs(urlsplit(d.current_url).query))
+    assert link["style"] == ["Where is my sister?"]
+    assert link["count"] == ["3"]
+    write(browser, "The cat sleeps.", " ")
+    click(browser, "#go-style")
+    assert "another whose style" in answer(browser, "style", "write a sentence")
+
+
+def test_a_sentence_is_written_by_templates(browser: Any, writing: str) -> None:
+    """The parser reads the sentence, the generator fills the template, and SCPN writes."""
+    browser.get(writing)
+    open_tab(browser, "Syntax")
+    whole = "(S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.))"
+    write(browser, "the girl wrote a letter .", f"{whole}\n(ROOT (S (NP) (VP) (.)))")
+    click(browser, "#go-syntax")
+    assert "(ROOT (S (NP) (VP) (.)))" in answer(browser, "syntax", "why it is not to be used")
+    assert len(wait(browser, lambda d: _all(d, "#answer-syntax tr"))) == 1 + 2
+    write(browser, "the girl wrote a letter .", "(S (NP")
+    click(browser, "#go-syntax")
+    answer(browser, "syntax", "brackets")
+
+
+def test_the_page_of_the_metric_scores_what_it_is_given(browser: Any) -> None:
+    with app(METRIC) as address:
+        browser.get(address)
+        click(browser, "button.primary")
+        fields = "return [...document.querySelectorAll('textarea')].map(e => e.value)"
+        written = wait(browser, lambda d: [e for e in d.execute_script(fields) if "SIM" in e])
+    assert "tuned:newstest2015" in written[0]

@@ -382,7 +382,7 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
         (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
         (["--start", "english"], ModelError, "english holds no encoder-decoder"),
         (["--start", "null"], RecipeError, "name it with --start"),
-        (["--data.to", "fr"], DataError, "one side alone must be in data.to, fr"),
+        (["--data.to", "fr"], DataError, r"every source must have data.to \(fr\) on one side"),
         (["--max_length", "2"], DataError, "raise data.max_length"),
         (["--held_out", "90"], DataError, "must leave as many pairs"),
         (["--to_code", "fr"], RecipeError, "from_code, to_code"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -19,6 +20,7 @@ from paraphrastic_hf.models.marian import TrainedMarian, marian_config
 from paraphrastic_hf.training.checkpoint import load_average, save_checkpoint, weights_of
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.translation_run import Translation
 from tests import fresh
 from tests.training.processes import train_in_two_processes
 
@@ -215,6 +217,31 @@ def test_the_mean_of_the_last_checkpoints_is_kept_where_it_is_better(tmp_path: P
     assert load_average(other, tmp_path / "c", 2) == 2
     torch.testing.assert_close(other.weight.detach(), (weights[1] + weights[2]) / 2)
     assert load_average(other, tmp_path / "nothing", 2) == 0
+
+
+AVERAGE = ["--average", "2", "--keep_checkpoints", "2", "--checkpoint_every", "3", "--epochs", "4"]
+
+
+def test_a_mean_that_scores_worse_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nats = itertools.count(1.0)
+    monkeypatch.setattr(Translation, "nats", lambda *_: next(nats))
+    train(
+        load_recipe(write_recipe(tmp_path), [*AVERAGE, *HELD_OUT]), tmp_path / "out", progress=False
+    )
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["averaged_checkpoints"] == 0
+
+
+def test_held_out_pairs_choose_no_mean_where_nothing_is_chosen_by_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nats = itertools.count(1.0)
+    monkeypatch.setattr(Translation, "nats", lambda *_: next(nats))
+    options = [*AVERAGE, "--held_out", "6"]  # development is none
+    train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out", progress=False)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (run["averaged_checkpoints"], run["held_out"]["nats_per_token"]) == (2, 1.0)
 
 
 def test_the_bleu_of_held_out_pairs_may_choose(tmp_path: Path) -> None:

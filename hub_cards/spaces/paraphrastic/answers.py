@@ -149,23 +149,27 @@ def style(source: str, model_of_style: str, language: str, count: float, *, mode
 
 
 @functools.lru_cache(maxsize=2)
-def syntax_model(name: str, generator: str) -> Any:
-    """A paraphraser that is told the syntax, which imports torch; a generator fills templates for
-    one that reads whole parses."""
+def syntax_model(name: str, generator: str, parser: str) -> Any:
+    """A paraphraser that is told the syntax, which imports torch; for one that reads whole parses a
+    generator fills templates from what the parser says."""
     import paraphrastic_hf
+    from paraphrastic_hf.encoding.other_parsers import tree_parser
 
-    return paraphrastic_hf.SyntacticParaphraser.from_pretrained(  # type: ignore[attr-defined]
-        name, generator=generator or None, encoder=encoder("english")
+    return paraphrastic_hf.SyntacticParaphraser.from_pretrained(
+        name,
+        generator=generator or None,
+        parser=tree_parser(parser) if parser else None,
+        encoder=encoder("english"),
     )
 
 
-def syntax(text: str, templates: str, *, model: str, generator: str = "") -> str:
+def syntax(text: str, templates: str, *, model: str, generator: str = "", parser: str = "") -> str:
     """A sentence written by each of several templates, one a line."""
     wanted = [line.strip() for line in templates.splitlines() if line.strip()]
     if not text.strip() or not wanted:
         raise DataError("write a sentence, and templates as (ROOT (S (NP) (VP) (.))), one a line")
     _refuse_long(text)
-    (written,) = syntax_model(model, generator).paraphrase([text], wanted)
+    (written,) = syntax_model(model, generator, parser).paraphrase([text], wanted)
     rows = [(each.text, each.template, each.similarity, each.remark) for each in written]
     return drawing.table(["written", "template", "cosine", "why it is not to be used"], rows)
 

@@ -15,8 +15,9 @@ import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
 
-STYLE, SYNTAX, GENERATOR = (
-    os.environ.get(f"PARAPHRASTIC_{name}", "") for name in ("STYLE", "SYNTAX", "GENERATOR")
+STYLE, SYNTAX, GENERATOR, PARSER = (
+    os.environ.get(f"PARAPHRASTIC_{name}", "")
+    for name in ("STYLE", "SYNTAX", "GENERATOR", "PARSER")
 )
 LONGEST_LINK = 6_000  # characters that servers and messages carry
 ABOUT = (
@@ -173,7 +174,7 @@ def pages() -> list[Page]:
                 "Syntax",
                 "A sentence by the templates of its syntax that are given.",
                 {"text": Text("sentence"), "templates": Text("templates, one a line", 4)},
-                functools.partial(answers.syntax, model=SYNTAX, generator=GENERATOR),
+                functools.partial(answers.syntax, model=SYNTAX, generator=GENERATOR, parser=PARSER),
                 [[CATS[0], "(ROOT (S (NP) (VP) (.)))\n(ROOT (SBARQ (WHNP) (SQ) (.)))"]],
             )
         )

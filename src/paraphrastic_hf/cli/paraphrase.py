@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
@@ -162,6 +162,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
         DataError: The parser is not there.
     """
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoding.other_parsers import tree_parser
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
     encoder: Any = None
@@ -170,24 +171,9 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     return SyntacticParaphraser.from_pretrained(
         arguments.model,
         generator=arguments.generator,
-        parser=parser_of(arguments.parser),
+        parser=None if arguments.parser is None else tree_parser(arguments.parser),
         encoder=encoder,
     )
-
-
-def parser_of(name: str | None) -> Any:
-    """From sentences to trees, None for one that has none, by the parser of a name; None for no
-    parser."""
-    if name is None:
-        return None
-    from paraphrastic_hf.encoding.other_parsers import load_parser
-
-    parser = load_parser(name)
-
-    def parse(sentences: Sequence[str]) -> list[Tree | None]:
-        return [None if each.problem else each.tree for each in parser.parse(list(sentences))]
-
-    return parse
 
 
 def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphraser) -> list[str]:

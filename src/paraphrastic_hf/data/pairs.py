@@ -1,7 +1,8 @@
 """Sentence pairs from the files people have: TSV, aligned text, `datasets` folders, .gz, .xz.
 
-A bad row never stops a run: it is counted by reason, with the place of the first few, and skipped;
-or it is refused at once, by option. Tokenizing is not done here.
+A bad row, such as a first line of names of columns, never stops a run: it is counted by reason,
+with the place of the first few, and skipped; or it is refused at once, by option. Tokenizing is not
+done here.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -24,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 BAD_ROWS = ("skip", "refuse")
 PLACES_SHOWN = 5
+NAMES = "sentence1 sentence2, text1 text2, question1 question2, phrase1 phrase2, source target, "
+NAMES += "src tgt, reference translation, anchor positive, premise hypothesis"
+HEADERS = {frozenset(names.split()) for names in NAMES.split(",")}  # of files of pairs, line 1
 Pair = tuple[str, str]
 
 
@@ -112,6 +117,8 @@ def clean_pairs(
     if not pairs:
         why = f": {report.describe()}" if report.bad else ""
         raise DataError(f"{name} holds no usable sentence pair{why}")
+    if report.bad:
+        logger.warning("%s: %s", name, report.describe())
     return pairs
 
 
@@ -308,25 +315,30 @@ def good_rows(
 ) -> Iterator[list[str]]:
     """The good rows, stripped; a warning counts the others at the end.
 
+    A first row that names its columns (`HEADERS`) is no pair, and so a bad one.
+
     Args:
         rows: As `iterate_rows` gives them.
         name: Of the source, for the warning.
         columns: Columns a row must have; as many as the first good one if 0.
         number: A column that must hold a finite number.
         bad_rows: `skip` or `refuse`.
-        report: Where bad rows are counted.
+        report: Where bad rows are counted, for a caller who tells of them; there is no warning
+            then.
 
     Raises:
         DataError: A row is bad and `bad_rows` is `refuse`.
     """
     if bad_rows not in BAD_ROWS:
         raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
-    report = report or RowReport()
+    counted = RowReport() if report is None else report
     as_first = "" if columns else " as in the first row"
-    for place, sides in rows:
+    for index, (place, sides) in enumerate(rows):
         wrong = sides if isinstance(sides, str) else None
         if wrong is None and len(sides) < 2:
             wrong = "without two columns"
+        elif not isinstance(sides, str) and not index and _is_header(sides):
+            wrong = "that names the columns"
         elif wrong is None and columns and len(sides) != columns:
             wrong = f"without {columns} columns{as_first}"
         elif wrong is None and not (sides[0].strip() and sides[1].strip()):
@@ -339,9 +351,13 @@ def good_rows(
         elif bad_rows == "refuse":
             raise DataError(f"{place} is a row {wrong}; mend it, or set bad_rows to skip")
         else:
-            report.add(wrong, place)
-    if report.bad:
-        logger.warning("%s: %s", name, report.describe())
+            counted.add(wrong, place)
+    if report is None and counted.bad:
+        logger.warning("%s: %s", name, counted.describe())
+
+
+def _is_header(sides: list[str]) -> bool:
+    return frozenset(re.sub(r"[\W_]", "", side).casefold() for side in sides[:2]) in HEADERS
 
 
 def _is_number(text: str) -> bool:

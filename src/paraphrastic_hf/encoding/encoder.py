@@ -1,9 +1,8 @@
 """`SentenceEncoder`: a model directory as one object with `encode` and `similarity`.
 
-What it computes with is in `weights.py`, how tables are changed in `table.py`, and the ways from
-texts to vectors in `static.py` (averaging models, fast), `means.py` (these without the compiled
-module) and `batches.py` (any model). The methods that follow from these are in `conventions.py`,
-and those of scikit-learn in `estimator.py`.
+What it computes with is in `weights.py`, changes of tables in `table.py`, and the ways from texts
+to vectors in `static.py` (averaging models, fast), `means.py` (without the C module) and
+`batches.py` (any model). More methods are in `conventions.py`, scikit-learn's in `estimator.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from paraphrastic_hf.encoding.conventions import Conventions
 from paraphrastic_hf.encoding.estimator import Estimator
-from paraphrastic_hf.encoding.languages import languages_of
+from paraphrastic_hf.encoding.languages import languages_kept, languages_of
 from paraphrastic_hf.encoding.locate import (
     EVEN_MODELS,
     HubOptions,
@@ -330,7 +329,8 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
         model = self._weights.model_to_save()
-        save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
+        with languages_kept(self._origin, Path(directory)):
+            save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
     def _embed(
         self,

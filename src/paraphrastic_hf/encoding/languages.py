@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.push import CARD
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.text.files import write_json
 
-RECIPE = "recipe.yaml"
+CONFIG, RECIPE = "config.json", "recipe.yaml"
+KEY = "languages"  # in the configuration
 
 
 def languages_of(directory: Path | None) -> list[str]:
@@ -18,8 +23,8 @@ def languages_of(directory: Path | None) -> list[str]:
         directory: A model directory; None if there is none.
 
     Returns:
-        Those that its card declares, else those of the sources in its recipe, in their order; an
-        empty list if neither says any.
+        Those that its card declares, else those of its configuration, else those of the sources in
+        its recipe, in their order; an empty list if none of them says any.
     """
     if directory is None:
         return []
@@ -27,6 +32,9 @@ def languages_of(directory: Path | None) -> list[str]:
     declared = _parsed(text.split("---\n")[1]).get("language") if text.startswith("---\n") else None
     if declared:
         return [declared] if isinstance(declared, str) else [str(each) for each in declared]
+    kept = _configuration(directory).get(KEY)
+    if isinstance(kept, list) and kept:
+        return list(map(str, kept))
     data = _parsed(_read(directory / RECIPE)).get("data")
     sources = data.get("sources") if isinstance(data, dict) else None
     found: list[str] = []
@@ -36,6 +44,30 @@ def languages_of(directory: Path | None) -> list[str]:
             found.append("en")  # the default
         found += map(str, named) if isinstance(named, list) else []
     return list(dict.fromkeys(found))
+
+
+@contextmanager
+def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
+    """Write the languages of a model to the configuration of what is saved meanwhile, which has
+    neither its card nor its recipe; a model whose setting they are has written them itself.
+
+    Args:
+        origin: The directory that the model was loaded from; None if there is none.
+        directory: The directory that it is saved to, which may be the same.
+    """
+    known = languages_of(origin)
+    yield
+    config = _configuration(directory)
+    if known and KEY not in config:
+        write_json(directory / CONFIG, {**config, KEY: known})
+
+
+def _configuration(directory: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_read(directory / CONFIG))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _read(path: Path) -> str:

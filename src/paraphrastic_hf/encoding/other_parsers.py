@@ -5,13 +5,13 @@ stanza (Qi et al., 2020) and benepar (Kitaev et al., 2019) download their models
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from paraphrastic_hf.encoding.link_grammar import LinkGrammarParser
 from paraphrastic_hf.encoding.locate import HubOptions
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.parse_tree import normalised, read_tree
+from paraphrastic_hf.text.parse_tree import Tree, normalised, read_tree
 from paraphrastic_hf.text.parsed import EMPTY, LineParser, ParsedLine
 from paraphrastic_hf.text.treebank_words import treebank_words
 
@@ -107,3 +107,16 @@ def load_parser(name: str, **hub: Any) -> LineParser:
 
     options: HubOptions = hub  # type: ignore[assignment]
     return SentenceParser.from_pretrained(name, **options)
+
+
+def tree_parser(name: str) -> Callable[[Sequence[str]], list[Tree | None]]:
+    """What a paraphraser asks for the trees of sentences: None for one that has none.
+
+    Args:
+        name: A parser, as `load_parser` takes it.
+
+    Raises:
+        ModelError: It is not installed, not there, or no parser.
+    """
+    parser = load_parser(name)
+    return lambda lines: [it.tree if not it.problem else None for it in parser.parse(list(lines))]

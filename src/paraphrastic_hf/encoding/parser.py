@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Unpack
 
-from paraphrastic_hf.encoding.directory import PARSER, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.directory import PARSER
+from paraphrastic_hf.encoding.of_words import ModelOfWords
 from paraphrastic_hf.encoding.parse import predict_trees
-from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.parser import ParserModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.parse_tree import DEEPEST, Tree
 from paraphrastic_hf.text.parsed import EMPTY, FAILED, TOO_LONG, ParsedLine
 from paraphrastic_hf.text.sentences import Sentences
@@ -23,7 +18,7 @@ from paraphrastic_hf.text.treebank_words import treebank_words
 QUOTES = {"``": '"', "''": '"'}  # as in training (`data/parsing.py`)
 
 
-class SentenceParser(Saved):
+class SentenceParser(ModelOfWords[ParserModel]):
     """A span parser with the tokenizer of its words.
 
     Args:
@@ -39,49 +34,12 @@ class SentenceParser(Saved):
         (ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))
     """
 
+    layout = PARSER
+    model_class = ParserModel
+    noun = "parser"
+
     def __init__(self, model: ParserModel, tokenizer: TextTokenizer) -> None:
-        rows = sum(len(table.weight) for table in model.tables())
-        if rows != tokenizer.vocab_size:
-            raise ModelError(
-                f"the word encoder has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
-                "entries: they are not of one model"
-            )
-        self.model, self.tokenizer = model, tokenizer
-
-    @classmethod
-    def from_pretrained(
-        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
-    ) -> SentenceParser:
-        """Load what `paraphrastic train` wrote for a recipe with `task.kind: parsing`.
-
-        Args:
-            name: A directory, or a Hub repository, `someone/model`.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
-
-        Raises:
-            ModelError: It is not there, is damaged, or is no parser.
-            TypeError: There is no option of a name.
-        """
-        path = local_directory(name, **hub)
-        tokenizer = load_tokenizer(path)
-        model = load_pretrained(path, PARSER)
-        if not isinstance(model, ParserModel):
-            raise ModelError(f"{path} holds a {type(model).__name__}, which is no parser")
-        parser = cls(model, tokenizer)
-        parser._directory = path
-        return parser
-
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class read.
-
-        Args:
-            directory: Where to write; made if need be.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
-        """
-        save_model(self.model, self.tokenizer, Path(directory), PARSER)
+        super().__init__(model, tokenizer)
 
     def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
         """The constituency tree of every line.

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import torch
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import TAGGER, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.encoding.directory import TAGGER
+from paraphrastic_hf.encoding.of_words import ModelOfWords
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
 
-class Tagger(Saved):
+class Tagger(ModelOfWords[TaggerModel]):
     """A tagger with the tokenizer of its words.
 
     Args:
@@ -37,47 +31,12 @@ class Tagger(Saved):
         [['DT', 'NN', 'VBZ', '.']]
     """
 
+    layout = TAGGER
+    model_class = TaggerModel
+    noun = "tagger"
+
     def __init__(self, model: TaggerModel, tokenizer: TextTokenizer) -> None:
-        rows = sum(len(table.weight) for table in model.tables())
-        if rows != tokenizer.vocab_size:
-            raise ModelError(
-                f"the word encoder has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
-                "entries: they are not of one model"
-            )
-        self.model, self.tokenizer = model, tokenizer
-
-    @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Tagger:
-        """Load what `paraphrastic train` wrote for a recipe with `task.kind: tagging`.
-
-        Args:
-            name: A directory, or a Hub repository, `someone/model`.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
-
-        Raises:
-            ModelError: It is not there, is damaged, or is no tagger.
-            TypeError: There is no option of a name.
-        """
-        path = local_directory(name, **hub)
-        tokenizer = load_tokenizer(path)
-        model = load_pretrained(path, TAGGER)
-        if not isinstance(model, TaggerModel):
-            raise ModelError(f"{path} holds a {type(model).__name__}, which is no tagger")
-        tagger = cls(model, tokenizer)
-        tagger._directory = path
-        return tagger
-
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class read.
-
-        Args:
-            directory: Where to write; made if need be.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
-        """
-        save_model(self.model, self.tokenizer, Path(directory), TAGGER)
+        super().__init__(model, tokenizer)
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """The most probable tag of every word.

@@ -11,11 +11,12 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
-from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.generation.paraphrase_filter import (
     Paraphrase,
@@ -37,7 +38,7 @@ MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
 
 
-class SyntacticParaphraser:
+class SyntacticParaphraser(Saved):
     """Writes paraphrases of a given syntax.
 
     Args:
@@ -87,28 +88,48 @@ class SyntacticParaphraser:
         encoder: Any = None,
         device: str | torch.device | None = None,
         batch_size: int = 64,
+        **hub: Unpack[HubOptions],
     ) -> SyntacticParaphraser:
         """Load what recipes of kind paraphrase made.
 
         Args:
-            name: Directory of the model that writes sentences.
-            generator: Directory of the parse generator.
+            name: Directory or Hub repository of the model that writes sentences.
+            generator: That of the parse generator.
             parser: From sentences to trees.
             encoder: For the similarity; None for none.
             device: Where to compute; a GPU if there is one, if None.
             batch_size: The most paraphrases searched for at a time, at least 1.
+            **hub: `revision`, which is that of `name`, and `token`, `cache_dir` and
+                `local_files_only` of both, as `local_directory` takes them.
 
         Raises:
             ModelError: A model is not there, damaged, of another kind or of another release.
+            TypeError: There is no option of a name.
         """
         options: Any = {"device": device, "batch_size": batch_size}
-        writer = TemplatedWriter.from_pretrained(local_directory(name), **options)
-        filler, of_training = None, local_directory(name)
+        of_training = local_directory(name, **hub)
+        writer = TemplatedWriter.from_pretrained(of_training, **options)
+        filler = None
         if generator is not None:
-            of_training = local_directory(generator)
+            hub.pop("revision", None)
+            of_training = local_directory(generator, **hub)
             filler = TemplatedWriter.from_pretrained(of_training, **options)
         counts = load_templates(of_training) if writer.reads != NONE else {}
-        return cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
+        found = cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
+        found._directory = writer._directory
+        return found
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write the model that writes sentences; the parse generator, which is a
+        `TemplatedWriter`, and the parser are saved on their own.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        self.writer.save_pretrained(directory)
 
     def top_templates(self, count: int = 20) -> list[str]:
         """The most frequent templates of training, in brackets (6.3.3).

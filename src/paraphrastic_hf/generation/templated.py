@@ -7,18 +7,22 @@ A source is encoded once for all its templates, and a template once for all sour
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from transformers import AutoModelForSeq2SeqLM
 
-from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.directory import TRANSLATION, no_progress_bar, save_model
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.search import MOST_SCORES, evaluating, padded, until_end
+from paraphrastic_hf.generation.templates import TEMPLATES, load_templates, save_templates
 from paraphrastic_hf.generation.translate import NOTHING, Translator
 from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.models.paraphraser import ParaphraserModel
@@ -33,7 +37,7 @@ SENTENCE = "sentence"
 Outputs = list[list[list[Written]]]  # for each source, for each of its templates
 
 
-class TemplatedWriter:
+class TemplatedWriter(Saved):
     """A model that writes from a source and a template.
 
     Args:
@@ -69,18 +73,27 @@ class TemplatedWriter:
 
     @classmethod
     def from_pretrained(
-        cls, directory: Path, *, device: str | torch.device | None = None, batch_size: int = 64
+        cls,
+        name: str | os.PathLike[str],
+        *,
+        device: str | torch.device | None = None,
+        batch_size: int = 64,
+        **hub: Unpack[HubOptions],
     ) -> TemplatedWriter:
         """Load what a recipe of kind paraphrase made.
 
         Args:
-            directory: The model's.
+            name: A directory, or a Hub repository, `someone/model`.
             device: Where to compute; a GPU if there is one, if None.
             batch_size: The most outputs searched for at a time.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
+                takes them.
 
         Raises:
             ModelError: It is not there, damaged, or no such model.
+            TypeError: There is no option of a name.
         """
+        directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
         try:
             with no_progress_bar():
@@ -96,8 +109,25 @@ class TemplatedWriter:
             )
         if device is None:
             device = "cuda" if torch.cuda.is_available() else "cpu"
-        model = model.to(device)
-        return cls(model, tokenizer, directory=directory, batch_size=batch_size)
+        writer = cls(model.to(device), tokenizer, directory=directory, batch_size=batch_size)
+        writer._directory = directory
+        return writer
+
+    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+        """Write a directory that `from_pretrained` and transformers' Auto class read, with the
+        templates of its training.
+
+        Args:
+            directory: Where to write; made if need be.
+
+        Raises:
+            OSError: The disk is full or the directory cannot be written.
+        """
+        known = self._directory
+        counts = load_templates(known) if known and (known / TEMPLATES).exists() else {}
+        save_model(self.model, self.tokenizer, Path(directory), TRANSLATION)
+        if counts:
+            save_templates(Path(directory), counts.items())
 
     @property
     def reads(self) -> str:

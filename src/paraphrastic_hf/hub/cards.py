@@ -29,7 +29,6 @@ from paraphrastic_hf.text.files import write_bytes
 
 CARD = "README.md"
 RELEASABLE = ("open", "share-alike")
-SOURCE_COLUMNS = ("source", "pairs", "licence", "SHA-256 of the file")
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
 PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
 
@@ -203,7 +202,7 @@ def _sources_with_licences(trained: TrainedModel, sources: Sequence[SourceLicenc
     begun = [it for it in sources if not any(literal(it.name) in line for line in table)]
     said = "; ".join(f"{literal(it.name)} ({literal(it.licence)})" for it in begun)
     return (
-        [*table, "", *sections.wrapped(f"What it began with was made of: {said}.")]
+        [*table, "", *sections.wrapped(f"What it began with or learned from: {said}.")]
         if begun
         else table
     )
@@ -248,14 +247,16 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
         f"train/{row[0]}/{row[1]}.tsv.xz": row
         for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
     }
-    counts = {_within(root, path): n for path, n in trained.run["pairs_by_source"].items()}
+    what, given = trained.counts or ("pairs", {})
+    counts = {_within(root, path): count for path, count in given.items()}
     rows = []
     for path, pairs in counts.items():
         if path not in known or known[path][5] not in RELEASABLE:
             raise DataError(f"{path} is no source that a released model may be trained on")
         rows.append([path, f"{pairs:,}", known[path][6], f"`{sha256_of(root / path)}`"])
     is_shared = any(known[path][5] == "share-alike" for path in counts)
-    return markdown_table(SOURCE_COLUMNS, rows, "lrll"), is_shared
+    columns = ["source", what, "licence", "SHA-256 of the file"]
+    return markdown_table(columns, rows, "lrll"), is_shared
 
 
 def _within(root: Path, path: str) -> str:

@@ -200,7 +200,7 @@ def paraphraser(config: Config, tokens: str) -> str:
         tokens, section = "brackets and labels", "parse generator; thesis, 6.3.2"
     elif family == "paraphraser":
         section = "thesis, 4.6"
-    copies = ", which copies from its source" if config.get("use_copy") else ""
+    copies = " and copy from their source" if config.get("use_copy") else ""
     return (
         f"{what}{steered}: a bidirectional LSTM reads, {config['decoder_layers']} LSTM layers with "
         f"bilinear attention write{copies} ({section}), over {tokens}, dimensions "

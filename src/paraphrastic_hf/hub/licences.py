@@ -182,9 +182,8 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
             found.append((" ".join(filter(None, words)), dataset["name"]))
         else:
             found.append((str(source.get("path")), None))
-    encoders = [recipe, *(recipe.get("parts") or ())]
-    begun = [recipe.get("start"), *((it.get("model") or {}).get("vectors") for it in encoders)]
-    return list(dict.fromkeys([*found, *((str(name), None) for name in begun if name)]))
+    begun = [*trained.starts, *filter(None, [trained.teacher])]
+    return list(dict.fromkeys([*found, *((name, None) for name in begun)]))
 
 
 def _source(

@@ -21,6 +21,7 @@ from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import packaged_model
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.evaluation.report import plot_headline, read_results
+from paraphrastic_hf.generation.templates import TEMPLATES
 from paraphrastic_hf.hub.cards import release_card, write_card
 from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
 from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
@@ -34,7 +35,7 @@ from paraphrastic_hf.text.remote_code import write_remote_code
 FILES = (
     *("config.json", "model*.safetensors", "model.safetensors.index.json", GENERATION_CONFIG),
     *("paraphrastic_*.py", *TOKENIZER_FILES, *SENTENCE_TRANSFORMERS_FILES),
-    *("special_tokens_map.json", "vocab.json", "merges.txt", "*.spm"),
+    *("special_tokens_map.json", "vocab.json", "merges.txt", "*.spm", TEMPLATES),
 )
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
 # What an earlier version of a model may have left in its repository.

@@ -17,10 +17,18 @@ BY_TEMPLATE = """paraphraser.paraphrase(
 BY_PARSE = """paraphraser.paraphrase(
     ["a cat sleeps ."], ["(S (NP (DT) (NN)) (VP (VBZ)) (.))"], min_similarity=None
 )  # templates need a parse generator and a parser: from_pretrained(model, generator=, parser=)"""
-USE_PARSE_GENERATOR = """from paraphrastic_hf import SyntacticParaphraser
+USE_PARSE_GENERATOR = """from paraphrastic_hf import Writing
+from paraphrastic_hf.generation.templated import TemplatedWriter
+from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
 
-model = {model}  # this directory fills templates for a model that reads whole parses
-SyntacticParaphraser.from_pretrained("SCPN", generator=model, parser=lambda sentences: [...])"""
+model = {model}  # this directory, or USER/NAME on the Hub
+parse = parse_text(checked_tree("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)) (. .))"))
+template = parse_text(checked_tree("(S (NP) (VP) (.))"))
+how = Writing(beams=3, max_tokens=150)
+TemplatedWriter.from_pretrained(model).write([parse], [[template]], how)[0][0][0].text
+
+# it fills templates for a model that reads whole parses:
+# SyntacticParaphraser.from_pretrained(..., generator=model, parser=...)"""
 
 
 def paraphrasing(config: Mapping[str, Any], model: str) -> str:

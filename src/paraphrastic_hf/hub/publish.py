@@ -22,8 +22,8 @@ from paraphrastic_hf.encoding.locate import check_model_name, known_models, pack
 from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_name
 from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.metrics.install import MODULE, export_space
-from paraphrastic_hf.text.files import link_or_copy, remove
+from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
+from paraphrastic_hf.text.files import link_or_copy, remove, write_bytes
 
 CARD = "README.md"
 HIDDEN = ("__pycache__", ".git", ".ipynb_checkpoints")
@@ -181,6 +181,13 @@ class MetricRelease(SpaceRelease):
         if not _is_metric(script):
             raise PublishError(f"{script} defines no class of `evaluate.Metric`")
         super().check()
+
+    def gather(self, output: Path) -> list[str]:
+        """Link all files, and have the card of SimiLE name the place that it is loaded from."""
+        stale = super().gather(output)
+        card = (output / CARD).read_text(encoding="utf-8").replace(PLACE, self.repository)
+        write_bytes(output / CARD, card.encode("utf-8"))
+        return stale
 
 
 RELEASES: dict[str, type[Release]] = {

@@ -32,6 +32,7 @@ TASKS = {
     "parsing": "the constituency tree of a sentence",
 }
 OF_WORDS = ("tagging", "parsing")  # tasks whose encoder reads single words
+BOTH = "both_directions"  # of pairs of paraphrases, in a recipe
 SPLITS = ("train", "validation", "test")
 PREDICTIONS = {
     "relatedness": 'predict(["a cat sleeps"], ["a cat is asleep"])',
@@ -118,7 +119,7 @@ def front_matter(
 def about(trained: TrainedModel) -> str:
     """What the model computes, and its size."""
     size = (trained.directory / "model.safetensors").stat().st_size / 1e6
-    weights = f"{size:.1f} MB of weights."
+    weights = f"{size:.1f} MB of weights." if size >= 0.1 else f"{1000 * size:.0f} kB of weights."
     tokens = tokens_of(token_kind(trained.directory))
     if trained.paraphrases:
         return f"{paraphraser(trained.config, tokens)} {weights}"
@@ -212,8 +213,10 @@ def circumstances(trained: TrainedModel) -> str:
     versions = " and ".join(f"{name} {version}" for name, version in run["versions"].items())
     processes = f" in {run['processes']} processes" if run.get("processes", 1) > 1 else ""
     device = f", device {run['device']}" if "device" in run else ""
-    starts = " and ".join(map(_source_name, _starts(trained.recipe)))
+    starts = " and ".join(map(_source_name, trained.starts))
     begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
+    if trained.teacher:
+        begun += f" It learned the vectors of {_source_name(trained.teacher)}."
     return (
         f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {examples:,} "
         f"examples seen in {_duration(at['seconds'])} of training with "
@@ -239,21 +242,23 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
     given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
     licences = {
         name: literal(known.get(_source_name(name)) or _licence(given.get(name)))
-        for name in [*given, *run.get("pairs_by_source", ())]
+        for name in [*given, *(trained.counts or ("", ()))[1]]
     }
-    if "pairs_by_source" in run:
+    if trained.counts is not None:
+        what, counts = trained.counts
         rows = [
-            [literal(_source_name(name)), f"{pairs:,}", licences[name]]
-            for name, pairs in run["pairs_by_source"].items()
+            [literal(_source_name(name)), f"{count:,}", licences[name]]
+            for name, count in counts.items()
         ]
         held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
         left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
-        return [*markdown_table(["source", "pairs", "licence"], rows, "lrl"), *left]
+        return [*markdown_table(["source", what, "licence"], rows, "lrl"), *left]
     rows = [[literal(_source_name(name)), licences[name]] for name in given]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
         if what in run:
-            lines += ["", f"{run[what]:,} distinct {what} were trained on."]
+            ways = ", of which each pair gives two" * bool(recipe.get("data", {}).get(BOTH))
+            lines += ["", f"{run[what]:,} distinct {what} were trained on{ways}."]
     return lines
 
 
@@ -351,13 +356,6 @@ def _pipeline(trained: TrainedModel) -> str:
 
 def _given_sources(recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
     return recipe.get("data", {}).get("sources") or []
-
-
-def _starts(recipe: Mapping[str, Any]) -> list[str]:
-    """The trained encoder, or the vectors, that a recipe begins with."""
-    encoders = recipe.get("parts") or [recipe]
-    vectors = [encoder.get("model", {}).get("vectors") for encoder in encoders]
-    return [name for name in (recipe.get("start"), *vectors) if name]
 
 
 def _source_name(name: str) -> str:

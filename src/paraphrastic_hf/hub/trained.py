@@ -98,8 +98,33 @@ class TrainedModel:
         return self.config["encoder"] if self.task else self.config
 
     @property
+    def starts(self) -> list[str]:
+        """The trained encoder, or the vectors, that its recipe begins with."""
+        encoders = [self.recipe, *(self.recipe.get("parts") or ())]
+        vectors = [(encoder.get("model") or {}).get("vectors") for encoder in encoders]
+        return [str(name) for name in (self.recipe.get("start"), *vectors) if name]
+
+    @property
+    def teacher(self) -> str | None:
+        """The encoder whose vectors it learned, of kind distillation."""
+        name = (self.recipe.get("teacher") or {}).get("model")
+        return str(name) if name else None
+
+    @property
+    def counts(self) -> tuple[str, Mapping[str, int]] | None:
+        """What was counted of every source, `pairs` or `sentences`, and how many; None if the run
+        has not counted by source."""
+        for what in ("pairs", "sentences"):
+            if f"{what}_by_source" in self.run:
+                return what, self.run[f"{what}_by_source"]
+        return None
+
+    @property
     def languages(self) -> list[str]:
-        """The languages that its recipe names; a default is nothing that is known of a text."""
+        """The languages that its recipe names, but for those whose pieces were dropped in the end;
+        a default is nothing that is known of a text."""
         sources = self.recipe.get("data", {}).get("sources") or []
         named = {language for source in sources for language in source.get("languages") or ()}
+        if (self.recipe.get("finish") or {}).get("drop_apart"):
+            named -= set(self.recipe["tokenizer"].get("apart") or ())
         return sorted(name for name in named if name.isalpha() and name.islower() and len(name) < 4)

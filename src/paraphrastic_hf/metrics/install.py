@@ -11,6 +11,7 @@ from paraphrastic_hf.text.files import write_bytes
 
 MODULE = Path(__file__).parent / "simile"
 SCRIPT = MODULE / "simile.py"
+PLACE = "ORGANISATION/simile"  # on the card, until it is known where the Space is
 SPACE_FILES = ("simile.py", "README.md", "app.py", "requirements.txt")
 
 
@@ -52,7 +53,7 @@ def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
 
 
 def export_space(folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the files of a Hub Space: module, card, widget and requirements.
+    """Write the files of a Hub Space: module, card, page and requirements.
 
     Args:
         folder: The folder to write to, which is made if it does not exist.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -25,10 +25,11 @@ from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
-from paraphrastic_hf.layers.recurrent import CELLS, LSTM, initialize_cell
+from paraphrastic_hf.layers.recurrent import LSTM
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.recurrent import run_directions
-from paraphrastic_hf.models.supervised import SupervisedConfig, SupervisedModel
+from paraphrastic_hf.models.supervised import SupervisedConfig
+from paraphrastic_hf.models.words import WordsModel, whole_batch
 
 NO_PHRASE = ""  # the first label of spans
 
@@ -112,7 +113,7 @@ class ParserOutput(ModelOutput):
     span_labels: Tensor | None = None
 
 
-class ParserModel(SupervisedModel):
+class ParserModel(WordsModel):
     """A word encoder, LSTMs over the sentence in both directions, scores of words and of spans.
 
     Example:
@@ -127,7 +128,6 @@ class ParserModel(SupervisedModel):
     """
 
     config_class = ParserConfig
-    auto_class: ClassVar[str] = "AutoModelForTokenClassification"
     base_model_prefix = "parser"  # of no module: loading must not take encoder.cells for cells
 
     def __init__(self, config: ParserConfig) -> None:
@@ -146,9 +146,7 @@ class ParserModel(SupervisedModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, CELLS):
-            initialize_cell(module, self.config.recurrent_std)
-        elif module is self:
+        if module is self:
             nn.init.normal_(self.ends, std=0.1)
         else:
             super()._init_weights(module)
@@ -184,16 +182,7 @@ class ParserModel(SupervisedModel):
         Raises:
             ValueError: Shapes that do not go together.
         """
-        if word_index is None:
-            word_index = torch.arange(len(input_ids), device=input_ids.device)[None]
-        if capitals is None:
-            capitals = torch.zeros_like(input_ids[:, 0])
-        for name, tensor, wanted in (
-            ("capitals", capitals, input_ids.shape[:1]),
-            ("labels", labels, word_index.shape),
-        ):
-            if tensor is not None and tensor.shape != wanted:
-                raise ValueError(f"{name} must be {tuple(wanted)}, got {tuple(tensor.shape)}")
+        word_index, capitals = whole_batch(input_ids, word_index, capitals, labels)
         is_word = word_index >= 0
         lengths = is_word.sum(1)
         vectors = self.word_vectors(input_ids, attention_mask, capitals)

@@ -11,7 +11,7 @@ batch once (`text/sentences.py`), and the sentences gather its vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -22,10 +22,11 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
-from paraphrastic_hf.layers.recurrent import CELLS, PeepholeLSTM, initialize_cell
+from paraphrastic_hf.layers.recurrent import PeepholeLSTM
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.recurrent import run_directions
-from paraphrastic_hf.models.supervised import SupervisedConfig, SupervisedModel
+from paraphrastic_hf.models.supervised import SupervisedConfig
+from paraphrastic_hf.models.words import WordsModel, whole_batch
 
 
 @strict
@@ -80,7 +81,7 @@ class TaggerConfig(SupervisedConfig):
             )
 
 
-class TaggerModel(SupervisedModel):
+class TaggerModel(WordsModel):
     """A word encoder, two LSTMs over the sentence, a tanh layer and a softmax over tags.
 
     The LSTMs have peepholes, as the papers' do.
@@ -96,7 +97,6 @@ class TaggerModel(SupervisedModel):
     """
 
     config_class = TaggerConfig
-    auto_class: ClassVar[str] = "AutoModelForTokenClassification"
     base_model_prefix = "tagger"  # of no module: loading must not take encoder.cells for cells
 
     def __init__(self, config: TaggerConfig) -> None:
@@ -110,12 +110,6 @@ class TaggerModel(SupervisedModel):
         self.merge_layer = nn.Linear(2 * size, size)
         self.classifier = nn.Linear(size, config.num_labels)
         self.post_init()
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, CELLS):
-            initialize_cell(module, self.config.recurrent_std)
-        else:
-            super()._init_weights(module)
 
     def forward(
         self,
@@ -145,16 +139,7 @@ class TaggerModel(SupervisedModel):
         Raises:
             ValueError: Shapes that do not go together.
         """
-        if word_index is None:
-            word_index = torch.arange(len(input_ids), device=input_ids.device)[None]
-        if capitals is None:
-            capitals = torch.zeros_like(input_ids[:, 0])
-        for name, tensor, wanted in (
-            ("capitals", capitals, input_ids.shape[:1]),
-            ("labels", labels, word_index.shape),
-        ):
-            if tensor is not None and tensor.shape != wanted:
-                raise ValueError(f"{name} must be {tuple(wanted)}, got {tuple(tensor.shape)}")
+        word_index, capitals = whole_batch(input_ids, word_index, capitals, labels)
         is_word = word_index >= 0
         vectors = self.word_vectors(input_ids, attention_mask, capitals)
         rows = dropout(

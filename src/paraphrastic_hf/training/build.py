@@ -16,8 +16,8 @@ from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.table import TableConfig, TableModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, ModelArguments
+from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
 from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
 
@@ -25,7 +25,7 @@ READS_ORDER = ("recurrent", "gated", "char_cnn")
 TABLE_ALONE = {"averaging"}
 
 
-def check_start(recipe: ContrastiveRecipe, model: SentenceEncoderModel) -> None:
+def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     """Refuse what the encoder that training begins with cannot take.
 
     Raises:
@@ -42,14 +42,14 @@ def check_start(recipe: ContrastiveRecipe, model: SentenceEncoderModel) -> None:
             f"finish.dimension must be from 1 to the {model.config.hidden_size} of start "
             f"({recipe.start}), got {recipe.finish.dimension}"
         )
-    if recipe.training.freeze == "tables" and is_table:
+    if recipe.keeps_tables and is_table:
         raise RecipeError(
             f"training.freeze tables leaves nothing to train in start ({recipe.start}), which is "
             "its table: leave it out"
         )
 
 
-def check_encoders(recipe: ContrastiveRecipe) -> None:
+def check_encoders(recipe: EncoderRecipe) -> None:
     """Refuse an encoder without a meaning before any text is read. One that training begins with is
     left to `check_start`.
 
@@ -63,7 +63,7 @@ def check_encoders(recipe: ContrastiveRecipe) -> None:
         configs.append(check_encoder(encoder))
     kinds = {encoder.model.kind for encoder in recipe.encoders}
     _check_finish(recipe)
-    if recipe.training.freeze == "tables" and kinds <= TABLE_ALONE:
+    if recipe.keeps_tables and kinds <= TABLE_ALONE:
         raise RecipeError(
             "training.freeze tables leaves nothing to train in an encoder that is its table: "
             "set model.kind to weighted, or leave it out"
@@ -76,7 +76,7 @@ def check_encoders(recipe: ContrastiveRecipe) -> None:
         _mixed_config(configs, recipe.combine)
 
 
-def _check_finish(recipe: ContrastiveRecipe) -> None:
+def _check_finish(recipe: EncoderRecipe) -> None:
     """Refuse before training what could not be done after it."""
     asked = _finish_asked(recipe)
     if not asked:
@@ -95,7 +95,7 @@ def _check_finish(recipe: ContrastiveRecipe) -> None:
         )
 
 
-def _finish_asked(recipe: ContrastiveRecipe) -> list[str]:
+def _finish_asked(recipe: EncoderRecipe) -> list[str]:
     """The keys of `finish` that change a table."""
     given = dataclasses.asdict(recipe.finish).items()
     return [name for name, value in given if name not in ("sample", "precision") and value]
@@ -115,7 +115,7 @@ def check_encoder(encoder: EncoderArguments) -> TableConfig:
 
 
 def build_model(
-    recipe: ContrastiveRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
+    recipe: EncoderRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
 ) -> SentenceEncoderModel:
     """The encoder a recipe asks for, at its random or given start."""
     if not isinstance(tokenizer, MixedTokenizer):

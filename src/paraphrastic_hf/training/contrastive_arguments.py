@@ -1,4 +1,4 @@
-"""Every key that a contrastive recipe has alone: objective, finishing, selection.
+"""Every key that a contrastive recipe has alone: its objective.
 
 Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 """
@@ -10,31 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
-from paraphrastic_hf.training.arguments import (
-    DataArguments,
-    OptimisationArguments,
-    RunArguments,
-    check_source,
-    refuse_unless,
-    seed_argument,
-)
-from paraphrastic_hf.training.encoder_arguments import (
-    EncoderArguments,
-    ModelArguments,
-    TokenizerArguments,
-    refuse_beside_start,
-)
+from paraphrastic_hf.recipe import argument
+from paraphrastic_hf.training.arguments import OptimisationArguments, refuse_unless
+from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
 
 HINGES = ("two_sided", "one_sided")
-DEVELOPMENT_SETS = (
-    "none",
-    "clean",
-    "clean-and-bitext",
-    "sts17-en-en",
-    "stsb-dev",
-    "ws353-tuning",
-)
 
 
 @dataclass(frozen=True)
@@ -192,101 +172,18 @@ class ContrastiveTraining(OptimisationArguments):
             )
 
 
-@dataclass(frozen=True)
-class FinishArguments:
-    """What is done to a trained table before it is saved."""
-
-    whiten: float = argument(
-        0.0,
-        help="partial whitening: principal axes are scaled by their eigenvalue to the minus this",
-        at_least=0,
-        at_most=0.5,
-    )
-    sample: int = argument(
-        60_000, help="training sentences that the axes are computed from", at_least=1
-    )
-    dimension: int | None = argument(None, help="number of leading axes kept", at_least=1)
-    spread: bool = argument(
-        False, help="order the axes so that any prefix of the dimensions is a good model"
-    )
-    drop_apart: bool = argument(False, help="drop the pieces of the languages kept apart")
-    significant_bits: int | None = argument(
-        None,
-        help="binary digits kept of every number, so that files compress; 8 loses nearly nothing",
-        at_least=2,
-        at_most=24,  # those of float32
-    )
-    precision: str = argument(
-        "float32", help="number format of the saved weights", choices=("float32", "float16")
-    )
-
-
-@dataclass(frozen=True)
-class ContrastiveRun(RunArguments):
-    """Checkpoints, logs and model selection."""
-
-    development: str = argument(
-        "clean",
-        help="set that picks the best checkpoint: clean, pairs that no reported test set holds; "
-        "clean-and-bitext, also translations held out of training; the papers' sts17-en-en and "
-        "stsb-dev, which reported sets overlap; ws353-tuning, for words (3.5.3); none, the last "
-        "one",
-        choices=DEVELOPMENT_SETS,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
-class ContrastiveRecipe:
+class ContrastiveRecipe(EncoderRecipe):
     """A whole contrastive training run."""
 
     kind: str = argument(
         "contrastive", help="what is trained: a sentence encoder", choices=("contrastive",)
     )
-    data: DataArguments = argument(DataArguments(), help="what to train on")
-    start: str | None = argument(
-        None,
-        help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
-        "parameters are the start; on the command line it takes the place of the recipe's own "
-        "tokenizer and model",
-    )
-    tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="how text becomes ids; with `start`, its own"
-    )
-    model: ModelArguments = argument(
-        ModelArguments(), help="the encoder; with `start`, the two dropouts alone"
-    )
-    parts: list[EncoderArguments] = argument(
-        [],
-        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}; instead "
-        "of tokenizer and model",
-    )
-    combine: str = argument(
-        "concatenate", help="parts: how their vectors become one", choices=("concatenate", "add")
-    )
     training: ContrastiveTraining = argument(ContrastiveTraining(), help="the objective")
-    finish: FinishArguments = argument(
-        FinishArguments(), help="what is done to the trained table before it is saved"
-    )
-    run: ContrastiveRun = argument(ContrastiveRun(), help="checkpoints, logs and model selection")
-    seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source)
+        super().__post_init__()
         training, finish = self.training, self.finish
-        refuse_unless(
-            [
-                (
-                    finish.dimension is None
-                    or self.start is not None
-                    or finish.dimension <= self.model.hidden_size,
-                    "finish.dimension",
-                    finish.dimension,
-                    "from 1 to model.hidden_size",
-                )
-            ]
-        )
         if training.matryoshka and (finish.whiten or finish.dimension or finish.spread):
             raise RecipeError(
                 "training.matryoshka trains the leading dimensions, and finish.whiten, dimension "
@@ -297,20 +194,8 @@ class ContrastiveRecipe:
                 "the leading dimensions of parts side by side are the first part's alone: leave "
                 "training.matryoshka out, or add the parts"
             )
-        refuse_beside_start(self.start, self.tokenizer, self.model)
-        if self.start is not None and self.parts:
-            raise RecipeError(
-                f"start ({self.start}) is one encoder, and parts are several: leave one of them out"
-            )
-        if not self.parts and self.combine != "concatenate":
-            raise RecipeError("combine is about parts, and there are none; leave it out")
-        if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError(
-                "a recipe with parts has their tokenizers and models: move tokenizer and model "
-                "into each of parts"
-            )
 
     @property
-    def encoders(self) -> list[EncoderArguments]:
-        """The parts of the encoder; itself alone if it has none."""
-        return self.parts or [EncoderArguments(self.tokenizer, self.model)]
+    def keeps_tables(self) -> bool:
+        """Whether the tables of token vectors stay as they start."""
+        return self.training.freeze == "tables"

@@ -148,17 +148,34 @@ class PairCorpus:
         have.
         """
         random = np.random.default_rng([seed, epoch])
-        drawn = []
-        for number, weight in enumerate(self.weights):
-            members = np.flatnonzero(self.source == number)
-            whole, part = int(weight), weight - int(weight)
-            extra = random.choice(members, round(part * len(members)), replace=False)
-            drawn += [np.tile(members, whole), np.sort(extra) if in_file_order else extra]
-        order = np.concatenate(drawn)
+        order = seen_in_epoch(self.source, self.weights, random, in_file_order)
         if not in_file_order:
             random.shuffle(order)
         swapped = np.asarray(self.swaps)[self.source[order]] & (random.random(len(order)) < 0.5)
         return order * 2 + swapped
+
+
+def seen_in_epoch(
+    source: np.ndarray,
+    weights: Sequence[float],
+    random: np.random.Generator,
+    in_file_order: bool = False,
+) -> np.ndarray:
+    """The numbers of all examples that an epoch sees, source by source, (examples,).
+
+    Args:
+        source: (N,) number of each example's source.
+        weights: Times an example of each source is seen; of a broken number, the rest is drawn.
+        random: For the draws.
+        in_file_order: Whether the examples drawn keep their order.
+    """
+    drawn = []
+    for number, weight in enumerate(weights):
+        members = np.flatnonzero(source == number)
+        whole, part = int(weight), weight - int(weight)
+        extra = random.choice(members, round(part * len(members)), replace=False)
+        drawn += [np.tile(members, whole), np.sort(extra) if in_file_order else extra]
+    return np.concatenate(drawn)
 
 
 def build_corpus(

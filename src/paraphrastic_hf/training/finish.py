@@ -9,6 +9,8 @@ and numbers are rounded, so that files compress.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,16 +19,32 @@ from paraphrastic_hf.encoding.batches import embed_texts
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.corpus import PairCorpus
+from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
+
+
+class SentenceCorpus(Protocol):
+    """What finishing asks of the text that a run has trained on."""
+
+    @property
+    def sentences(self) -> Ragged:
+        """Ids of all sentences."""
+
+    @property
+    def language(self) -> np.ndarray:
+        """Number of each sentence's language, (N,)."""
+
+    @property
+    def languages(self) -> list[str]:
+        """Names of the languages, by number."""
 
 
 def finish(
     model: SentenceEncoderModel,
     tokenizer: TextTokenizer,
-    corpus: PairCorpus,
-    recipe: ContrastiveRecipe,
+    corpus: SentenceCorpus,
+    recipe: EncoderRecipe,
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
     """The model and tokenizer to save, as the recipe's `finish` asks.
 

@@ -17,8 +17,8 @@ from paraphrastic_hf.training.arguments import (
     refuse_unless,
     seed_argument,
 )
-from paraphrastic_hf.training.contrastive_arguments import DEVELOPMENT_SETS
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+from paraphrastic_hf.training.encoder_recipe import DEVELOPMENT_SETS
 
 HELD_OUT = "held_out"
 

@@ -16,6 +16,7 @@ from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import build, key_paths, parse_overrides, read_mapping, set_key
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.distillation_arguments import DistillationRecipe
 from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
 from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
@@ -120,6 +121,9 @@ class KindEntry:
 KINDS: dict[str, KindEntry] = {
     "contrastive": KindEntry(
         ContrastiveRecipe, "paraphrastic_hf.training.contrastive_run:Contrastive", "pairs"
+    ),
+    "distillation": KindEntry(
+        DistillationRecipe, "paraphrastic_hf.training.distillation_run:Distillation", "sentences"
     ),
     "supervised": KindEntry(
         SupervisedRecipe, "paraphrastic_hf.training.supervised_run:Supervised", "examples"

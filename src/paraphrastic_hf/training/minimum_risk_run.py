@@ -25,12 +25,13 @@ from paraphrastic_hf.text.files import open_to_readers, remove
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateMaker
-from paraphrastic_hf.training.corpus import has_columns, read_columns, write_columns
+from paraphrastic_hf.training.corpus import has_columns, hold_out_pairs, read_columns, write_columns
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.loop import Evaluation
 from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective, Translations
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
 from paraphrastic_hf.training.minimum_risk_gauges import RiskGauges
+from paraphrastic_hf.training.seq2seq_run import check_written, written_side
 from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class MinimumRisk:
                 "--start, a directory or a Hub repository that AutoModelForSeq2SeqLM loads"
             )
         check_sources(recipe.data, context.data_root)
+        check_written(recipe.data.sources, recipe.data.to)
         self.cost = make_cost(**recipe.cost.__dict__)
         self.translator = _load(recipe, recipe.start, context.data_root)
 
@@ -231,33 +233,24 @@ def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
     Raises:
         DataError: The language that is written is on neither side, or on both.
     """
-    languages = list(item.source.languages or ())
-    if languages.count(to) != 1:
-        raise DataError(
-            f"{item.source.name} has the languages {', '.join(languages)}, and one side alone must "
-            f"be in data.to, {to}; name them with languages: [de, en]"
-        )
-    if languages[1] == to:
+    if written_side(item.source, to) == 1:
         return item.pairs
     return [(second, first) for first, second in item.pairs]
 
 
 def _hold_out(pairs: Sequence[Pair], count: int, seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Pairs that are held out, and those that are trained on and share no sentence with them.
+    """Pairs that are held out, and those that are trained on and share no source or target with
+    them.
 
     Raises:
         DataError: Too few pairs are left to train on.
     """
-    order = np.random.default_rng([seed, 4]).permutation(len(pairs)).tolist()
-    held_out = [pairs[number] for number in order[:count]]
-    barred = [{pair[side] for pair in held_out} for side in (0, 1)]
-    kept = [pair for pair in pairs if pair[0] not in barred[0] and pair[1] not in barred[1]]
-    if len(kept) < max(1, count):
-        raise DataError(
-            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
-            f"{len(pairs):,} in all: set it lower, or give more"
-        )
-    return held_out, kept
+    numbers: dict[tuple[int, str], int] = {}
+    groups = [
+        [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs
+    ]
+    held_out, kept = hold_out_pairs(np.asarray(groups), count, seed)
+    return [pairs[number] for number in held_out], [pairs[number] for number in kept]
 
 
 def _save(translator: Translator, output: Path) -> None:

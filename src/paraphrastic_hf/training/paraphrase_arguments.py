@@ -138,7 +138,10 @@ class ParaphraseTraining(AnnealedArguments):
         below=1,
     )
     average: int = argument(
-        1, help="average the weights of so many last checkpoints, if that scores better", at_least=1
+        1,
+        help="average the weights of so many last checkpoints, and keep that average if it scores "
+        "better than the best, or if run.development is none; 1 for no averaging",
+        at_least=1,
     )
 
 

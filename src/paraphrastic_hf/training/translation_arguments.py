@@ -102,7 +102,7 @@ class TranslationTraining(AnnealedArguments):
     average: int = argument(
         1,
         help="average the weights of so many last checkpoints, and keep that average if it scores "
-        "better than the best; 1 for no averaging",
+        "better than the best, or if run.development is none; 1 for no averaging",
         at_least=1,
     )
 

@@ -1,0 +1,57 @@
+"""A model of transformers as CTranslate2 wants it, converted once by its own converter."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.locate import as_directory, check_model_name
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.text.files import replacing
+
+CONVERTED = "model.bin"  # the file by which a directory is one of CTranslate2
+
+
+def converted(
+    name: str | os.PathLike[str],
+    *,
+    work: Path | None,
+    way_out: str,
+    precision: str = "int8",
+) -> Path:
+    """A CTranslate2 directory of a model: itself, or what it is converted to, once.
+
+    Args:
+        name: A directory of CTranslate2 or transformers, or a Hub repository.
+        work: The folder to put what is converted into; beside a local model if None.
+        way_out: What to do where CTranslate2 cannot convert it, for the message.
+        precision: Number format of the weights, such as `int8` or `float32`.
+
+    Raises:
+        ModelError: It is not there, or CTranslate2 does not convert such a model.
+        MissingExtraError: CTranslate2 is not installed.
+    """
+    require("corpora", "ctranslate2", what="the engine ctranslate2")
+    check_model_name(name)
+    found = Path(as_directory(name))
+    source = found if found.is_dir() else None
+    if source is not None and (source / CONVERTED).is_file():
+        return source
+    target = (work or found.parent) / f"{Path(name).name}-ctranslate2-{precision}"
+    if (target / CONVERTED).is_file():
+        return target
+    from ctranslate2.converters import TransformersConverter
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with replacing(target) as partial, no_progress_bar():
+            TransformersConverter(str(source or name)).convert(str(partial), quantization=precision)
+    except Exception as error:  # the converter and transformers raise many kinds
+        if isinstance(error, OSError) and error.errno is not None:  # a full disk
+            raise
+        raise ModelError(
+            f"CTranslate2 does not convert {name}: {str(error).strip()}; {way_out}"
+        ) from error
+    return target

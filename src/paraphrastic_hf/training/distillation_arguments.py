@@ -1,0 +1,98 @@
+"""Every key that a recipe of distillation has alone.
+
+No paper of this project distils; defaults are what `recipes/default/README.md` measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.recipe import argument
+from paraphrastic_hf.training.arguments import DataArguments, OptimisationArguments, refuse_unless
+from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
+
+ENGINES = ("torch", "ctranslate2")
+
+
+@dataclass(frozen=True)
+class LearntSentences(DataArguments):
+    """Which sentences to learn the vectors of."""
+
+    languages: list[str] = argument(
+        [], help="languages that the student learns; every language of the sources if empty"
+    )
+
+
+@dataclass(frozen=True)
+class TeacherArguments:
+    """The encoder whose vectors are learned."""
+
+    model: str = argument(
+        "",
+        help="its directory, or its name on the Hub or in this package; any model of "
+        "sentence-transformers will do",
+    )
+    languages: list[str] = argument(
+        ["en"],
+        help="languages it reads; a sentence of another one learns the vector of its translation",
+    )
+    engine: str = argument(
+        "torch",
+        help="what runs it: torch, or ctranslate2, which rounds to 8 bits and is two to three "
+        "times as fast on a CPU",
+        choices=ENGINES,
+    )
+    vectors: str | None = argument(
+        None,
+        help="folder that keeps its vectors, for further runs on the same text; within the run's "
+        "own folder if absent",
+    )
+    max_length: int = argument(128, help="tokens of a text that it reads", at_least=3)
+
+
+@dataclass(frozen=True)
+class DistillationTraining(OptimisationArguments):
+    """Regression onto the teacher's vectors, and its optimisation."""
+
+    batch_size: int = argument(1024, help="sentences in a mini-batch", at_least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillationRecipe(EncoderRecipe):
+    """A whole run that teaches an encoder another one's vectors."""
+
+    kind: str = argument(
+        "distillation",
+        help="what a sentence encoder learns by: the vectors of a teacher",
+        choices=("distillation",),
+    )
+    data: LearntSentences = argument(LearntSentences(), help="what to train on")
+    teacher: TeacherArguments = argument(TeacherArguments(), help="whose vectors are learned")
+    training: DistillationTraining = argument(
+        DistillationTraining(epochs=3, learning_rate=1e-2, schedule="linear"), help="the objective"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.teacher.model:
+            raise RecipeError(
+                "teacher.model is missing: name the encoder whose vectors are learned, such as "
+                "--teacher.model sentence-transformers/all-MiniLM-L6-v2"
+            )
+        refuse_unless(
+            [
+                (
+                    bool(self.teacher.languages),
+                    "teacher.languages",
+                    self.teacher.languages,
+                    "the languages that the teacher reads, one at least",
+                )
+            ]
+        )
+        apart = sorted({name for each in self.encoders for name in each.tokenizer.apart})
+        if apart:
+            raise RecipeError(
+                f"tokenizer.apart ({', '.join(apart)}) keeps languages apart that are dropped "
+                "later: to learn some languages alone, name them in data.languages"
+            )

@@ -1,0 +1,158 @@
+"""A run of distillation: sentences and a teacher to a finished sentence encoder.
+
+A student of several languages learns, for a sentence that the teacher cannot read, the vector of
+its translation (Reimers and Gurevych, 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.training.corpus import Column, has_columns, write_columns
+from paraphrastic_hf.training.distillation import (
+    DistillationObjective,
+    Lesson,
+    Lessons,
+    lessons,
+    sentences_by_source,
+)
+from paraphrastic_hf.training.distillation_arguments import DistillationRecipe
+from paraphrastic_hf.training.encoder_run import EncoderRun
+from paraphrastic_hf.training.held_out import read_held_out
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.sources import SourcePairs
+from paraphrastic_hf.training.teacher import load_teacher, principal_axes, teacher_vectors
+from paraphrastic_hf.training.tokenizers import train_tokenizer
+
+
+class Distillation(EncoderRun):
+    """Training on a teacher's vectors, `kind: distillation`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+    """
+
+    def __init__(self, recipe: DistillationRecipe, context: Context) -> None:
+        super().__init__(recipe, context)
+        self.recipe = recipe
+
+    def prepare(self, work: Path) -> None:
+        """Tokenizer, tokenized sentences and their vectors in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, sources = self.recipe, self.read_pairs(work)
+        found = lessons(sources, recipe.teacher.languages, recipe.data.languages)
+        tokenizer = self._tokenizer(found)
+        tokenizer.save(work / "tokenizer")
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(it.read for it in found))}
+        vectors = self._narrowed(self._vectors(list(row_of), work))
+        rows = np.array([row_of[lesson.read] for lesson in found], np.int32)
+        write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
+
+    def _tokenizer(self, found: Sequence[Lesson]) -> TextTokenizer:
+        if self.start is not None:
+            return self.start.tokenizer
+        trained = [
+            train_tokenizer(encoder.tokenizer, (each.text for each in found), self.recipe.seed)
+            for encoder in self.recipe.encoders
+        ]
+        return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
+
+    def _vectors(self, texts: Sequence[str], work: Path) -> np.ndarray:
+        teacher, context = self.recipe.teacher, self.context
+        folder = work / "teacher" if teacher.vectors is None else Path(teacher.vectors)
+        load = partial(load_teacher, teacher, context.data_root, work)
+        return teacher_vectors(texts, load, folder, progress=context.progress)
+
+    def _narrowed(self, vectors: np.ndarray) -> np.ndarray:
+        """The vectors in as many dimensions as the student has, the principal ones."""
+        widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
+        wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]
+        if self.start is not None:
+            wanted = int(self.start.model.config.hidden_size)
+        given = vectors.shape[1]
+        if wanted > given:
+            raise RecipeError(
+                f"the student has {wanted} dimensions and its teacher {given}: set "
+                f"model.hidden_size to {given} or less"
+            )
+        return vectors if wanted == given else vectors @ principal_axes(vectors, wanted)
+
+    def build(self, work: Path) -> SentenceEncoderModel:
+        """The student at its random or given start."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.corpus = Lessons.load(work / "corpus")
+        self.held_out = read_held_out(work) if self.holds_out else {}
+        return self.encoder_at_start()
+
+    def objective(
+        self, model: SentenceEncoderModel, accelerator: Accelerator
+    ) -> DistillationObjective:
+        """The sentences, batch by batch."""
+        return DistillationObjective(self.recipe, self.corpus, model, accelerator)
+
+    def save(self, model: SentenceEncoderModel, output: Path) -> dict[str, Any]:
+        """The model directory, after what the recipe's `finish` asks."""
+        return {
+            **self.save_finished(model, self.corpus, output),
+            "teacher": self.recipe.teacher.model,
+            "sentences_by_source": sentences_by_source(self.corpus),
+        }
+
+
+def write_lessons(
+    found: Sequence[Lesson],
+    rows: np.ndarray,
+    vectors: np.ndarray,
+    tokenizer: TextTokenizer,
+    sources: Sequence[SourcePairs],
+    directory: Path,
+) -> None:
+    """Tokenize sentences and write them with their vectors, for `Lessons.load`.
+
+    Those without a known token, and those of which the teacher makes the zero vector, are left out.
+
+    Args:
+        found: The sentences.
+        rows: (sentences,) the row of `vectors` that each should give.
+        vectors: (texts, dim).
+        tokenizer: The student's.
+        sources: Where the sentences are from.
+        directory: Where to write.
+
+    Raises:
+        DataError: No sentence is left.
+    """
+    ids = tokenizer.encode_batch([each.text for each in found])
+    is_learnt = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]
+    known = np.flatnonzero(is_learnt)
+    if not len(known):
+        raise DataError("no sentence has a known token and a vector of the teacher")
+    kept = [found[number] for number in known.tolist()]
+    languages = sorted({lesson.language for lesson in kept})
+    number_of = {name: number for number, name in enumerate(languages)}
+    columns: dict[str, Column] = {
+        "sentences": ids.select(known),
+        "row": rows[known],
+        "vectors": vectors.astype(np.float16),
+        "source": np.array([lesson.source for lesson in kept], np.int16),
+        "language": np.array([number_of[lesson.language] for lesson in kept], np.int16),
+    }
+    meta = {
+        "names": [item.source.name for item in sources],
+        "weights": [item.source.weight for item in sources],
+        "languages": languages,
+    }
+    write_columns(directory, columns, meta)

@@ -1,0 +1,105 @@
+"""What every run of a sentence encoder does alike, whatever it learns by: its checks, its start,
+how it is scored and how it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.training.build import build_model, check_encoders, check_start
+from paraphrastic_hf.training.development import development_scorer, read_development
+from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
+from paraphrastic_hf.training.finish import SentenceCorpus, finish
+from paraphrastic_hf.training.held_out import HeldOut, hold_out, write_held_out
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.start import encoder_from_start, load_start, resolve_vectors
+
+
+class EncoderRun:
+    """A run of a sentence encoder, but for its corpus and its objective.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Attributes:
+        tokenizer: Set when the model is built.
+        held_out: Pairs that training does not see, set when the model is built.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: A source is not there.
+        ModelError: `start` is no encoder of this package.
+    """
+
+    tokenizer: TextTokenizer
+    held_out: HeldOut
+
+    def __init__(self, recipe: EncoderRecipe, context: Context) -> None:
+        check_encoders(recipe)
+        self.encoder_recipe, self.context = recipe, context
+        self.start = None if recipe.start is None else load_start(recipe.start, context.data_root)
+        if self.start is not None:
+            check_start(recipe, self.start.model)
+        self.development_pairs = read_development(recipe.run.development, context.data_root)
+        self.holds_out = recipe.run.development == "clean-and-bitext"
+        check_sources(recipe.data, context.data_root)
+        for encoder in recipe.encoders:
+            if encoder.model.vectors is not None:
+                resolve_vectors(encoder.model.vectors, context.data_root)
+
+    def read_pairs(self, work: Path) -> list[SourcePairs]:
+        """The pairs to train on, after those that are held out have been written to `work`."""
+        context = self.context
+        sources = read_sources(
+            self.encoder_recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        if self.holds_out:
+            sources, held_out = hold_out(sources)
+            write_held_out(held_out, work)
+        return sources
+
+    def encoder_at_start(self) -> SentenceEncoderModel:
+        """The encoder with random weights, or those of the recipe's `start`."""
+        recipe = self.encoder_recipe
+        if self.start is not None:
+            return encoder_from_start(self.start, recipe.model)
+        return build_model(recipe, self.tokenizer, self.context.data_root)
+
+    def development(self) -> Callable[[Any], float] | None:
+        """The score on the recipe's development set."""
+        return development_scorer(
+            self.encoder_recipe.run.development,
+            self.tokenizer,
+            self.development_pairs,
+            self.held_out,
+        )
+
+    def save_finished(
+        self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
+    ) -> dict[str, Any]:
+        """Write the model directory, after what the recipe's `finish` asks.
+
+        Args:
+            model: The trained encoder.
+            corpus: What it was trained on.
+            output: The directory.
+
+        Returns:
+            What it comes to, for `run.json`.
+        """
+        recipe = self.encoder_recipe
+        model, tokenizer = finish(model, self.tokenizer, corpus, recipe)
+        precision = recipe.finish.precision
+        save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)
+        held_out = {name: len(pairs) for name, pairs in self.held_out.items()}
+        return {
+            "development": recipe.run.development,
+            **({"pairs_held_out": held_out} if held_out else {}),
+            "vocab_size": tokenizer.vocab_size,
+        }

@@ -1,0 +1,139 @@
+"""The vectors of a teacher, which a recipe of distillation learns: made once a run, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.encoding.int8 import Int8Encoder
+from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoding.vectors import checked_vectors
+from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.text.files import read_json, replacing, write_json
+from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.distillation_arguments import TeacherArguments
+
+TEXTS_AT_A_TIME = 20_000  # a file of vectors, which a run that is resumed does not make again
+META = "meta.json"
+Encode = Callable[[Sequence[str]], np.ndarray]
+
+
+def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work: Path) -> Encode:
+    """A function from texts to a teacher's vectors, (texts, dim) float32.
+
+    Args:
+        arguments: The section `teacher` of a recipe.
+        data_root: Folder that a path may start from.
+        work: Folder for what CTranslate2 makes of the model.
+
+    Raises:
+        ModelError: There is no such model, or its vectors are not what CTranslate2 can make.
+        MissingExtraError: What it needs is not installed.
+    """
+    try:
+        name = str(resolve_path(arguments.model, data_root))
+    except RecipeError:
+        name = arguments.model
+    if arguments.engine == "ctranslate2":
+        return Int8Encoder(name, max_length=arguments.max_length, work=work).encode
+    encoder = load_encoder(name)
+    if hasattr(encoder, "max_seq_length"):  # of sentence-transformers
+        most = encoder.max_seq_length or arguments.max_length
+        encoder.max_seq_length = min(most, arguments.max_length)
+        return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
+    return lambda texts: np.asarray(encoder.encode(list(texts)))
+
+
+def teacher_vectors(
+    texts: Sequence[str], load: Callable[[], Encode], directory: Path, *, progress: bool = False
+) -> np.ndarray:
+    """The unit vectors of texts, from files in `directory` where a run before has left them.
+
+    Args:
+        texts: What the teacher reads.
+        load: Makes the teacher; called if there is anything left to encode.
+        directory: Folder of the files.
+        progress: Show a progress bar.
+
+    Returns:
+        (texts, dim) float16; a text of which the teacher makes the zero vector has zeros.
+
+    Raises:
+        CheckpointError: The files there are of other texts, or damaged.
+        ModelError: The teacher gives a number that is not finite, or not one vector a text.
+    """
+    _claim(texts, directory)
+    parts: list[np.ndarray] = []
+    encode: Encode | None = None
+    with tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar:
+        for start in range(0, len(texts), TEXTS_AT_A_TIME):
+            chosen = texts[start : start + TEXTS_AT_A_TIME]
+            path = directory / f"{start // TEXTS_AT_A_TIME:05}.npy"
+            if path.exists():
+                parts.append(_read(path, len(chosen)))
+            else:
+                encode = encode or load()
+                parts.append(_units(encode, chosen))
+                with replacing(path) as partial, partial.open("wb") as file:
+                    np.save(file, parts[-1])
+            bar.update(len(chosen))
+    return np.concatenate(parts)
+
+
+def principal_axes(vectors: np.ndarray, dimension: int) -> np.ndarray:
+    """The directions that keep most of unit vectors, (dim, dimension), each of length 1.
+
+    Products of vectors change least so.
+
+    Args:
+        vectors: (texts, dim).
+        dimension: How many, from 1 to dim.
+    """
+    whole = vectors.shape[1]
+    moment = np.zeros((whole, whole))
+    for start in range(0, len(vectors), TEXTS_AT_A_TIME):
+        some = vectors[start : start + TEXTS_AT_A_TIME].astype(np.float64)
+        moment += some.T @ some
+    _, axes = np.linalg.eigh(moment)
+    kept: np.ndarray = axes[:, ::-1][:, :dimension].astype(np.float32)
+    return kept
+
+
+def _claim(texts: Sequence[str], directory: Path) -> None:
+    """Refuse a folder of other texts."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    own: dict[str, Any] = {"texts": len(texts), "sha256": digest.hexdigest()}
+    path = directory / META
+    if path.exists() and read_json(path) != own:
+        raise CheckpointError(
+            f"the vectors in {directory} are of other texts: the sources have changed since the "
+            "run began; remove that folder and run the same command again"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(path, own)
+
+
+def _units(encode: Encode, texts: Sequence[str]) -> np.ndarray:
+    vectors = checked_vectors(encode(texts), len(texts)).astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: np.ndarray = (vectors / np.where(norms, norms, 1)).astype(np.float16)
+    return units
+
+
+def _read(path: Path, count: int) -> np.ndarray:
+    try:
+        found: np.ndarray = np.load(path)
+    except (OSError, ValueError, EOFError) as error:
+        raise CheckpointError(
+            f"{path} is damaged ({error}); remove it and run the same command again"
+        ) from error
+    if found.ndim != 2 or len(found) != count:
+        raise CheckpointError(f"{path} has the shape {found.shape}, and {count} rows are wanted")
+    return found

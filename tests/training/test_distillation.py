@@ -1,0 +1,140 @@
+"""Recipes of kind distillation: which vectors a student learns, and that it learns them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import SentenceEncoder, train
+from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
+from paraphrastic_hf.training.arguments import SourceArguments
+from paraphrastic_hf.training.distillation import lessons
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.sources import SourcePairs
+from paraphrastic_hf.training.teacher import principal_axes, teacher_vectors
+
+ANIMALS = ["cat", "dog", "horse", "bird", "fish", "mouse"]
+KATZEN = ["Katze", "Hund", "Pferd", "Vogel", "Fisch", "Maus"]
+VERBS = [("sleeps", "schläft"), ("eats", "frisst"), ("runs", "rennt"), ("swims", "schwimmt")]
+RECIPE = """
+kind: distillation
+data: {{sources: [{{path: {pairs}, languages: [en, de]}}]}}
+teacher: {{model: english}}
+tokenizer: {{kind: word, vocab_size: 100}}
+model: {{hidden_size: 32, initializer_std: 0.02}}
+training: {{epochs: 60, batch_size: 8, learning_rate: 2.e-2, schedule: linear}}
+run: {{development: none}}
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    lines = [
+        f"the {animal} {verb}\tdie {tier} {tut}\n"
+        for animal, tier in zip(ANIMALS, KATZEN, strict=True)
+        for verb, tut in VERBS
+    ]
+    (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    path = tmp_path / "recipe.yaml"
+    path.write_text(RECIPE.format(pairs=tmp_path / "pairs.tsv"), encoding="utf-8")
+    return path
+
+
+def bitext(*pairs: tuple[str, str], languages: tuple[str, str] = ("en", "de")) -> SourcePairs:
+    source = SourceArguments(path="pairs.tsv", languages=list(languages))
+    return SourcePairs(source, list(pairs))
+
+
+def test_a_student_learns_the_similarities_of_its_teacher_and_of_translations(
+    recipe: Path, tmp_path: Path
+) -> None:
+    train(load_recipe(recipe), tmp_path / "out")
+    student, teacher = (
+        SentenceEncoder.from_pretrained(tmp_path / "out"),
+        SentenceEncoder.from_pretrained(),
+    )
+    english = [f"the {animal} {verb}" for animal in ANIMALS for verb, _ in VERBS]
+    german = [f"die {tier} {tut}" for tier in KATZEN for _, tut in VERBS]
+    wanted = teacher.similarity(english, english)
+    assert np.abs(student.similarity(english, english) - wanted).max() < 0.15
+    assert np.abs(student.similarity(english, german) - wanted).max() < 0.2
+
+
+def test_languages_that_are_not_learned_have_no_tokens(recipe: Path, tmp_path: Path) -> None:
+    train(load_recipe(recipe, ["--data.languages", "[en]"]), tmp_path / "out")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
+    assert not encoder.encode(["die Katze frisst"]).any()
+    assert encoder.encode(["the cat eats"]).any()
+
+
+def test_a_sentence_that_the_teacher_cannot_read_has_its_translation_read() -> None:
+    found = lessons([bitext(("a cat", "eine Katze"))], reads=["en"], learns=[])
+    assert [(each.text, each.read) for each in found] == [
+        ("a cat", "a cat"),
+        ("eine Katze", "a cat"),
+    ]
+
+
+def test_a_sentence_of_several_pairs_is_learned_once() -> None:
+    pairs = [("a cat", "the cat"), ("the cat", "one cat"), ("a cat", "the cat")]
+    found = lessons([bitext(*pairs, languages=("en", "en"))], reads=["en"], learns=[])
+    assert [each.text for each in found] == ["a cat", "the cat", "one cat"]
+
+
+def test_a_source_that_the_teacher_cannot_read_is_refused() -> None:
+    with pytest.raises(DataError, match=r"the teacher reads fr alone: leave it out"):
+        lessons([bitext(("a cat", "eine Katze"))], reads=["fr"], learns=[])
+
+
+def test_a_language_that_no_source_has_is_refused() -> None:
+    with pytest.raises(DataError, match=r"no source has a sentence in tr"):
+        lessons([bitext(("a cat", "eine Katze"))], reads=["en"], learns=["tr"])
+
+
+def test_a_recipe_without_a_teacher_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.yaml"
+    path.write_text("kind: distillation\ndata: {sources: [pairs.tsv]}\n", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"teacher\.model is missing"):
+        load_recipe(path)
+
+
+def test_a_student_wider_than_its_teacher_is_refused(recipe: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"the student has 4096 dimensions and its teacher"):
+        train(load_recipe(recipe, ["--hidden_size", "4096"]), tmp_path / "out")
+
+
+def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
+    texts, calls = [f"text {number}" for number in range(7)], []
+
+    def load() -> object:
+        def encode(some: list[str]) -> np.ndarray:
+            calls.append(len(some))
+            return np.array([[len(text), 3.0] for text in some])
+
+        return encode
+
+    first = teacher_vectors(texts, load, tmp_path)
+    np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-3)
+    assert np.array_equal(teacher_vectors(texts, load, tmp_path), first)
+    assert calls == [7]
+    with pytest.raises(CheckpointError, match="are of other texts"):
+        teacher_vectors(texts[1:], load, tmp_path)
+
+
+def test_a_damaged_file_of_vectors_is_refused_by_name(tmp_path: Path) -> None:
+    def load() -> object:
+        return lambda texts: np.ones((len(texts), 2))
+
+    teacher_vectors(["a", "b"], load, tmp_path)
+    (tmp_path / "00000.npy").write_bytes(b"half a file")
+    with pytest.raises(CheckpointError, match=r"00000\.npy is damaged"):
+        teacher_vectors(["a", "b"], load, tmp_path)
+
+
+def test_principal_axes_keep_products_best() -> None:
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(500, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
+    kept = vectors @ principal_axes(vectors, 3)
+    np.testing.assert_allclose(kept @ kept.T, vectors @ vectors.T, atol=0.5)
