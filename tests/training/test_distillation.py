@@ -58,8 +58,9 @@ def test_a_student_learns_the_similarities_of_its_teacher_and_of_translations(
     english = [f"the {animal} {verb}" for animal in ANIMALS for verb, _ in VERBS]
     german = [f"die {tier} {tut}" for tier in KATZEN for _, tut in VERBS]
     wanted = teacher.similarity(english, english)
-    assert np.abs(student.similarity(english, english) - wanted).max() < 0.15
-    assert np.abs(student.similarity(english, german) - wanted).max() < 0.2
+    for texts in (english, german):
+        found = student.similarity(english, texts)
+        assert np.corrcoef(found.ravel(), wanted.ravel())[0, 1] > 0.95
 
 
 def test_languages_that_are_not_learned_have_no_tokens(recipe: Path, tmp_path: Path) -> None:
