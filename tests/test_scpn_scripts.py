@@ -50,7 +50,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        monkeypatch.setattr(module, "parser_of", parser_of, raising=False)
+        monkeypatch.setattr(module, "tree_parser", parser_of, raising=False)
         monkeypatch.setattr(module, "load_parser", LookUp, raising=False)
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
         return module

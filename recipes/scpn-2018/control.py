@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder, SyntacticParaphraser, Writing
-from paraphrastic_hf.cli.paraphrase import parser_of
+from paraphrastic_hf.encoding.other_parsers import tree_parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
@@ -49,7 +49,7 @@ def main() -> None:
     rows = [line.split("\t") for line in lines]
     sources, references = [row[0] for row in rows], [row[1] for row in rows]
     own, wanted = ([checked_tree(row[column]) for row in rows] for column in (2, 3))
-    encoder, parse = SentenceEncoder.from_pretrained(), parser_of(given.parser)
+    encoder, parse = SentenceEncoder.from_pretrained(), tree_parser(given.parser)
     paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
     how = Writing(beams=3, max_tokens=40)  # thesis
     outputs: dict[str, list[str]] = {"source": sources}
