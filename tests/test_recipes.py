@@ -17,6 +17,7 @@ from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.recipe import to_mapping
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
@@ -29,7 +30,10 @@ RECIPES = [path for path in EVERY if path not in CORPORA]  # of what is trained
 PAPERS = sorted({path.parent for path in RECIPES} - {ROOT / "recipes" / "demo"})
 # Those of which the text does not ship with the repository learn here from some that does.
 BITEXT = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
-SHIPPED = {"smoke-mle.yaml": ["--sources", BITEXT, "--held_out", "3", "--epochs", "60"]}
+SHIPPED = {
+    "smoke-mle.yaml": ["--sources", BITEXT, "--held_out", "3", "--epochs", "60"],
+    "smoke-distilled.yaml": [],
+}
 SMOKE = sorted(path for path in RECIPES if path.name in ("smoke.yaml", *SHIPPED))
 
 
@@ -64,17 +68,21 @@ LAST_STATE = {
     "simple-and-effective-2019/fine-tune",
     *(f"simple-and-effective-2019/random-{name}" for name in ("sp-20k", "sp-40k", "trigram")),
 }
-OF_TWO_LANGUAGES = {"default/multilingual", "simple-and-effective-2019/bilingual-en-es"}
+OF_TWO_LANGUAGES = {
+    "default/multilingual",
+    "default/multilingual-distilled",
+    "simple-and-effective-2019/bilingual-en-es",
+}
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_recipe_selects_by_what_no_reported_test_set_holds(path: Path) -> None:
     recipe, name = load_recipe(path), f"{path.parent.name}/{path.stem}"
-    if not isinstance(recipe, ContrastiveRecipe):
+    if not isinstance(recipe, EncoderRecipe):
         return  # supervised recipes select by the validation split of what they are tested on
     expected = (
         "none"
-        if name in LAST_STATE or path.stem == "smoke"
+        if name in LAST_STATE or path.stem.startswith("smoke")
         else "ws353-tuning"
         if path.parent.name == "paragram-2015"
         else "clean-and-bitext"
@@ -108,7 +116,7 @@ def test_every_folder_has_a_smoke_recipe() -> None:
     assert {path.parent for path in SMOKE} | made == set(PAPERS)
 
 
-@pytest.mark.parametrize("path", SMOKE, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", SMOKE, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

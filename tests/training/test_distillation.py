@@ -13,7 +13,7 @@ from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.distillation import lessons
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.sources import SourcePairs
-from paraphrastic_hf.training.teacher import principal_axes, teacher_vectors
+from paraphrastic_hf.training.teacher import narrowed, teacher_vectors
 
 ANIMALS = ["cat", "dog", "horse", "bird", "fish", "mouse"]
 KATZEN = ["Katze", "Hund", "Pferd", "Vogel", "Fisch", "Maus"]
@@ -21,7 +21,7 @@ VERBS = [("sleeps", "schläft"), ("eats", "frisst"), ("runs", "rennt"), ("swims"
 RECIPE = """
 kind: distillation
 data: {{sources: [{{path: {pairs}, languages: [en, de]}}]}}
-teacher: {{model: english}}
+teachers: [english]
 tokenizer: {{kind: word, vocab_size: 100}}
 model: {{hidden_size: 32, initializer_std: 0.02}}
 training: {{epochs: 60, batch_size: 8, learning_rate: 2.e-2, schedule: linear}}
@@ -97,12 +97,12 @@ def test_a_language_that_no_source_has_is_refused() -> None:
 def test_a_recipe_without_a_teacher_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text("kind: distillation\ndata: {sources: [pairs.tsv]}\n", encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"teacher\.model is missing"):
+    with pytest.raises(RecipeError, match=r"teachers is empty: name the encoder"):
         load_recipe(path)
 
 
 def test_a_student_wider_than_its_teacher_is_refused(recipe: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"the student has 4096 dimensions and its teacher"):
+    with pytest.raises(RecipeError, match="has 4096 dimensions, and its teachers have"):
         train(load_recipe(recipe, ["--hidden_size", "4096"]), tmp_path / "out")
 
 
@@ -134,8 +134,8 @@ def test_a_damaged_file_of_vectors_is_refused_by_name(tmp_path: Path) -> None:
         teacher_vectors(["a", "b"], load, tmp_path)
 
 
-def test_principal_axes_keep_products_best() -> None:
+def test_narrowed_vectors_keep_products() -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(500, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
-    kept = vectors @ principal_axes(vectors, 3)
+    kept = narrowed(vectors, 3).astype(np.float64)
     np.testing.assert_allclose(kept @ kept.T, vectors @ vectors.T, atol=0.5)

@@ -182,7 +182,7 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
             found.append((" ".join(filter(None, words)), dataset["name"]))
         else:
             found.append((str(source.get("path")), None))
-    begun = [*trained.starts, *filter(None, [trained.teacher])]
+    begun = [*trained.starts, *trained.teachers]
     return list(dict.fromkeys([*found, *((name, None) for name in begun)]))
 
 

@@ -215,8 +215,8 @@ def circumstances(trained: TrainedModel) -> str:
     device = f", device {run['device']}" if "device" in run else ""
     starts = " and ".join(map(_source_name, trained.starts))
     begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
-    if trained.teacher:
-        begun += f" It learned the vectors of {_source_name(trained.teacher)}."
+    if trained.teachers:
+        begun += f" It learned the vectors of {' and '.join(map(_source_name, trained.teachers))}."
     return (
         f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {examples:,} "
         f"examples seen in {_duration(at['seconds'])} of training with "
@@ -245,10 +245,10 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
         for name in [*given, *(trained.counts or ("", ()))[1]]
     }
     if trained.counts is not None:
-        what, counts = trained.counts
+        what, of_source = trained.counts
         rows = [
             [literal(_source_name(name)), f"{count:,}", licences[name]]
-            for name, count in counts.items()
+            for name, count in of_source.items()
         ]
         held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
         left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []

@@ -105,10 +105,9 @@ class TrainedModel:
         return [str(name) for name in (self.recipe.get("start"), *vectors) if name]
 
     @property
-    def teacher(self) -> str | None:
-        """The encoder whose vectors it learned, of kind distillation."""
-        name = (self.recipe.get("teacher") or {}).get("model")
-        return str(name) if name else None
+    def teachers(self) -> list[str]:
+        """The encoders whose vectors it learned, of kind distillation."""
+        return [str(teacher["model"]) for teacher in self.recipe.get("teachers") or ()]
 
     @property
     def counts(self) -> tuple[str, Mapping[str, int]] | None:

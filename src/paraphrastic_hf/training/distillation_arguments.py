@@ -6,6 +6,7 @@ No paper of this project distils; defaults are what `recipes/default/README.md` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
@@ -22,20 +23,25 @@ class LearntSentences(DataArguments):
     languages: list[str] = argument(
         [], help="languages that the student learns; every language of the sources if empty"
     )
+    teacher_languages: list[str] = argument(
+        ["en"],
+        help="languages that the teachers read; a sentence of another one learns the vector of its "
+        "translation",
+    )
 
 
 @dataclass(frozen=True)
 class TeacherArguments:
-    """The encoder whose vectors are learned."""
+    """An encoder whose vectors are learned."""
 
     model: str = argument(
-        "",
         help="its directory, or its name on the Hub or in this package; any model of "
-        "sentence-transformers will do",
+        "sentence-transformers will do"
     )
-    languages: list[str] = argument(
-        ["en"],
-        help="languages it reads; a sentence of another one learns the vector of its translation",
+    weight: float = argument(
+        1.0,
+        help="of several teachers, how much its similarities count beside those of the others",
+        above=0,
     )
     engine: str = argument(
         "torch",
@@ -49,6 +55,11 @@ class TeacherArguments:
         "own folder if absent",
     )
     max_length: int = argument(128, help="tokens of a text that it reads", at_least=3)
+
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        """A teacher given as its name alone."""
+        return {"model": str(value)}
 
 
 @dataclass(frozen=True)
@@ -68,25 +79,29 @@ class DistillationRecipe(EncoderRecipe):
         choices=("distillation",),
     )
     data: LearntSentences = argument(LearntSentences(), help="what to train on")
-    teacher: TeacherArguments = argument(TeacherArguments(), help="whose vectors are learned")
+    teachers: list[TeacherArguments] = argument(
+        [],
+        help="whose vectors are learned: names of encoders, or mappings with `model`; the "
+        "similarity of several is the weighted mean of theirs",
+    )
     training: DistillationTraining = argument(
         DistillationTraining(epochs=3, learning_rate=1e-2, schedule="linear"), help="the objective"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.teacher.model:
+        if not self.teachers:
             raise RecipeError(
-                "teacher.model is missing: name the encoder whose vectors are learned, such as "
-                "--teacher.model sentence-transformers/all-MiniLM-L6-v2"
+                "teachers is empty: name the encoder whose vectors are learned, such as "
+                "--teachers sentence-transformers/all-MiniLM-L6-v2"
             )
         refuse_unless(
             [
                 (
-                    bool(self.teacher.languages),
-                    "teacher.languages",
-                    self.teacher.languages,
-                    "the languages that the teacher reads, one at least",
+                    bool(self.data.teacher_languages),
+                    "data.teacher_languages",
+                    self.data.teacher_languages,
+                    "the languages that the teachers read, one at least",
                 )
             ]
         )

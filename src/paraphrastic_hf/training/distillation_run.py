@@ -32,7 +32,7 @@ from paraphrastic_hf.training.encoder_run import EncoderRun
 from paraphrastic_hf.training.held_out import read_held_out
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.sources import SourcePairs
-from paraphrastic_hf.training.teacher import load_teacher, principal_axes, teacher_vectors
+from paraphrastic_hf.training.teacher import load_teacher, narrowed, side_by_side, teacher_vectors
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
 
@@ -53,11 +53,11 @@ class Distillation(EncoderRun):
         if has_columns(work / "corpus"):
             return
         recipe, sources = self.recipe, self.read_pairs(work)
-        found = lessons(sources, recipe.teacher.languages, recipe.data.languages)
+        found = lessons(sources, recipe.data.teacher_languages, recipe.data.languages)
         tokenizer = self._tokenizer(found)
         tokenizer.save(work / "tokenizer")
         row_of = {text: row for row, text in enumerate(dict.fromkeys(it.read for it in found))}
-        vectors = self._narrowed(self._vectors(list(row_of), work))
+        vectors = self._vectors(list(row_of), work)
         rows = np.array([row_of[lesson.read] for lesson in found], np.int32)
         write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
 
@@ -71,24 +71,23 @@ class Distillation(EncoderRun):
         return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
 
     def _vectors(self, texts: Sequence[str], work: Path) -> np.ndarray:
-        teacher, context = self.recipe.teacher, self.context
-        folder = work / "teacher" if teacher.vectors is None else Path(teacher.vectors)
-        load = partial(load_teacher, teacher, context.data_root, work)
-        return teacher_vectors(texts, load, folder, progress=context.progress)
-
-    def _narrowed(self, vectors: np.ndarray) -> np.ndarray:
-        """The vectors in as many dimensions as the student has, the principal ones."""
+        """What the teachers give, in as many dimensions as the student has."""
+        context, of_teachers = self.context, []
+        for number, teacher in enumerate(self.recipe.teachers):
+            folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
+            load = partial(load_teacher, teacher, context.data_root, work)
+            of_teachers.append(teacher_vectors(texts, load, folder, progress=context.progress))
+        vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
         wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]
         if self.start is not None:
             wanted = int(self.start.model.config.hidden_size)
-        given = vectors.shape[1]
-        if wanted > given:
+        if wanted > vectors.shape[1]:
             raise RecipeError(
-                f"the student has {wanted} dimensions and its teacher {given}: set "
-                f"model.hidden_size to {given} or less"
+                f"the student has {wanted} dimensions, and its teachers have {vectors.shape[1]}: "
+                f"set model.hidden_size to {vectors.shape[1]} or less"
             )
-        return vectors if wanted == given else vectors @ principal_axes(vectors, wanted)
+        return narrowed(vectors, wanted)
 
     def build(self, work: Path) -> SentenceEncoderModel:
         """The student at its random or given start."""
@@ -107,7 +106,7 @@ class Distillation(EncoderRun):
         """The model directory, after what the recipe's `finish` asks."""
         return {
             **self.save_finished(model, self.corpus, output),
-            "teacher": self.recipe.teacher.model,
+            "teachers": [teacher.model for teacher in self.recipe.teachers],
             "sentences_by_source": sentences_by_source(self.corpus),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
     """A function from texts to a teacher's vectors, (texts, dim) float32.
 
     Args:
-        arguments: The section `teacher` of a recipe.
+        arguments: One of `teachers` of a recipe.
         data_root: Folder that a path may start from.
         work: Folder for what CTranslate2 makes of the model.
 
@@ -85,23 +85,50 @@ def teacher_vectors(
     return np.concatenate(parts)
 
 
-def principal_axes(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """The directions that keep most of unit vectors, (dim, dimension), each of length 1.
+def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    """The vectors of several teachers as one, whose cosine is the weighted mean of theirs.
 
-    Products of vectors change least so.
+    Args:
+        vectors: Of each teacher, unit vectors, (texts, dim), as many texts of each.
+        weights: Of each teacher, above 0.
+
+    Returns:
+        Unit vectors, (texts, sum of dims) float16.
+
+    Example:
+        >>> one, other = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0], [1.0]])
+        >>> both = side_by_side([one, other], [3, 1])
+        >>> round(float(both[0] @ both[1]), 2)  # 3/4 of 0.6, and 1/4 of 1
+        0.7
+    """
+    shares = np.sqrt(np.asarray(weights) / np.sum(weights))
+    parts = zip(vectors, shares.astype(np.float16), strict=True)
+    return np.concatenate([part.astype(np.float16) * share for part, share in parts], 1)
+
+
+def narrowed(vectors: np.ndarray, dimension: int) -> np.ndarray:
+    """Vectors in fewer dimensions, the principal ones, of which products change least.
 
     Args:
         vectors: (texts, dim).
-        dimension: How many, from 1 to dim.
+        dimension: How many are kept, from 1 to dim.
+
+    Returns:
+        (texts, dimension) float16.
     """
-    whole = vectors.shape[1]
-    moment = np.zeros((whole, whole))
-    for start in range(0, len(vectors), TEXTS_AT_A_TIME):
-        some = vectors[start : start + TEXTS_AT_A_TIME].astype(np.float64)
+    if dimension == vectors.shape[1]:
+        return vectors
+    moment = np.zeros((vectors.shape[1],) * 2)
+    for some in _some(vectors):
         moment += some.T @ some
     _, axes = np.linalg.eigh(moment)
-    kept: np.ndarray = axes[:, ::-1][:, :dimension].astype(np.float32)
-    return kept
+    kept = axes[:, ::-1][:, :dimension].astype(np.float32)
+    return np.concatenate([(some @ kept).astype(np.float16) for some in _some(vectors)])
+
+
+def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(vectors), TEXTS_AT_A_TIME):
+        yield vectors[start : start + TEXTS_AT_A_TIME].astype(np.float32)
 
 
 def _claim(texts: Sequence[str], directory: Path) -> None:

@@ -1,0 +1,87 @@
+"""A transformer of sentence-transformers in 8 bits, beside torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.encoding.int8 import Int8Encoder
+from paraphrastic_hf.errors import ModelError
+
+pytest.importorskip("ctranslate2")
+TEXTS = ["the cat sleeps on the mat", "a dog", "", "the mat sleeps on the cat " * 40]
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    *["the", "a", "cat", "dog", "mat", "sleeps", "on"],
+]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed
+
+    folder = tmp_path_factory.mktemp("bert")
+    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    set_seed(1)
+    config = BertConfig(
+        vocab_size=len(WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        initializer_range=0.5,
+        position_embedding_type="absolute",  # which the converter asks for
+    )
+    BertModel(config).save_pretrained(folder / "model")
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / "model")
+    transformer = Transformer(str(folder / "model"), max_seq_length=64)
+    SentenceTransformer(modules=[transformer, Pooling(32, "mean")]).save(str(folder / "st"))
+    return folder / "st"
+
+
+def test_vectors_are_those_of_torch_but_for_rounding(bert: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(bert), device="cpu")
+    wanted = model.encode(TEXTS, normalize_embeddings=True)
+    found = Int8Encoder(bert, max_length=64, work=tmp_path).encode(TEXTS)
+    assert (found * wanted).sum(1).min() > 0.98
+    assert Int8Encoder(bert, work=tmp_path).encode([]).shape[0] == 0
+
+
+def test_the_order_and_company_of_texts_change_little(bert: Path, tmp_path: Path) -> None:
+    encoder = Int8Encoder(bert, max_length=64, work=tmp_path)
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    together = encoder.encode(TEXTS[::-1])[::-1]
+    assert (alone * together).sum(1).min() > 0.999
+
+
+def test_a_model_that_does_not_average_is_refused(bert: Path, tmp_path: Path) -> None:
+    from shutil import copytree
+
+    other = copytree(bert, tmp_path / "other")
+    settings = other / "1_Pooling" / "config.json"
+    config = json.loads(settings.read_text("utf-8"))
+    for name, value in config.items():
+        if value is True and "mean" in name:
+            config[name] = False
+    if "pooling_mode" in config:
+        config["pooling_mode"] = "max"
+    settings.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"states are averaged .*take engine torch"):
+        Int8Encoder(other)
+
+
+def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ModelError, match="no modules of sentence-transformers"):
+        Int8Encoder(tmp_path)
