@@ -50,7 +50,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        monkeypatch.setattr(module, "parser_of", parser_of, raising=False)
+        monkeypatch.setattr(module, "tree_parser", parser_of, raising=False)
         monkeypatch.setattr(module, "load_parser", LookUp, raising=False)
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
         return module
@@ -80,6 +80,20 @@ def test_pairs_get_trees_and_held_out_ones_share_no_sentence(
     assert not {s for row in held_out for s in row[:2]} & {s for row in kept for s in row[:2]}
     for row in kept:
         assert [read_tree(tree) for tree in row[2:]] == [read_tree(KNOWN[s]) for s in row[:2]]
+
+
+def test_pairs_that_mean_different_things_are_left_out(script: Any, tmp_path: Path) -> None:
+    path, out = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
+    near = next(row[:2] for row in ROWS if row[2] != row[3])
+    words = set(near[0].split())
+    far = [near[0], min(KNOWN, key=lambda text: len(words & set(text.split())))]
+    path.write_text("".join("\t".join(pair) + "\n" for pair in (near, far)), encoding="utf-8")
+    kept = []
+    for options in ([], ["--min-similarity", 0.8]):
+        script("parse_pairs", path, "--parser", "any", "--output", out, *options).main()
+        kept.append([row.split("\t")[:2] for row in out.read_text("utf-8").splitlines()])
+    assert sorted(kept[0]) == sorted([near, far])
+    assert kept[1] == [near]
 
 
 def test_what_follows_a_template_is_measured_beside_the_source(

@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder, SyntacticParaphraser, Writing
-from paraphrastic_hf.cli.paraphrase import parser_of
+from paraphrastic_hf.encoding.other_parsers import tree_parser
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
@@ -49,21 +49,17 @@ def main() -> None:
     rows = [line.split("\t") for line in lines]
     sources, references = [row[0] for row in rows], [row[1] for row in rows]
     own, wanted = ([checked_tree(row[column]) for row in rows] for column in (2, 3))
-    encoder, parse = SentenceEncoder.from_pretrained(), parser_of(given.parser)
+    encoder, parse = SentenceEncoder.from_pretrained(), tree_parser(given.parser)
     paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
     how = Writing(beams=3, max_tokens=40)  # thesis
     outputs: dict[str, list[str]] = {"source": sources}
     systems: dict[str, dict[str, float]] = {}
 
     def write(trees, name):
-        found = []
-        for line, tree, source in zip(sources, trees, own, strict=True):
-            (one,) = paraphraser.paraphrase(
-                [line], [str(tree)], parses=[source], writing=how, **LOOSE
-            )[0]
-            found.append(one)
-        outputs[name] = [one.text for one in found]
-        return found
+        asked = [[str(tree)] for tree in trees]
+        found = paraphraser.paraphrase(sources, asked, parses=own, writing=how, **LOOSE)
+        outputs[name] = [one.text for (one,) in found]
+        return [one for (one,) in found]
 
     if paraphraser.writer.reads == "none":
         outputs["no template"] = paraphraser.canonicalise(sources, writing=how)

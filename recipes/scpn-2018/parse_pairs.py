@@ -5,8 +5,8 @@
     python recipes/scpn-2018/parse_pairs.py DATA/train/en-en/coco_val2017_captions.tsv.xz \\
         --parser runs/parser --most 30000 --held-out 500 --output parsed-pairs.tsv
 
-Pairs of the same words, of sentences that are too long, and of parses that are the same are left
-out; no sentence of a held-out pair is in another one.
+Pairs of the same words, of sentences that are too long or, by --min-similarity, mean different
+things, and of parses that are the same are left out; no sentence of a held-out pair is in another.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.corpus.parsed_pairs import PairParser
 from paraphrastic_hf.data.pairs import read_pairs
 from paraphrastic_hf.encoding.other_parsers import load_parser
@@ -40,6 +41,9 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv")
     parser.add_argument("--max-words", type=int, default=25)
     parser.add_argument("--min-words", type=int, default=3)
+    parser.add_argument(
+        "--min-similarity", type=float, help="least cosine of the packaged encoder, 0 to 1"
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     pairs = [
@@ -49,6 +53,8 @@ def main() -> None:
         if pair[0].lower() != pair[1].lower()
         and all(given.min_words <= len(side.split()) <= given.max_words for side in pair)
     ]
+    if given.min_similarity is not None:
+        pairs = similar(pairs, given.min_similarity)
     random.Random(given.seed).shuffle(pairs)
     pairs = pairs[: given.most]
     rows = list(PairParser(Shown(load_parser(given.parser))).rows(pairs))
@@ -68,6 +74,13 @@ def sentence_pairs(file: str) -> Iterable[tuple[str, str]]:
     raw = Path(file).read_bytes()
     text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode("utf-8")
     return [(row["source"], row["target"]) for row in csv.DictReader(io.StringIO(text))]
+
+
+def similar(pairs: list[tuple[str, str]], least: float) -> list[tuple[str, str]]:
+    """Those pairs whose sides mean nearly the same."""
+    encoder = SentenceEncoder.from_pretrained()
+    cosines = encoder.similarity_pairwise([a for a, _ in pairs], [b for _, b in pairs])
+    return [pair for pair, cosine in zip(pairs, cosines, strict=True) if cosine >= least]
 
 
 class Shown:

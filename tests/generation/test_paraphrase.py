@@ -93,6 +93,26 @@ def test_templates_of_a_sentence_in_one_batch_are_those_one_by_one(
             assert alone.nats == pytest.approx(together[row][place].nats, abs=1e-4)
 
 
+def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParaphraser) -> None:
+    lines = [LINES[0], "the girl saw it ."]
+    own = [[TEMPLATES[0]], [WHOLE, TEMPLATES[1]]]
+    together = paraphraser.paraphrase(lines, own, **LOOSE)
+    assert [len(each) for each in together] == [1, 2]
+    for line, templates, found in zip(lines, own, together, strict=True):
+        for template, one in zip(templates, found, strict=True):
+            (alone,) = paraphraser.paraphrase([line], [template], **LOOSE)[0]
+            assert (alone.text, alone.parse) == (one.text, one.parse)
+            assert alone.template == one.template
+
+
+@pytest.mark.parametrize("lists", [[TEMPLATES], [TEMPLATES, TEMPLATES[0]], [TEMPLATES] * 3])
+def test_a_list_of_templates_is_of_each_sentence(
+    paraphraser: SyntacticParaphraser, lists: Any
+) -> None:
+    with pytest.raises(DataError, match="or a list of them for each: there are 2 sentences"):
+        paraphraser.paraphrase([LINES[0], LINES[2]], lists, **LOOSE)
+
+
 @pytest.mark.parametrize("kind", ["by-template", "bart"])
 def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) -> None:
     loaded = SyntacticParaphraser.from_pretrained(models[kind])

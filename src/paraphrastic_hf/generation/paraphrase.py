@@ -147,7 +147,7 @@ class SyntacticParaphraser(Saved):
     def paraphrase(
         self,
         sentences: Sequence[str],
-        templates: Sequence[str] | None = None,
+        templates: Sequence[str] | Sequence[Sequence[str]] | None = None,
         *,
         parses: Sequence[Tree | None] | None = None,
         writing: Writing | None = None,
@@ -158,8 +158,9 @@ class SyntacticParaphraser(Saved):
 
         Args:
             sentences: The sentences.
-            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or whole parses; None for
-                none, of a model that reads none.
+            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or whole parses, for all
+                sentences; or a list of them for each sentence; None for none, of a model that reads
+                none.
             parses: The trees of the sentences, where they are known; asked of the parser if None.
             writing: How to search or sample; three beams and at most 40 tokens if None (thesis).
             min_overlap: Least share of words that is kept, 0 to 1; None keeps all.
@@ -177,7 +178,7 @@ class SyntacticParaphraser(Saved):
         if isinstance(sentences, str) or not all(isinstance(line, str) for line in lines):
             raise TypeError("sentences must be a list of strings")
         how = writing or Writing(beams=3, max_tokens=40)
-        asked = self._asked(templates)
+        asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:
             raise DataError("min_similarity needs an encoder: give one, or None to keep all")
         remarks = self._unfit(lines)
@@ -185,9 +186,11 @@ class SyntacticParaphraser(Saved):
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
         outputs = self.writer.write(sources, targets, how)
         found = []
-        for line, remark, own, written in zip(lines, remarks, targets, outputs, strict=True):
+        for line, remark, wishes, own, written in zip(
+            lines, remarks, asked, targets, outputs, strict=True
+        ):
             each = []
-            for wanted, parse, candidates in zip(asked, own, written, strict=True):
+            for wanted, parse, candidates in zip(wishes, own, written, strict=True):
                 given = Paraphrase("", wanted, bracketed(parse) if parse else "", remark=remark)
                 if not remark and wanted and not parse:
                     given = replace(given, remark="the parse generator wrote no whole tree")
@@ -214,6 +217,20 @@ class SyntacticParaphraser(Saved):
         """
         found = self.paraphrase(sentences, writing=writing, min_overlap=None, min_similarity=None)
         return [each[0].text for each in found]
+
+    def _asked_of(
+        self, templates: Sequence[str] | Sequence[Sequence[str]] | None, count: int
+    ) -> list[list[str]]:
+        """The templates of each of `count` sentences, checked, in brackets."""
+        lists = [each for each in templates or () if not isinstance(each, str)]
+        if not lists:
+            return [self._asked(templates)] * count  # type: ignore[arg-type]
+        if len(lists) != len(templates or ()) or len(lists) != count:
+            raise DataError(
+                "give the same templates for all sentences, or a list of them for each: there are "
+                f"{count} sentences and {len(lists)} lists of templates"
+            )
+        return [self._asked(each) for each in lists]
 
     def _asked(self, templates: Sequence[str] | None) -> list[str]:
         """The templates, checked, in brackets."""
@@ -260,36 +277,37 @@ class SyntacticParaphraser(Saved):
     def _targets(
         self,
         lines: Sequence[str],
-        asked: Sequence[str],
+        asked: Sequence[Sequence[str]],
         parses: Sequence[Tree | None] | None,
         remarks: list[str],
     ) -> list[list[str]]:
         """What the writer reads beside each sentence: templates, or the parses they are filled to,
         nothing where that fails. Sentences without a parse are remarked."""
-        trees = [parse_text(checked_tree(text)) if text else "" for text in asked]
-        is_filled = [
-            self.writer.reads == PARSE
-            and bool(text)
-            and read_tree(text) == template(read_tree(text))
-            for text in trees
-        ]
-        if not any(is_filled):
-            return [list(trees) for _ in lines]
+        trees = [[parse_text(checked_tree(text)) if text else "" for text in own] for own in asked]
+        wanted = [[text for text in own if self._is_filled(text)] for own in trees]
+        if not any(wanted):
+            return trees
         assert self.generator is not None
         sources = self._parsed(lines, parses, remarks)
-        wanted = [text for text, fills in zip(trees, is_filled, strict=True) if fills]
         how = Writing(beams=3, count=3, max_tokens=MOST_PARSE_TOKENS)
-        written = self.generator.write(sources, [wanted] * len(lines), how, scores=False)
+        written = self.generator.write(sources, wanted, how, scores=False)
         found = []
-        for outputs in written:
+        for own, outputs in zip(trees, written, strict=True):
             filled = iter(outputs)
             found.append(
                 [
-                    first_tree([each.text for each in next(filled)], text) if fills else text
-                    for text, fills in zip(trees, is_filled, strict=True)
+                    first_tree([each.text for each in next(filled)], text)
+                    if self._is_filled(text)
+                    else text
+                    for text in own
                 ]
             )
         return found
+
+    def _is_filled(self, text: str) -> bool:
+        """Whether the parse generator makes a whole parse of it."""
+        is_template = bool(text) and read_tree(text) == template(read_tree(text))
+        return self.writer.reads == PARSE and is_template
 
     def _parsed(
         self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]
