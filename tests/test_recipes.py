@@ -70,7 +70,6 @@ LAST_STATE = {
 }
 OF_TWO_LANGUAGES = {
     "default/multilingual",
-    "default/multilingual-distilled",
     "simple-and-effective-2019/bilingual-en-es",
 }
 

@@ -27,7 +27,7 @@ CASES = [
     ("train own.yaml --output runs/x --training.marg", ["--training.margin"]),
     ("train own.yaml --training.optimizer adag", ["adagrad"]),
     ("train fine", ["fine-tune"]),
-    ("tune default/e", ["default/english"]),
+    ("tune default/m", ["default/multilingual"]),
     ("simile --sys", ["--systems"]),
     ("completion fi", ["fish"]),
 ]
