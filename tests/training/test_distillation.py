@@ -11,13 +11,15 @@ from paraphrastic_hf import SentenceEncoder, train
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.distillation import lessons
+from paraphrastic_hf.training.distillation_arguments import TeacherArguments
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.sources import SourcePairs
-from paraphrastic_hf.training.teacher import narrowed, teacher_vectors
+from paraphrastic_hf.training.teacher import load_teacher, narrowed, teacher_vectors
 
 ANIMALS = ["cat", "dog", "horse", "bird", "fish", "mouse"]
 KATZEN = ["Katze", "Hund", "Pferd", "Vogel", "Fisch", "Maus"]
 VERBS = [("sleeps", "schläft"), ("eats", "frisst"), ("runs", "rennt"), ("swims", "schwimmt")]
+TEACHER = TeacherArguments(model="english")
 RECIPE = """
 kind: distillation
 data: {{sources: [{{path: {pairs}, languages: [en, de]}}]}}
@@ -116,22 +118,24 @@ def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
 
         return encode
 
-    first = teacher_vectors(texts, load, tmp_path)
+    first = teacher_vectors(texts, TEACHER, load, tmp_path)
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-3)
-    assert np.array_equal(teacher_vectors(texts, load, tmp_path), first)
+    assert np.array_equal(teacher_vectors(texts, TEACHER, load, tmp_path), first)
     assert calls == [7]
     with pytest.raises(CheckpointError, match="are of other texts"):
-        teacher_vectors(texts[1:], load, tmp_path)
+        teacher_vectors(texts[1:], TEACHER, load, tmp_path)
+    with pytest.raises(CheckpointError, match="or of another teacher than multilingual"):
+        teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
 
 
 def test_a_damaged_file_of_vectors_is_refused_by_name(tmp_path: Path) -> None:
     def load() -> object:
         return lambda texts: np.ones((len(texts), 2))
 
-    teacher_vectors(["a", "b"], load, tmp_path)
+    teacher_vectors(["a", "b"], TEACHER, load, tmp_path)
     (tmp_path / "00000.npy").write_bytes(b"half a file")
     with pytest.raises(CheckpointError, match=r"00000\.npy is damaged"):
-        teacher_vectors(["a", "b"], load, tmp_path)
+        teacher_vectors(["a", "b"], TEACHER, load, tmp_path)
 
 
 def test_narrowed_vectors_keep_products() -> None:
@@ -139,3 +143,15 @@ def test_narrowed_vectors_keep_products() -> None:
     vectors = random.normal(size=(500, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
     kept = narrowed(vectors, 3).astype(np.float64)
     np.testing.assert_allclose(kept @ kept.T, vectors @ vectors.T, atol=0.5)
+
+
+def test_a_static_model_of_sentence_transformers_can_teach(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    from paraphrastic_hf import packaged_model
+
+    SentenceTransformer(str(packaged_model("english"))).float().save(str(tmp_path / "static"))
+    teacher = TeacherArguments(model=str(tmp_path / "static"))
+    found = load_teacher(teacher, None, tmp_path)(["a cat sleeps"])
+    wanted = SentenceEncoder.from_pretrained().encode(["a cat sleeps"])
+    np.testing.assert_allclose(found, wanted, atol=1e-3)

@@ -15,21 +15,11 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, load_corpus
 from paraphrastic_hf.training.encoder_run import EncoderRun
 from paraphrastic_hf.training.held_out import read_held_out
-from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.tokenizers import train_tokenizers
 
 
-class Contrastive(EncoderRun):
-    """Training on sentence pairs, `kind: contrastive`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-    """
-
-    def __init__(self, recipe: ContrastiveRecipe, context: Context) -> None:
-        super().__init__(recipe, context)
-        self.recipe = recipe
+class Contrastive(EncoderRun[ContrastiveRecipe]):
+    """Training on sentence pairs, `kind: contrastive`."""
 
     def prepare(self, work: Path) -> None:
         """Tokenizer and tokenized pairs in `work`."""

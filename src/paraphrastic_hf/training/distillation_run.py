@@ -30,23 +30,13 @@ from paraphrastic_hf.training.distillation import (
 from paraphrastic_hf.training.distillation_arguments import DistillationRecipe
 from paraphrastic_hf.training.encoder_run import EncoderRun
 from paraphrastic_hf.training.held_out import read_held_out
-from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.teacher import load_teacher, narrowed, side_by_side, teacher_vectors
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
 
-class Distillation(EncoderRun):
-    """Training on a teacher's vectors, `kind: distillation`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-    """
-
-    def __init__(self, recipe: DistillationRecipe, context: Context) -> None:
-        super().__init__(recipe, context)
-        self.recipe = recipe
+class Distillation(EncoderRun[DistillationRecipe]):
+    """Training on a teacher's vectors, `kind: distillation`."""
 
     def prepare(self, work: Path) -> None:
         """Tokenizer, tokenized sentences and their vectors in `work`."""
@@ -75,8 +65,13 @@ class Distillation(EncoderRun):
         context, of_teachers = self.context, []
         for number, teacher in enumerate(self.recipe.teachers):
             folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
-            load = partial(load_teacher, teacher, context.data_root, work)
-            of_teachers.append(teacher_vectors(texts, load, folder, progress=context.progress))
+            converted = (
+                work / f"converted{number}"
+            )  # of CTranslate2, which goes by a model's last name
+            load = partial(load_teacher, teacher, context.data_root, converted)
+            of_teachers.append(
+                teacher_vectors(texts, teacher, load, folder, progress=context.progress)
+            )
         vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
         wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]

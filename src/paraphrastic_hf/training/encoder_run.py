@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -19,8 +19,10 @@ from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
 from paraphrastic_hf.training.start import encoder_from_start, load_start, resolve_vectors
 
+AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 
-class EncoderRun:
+
+class EncoderRun(Generic[AnyRecipe]):
     """A run of a sentence encoder, but for its corpus and its objective.
 
     Args:
@@ -40,9 +42,9 @@ class EncoderRun:
     tokenizer: TextTokenizer
     held_out: HeldOut
 
-    def __init__(self, recipe: EncoderRecipe, context: Context) -> None:
+    def __init__(self, recipe: AnyRecipe, context: Context) -> None:
         check_encoders(recipe)
-        self.encoder_recipe, self.context = recipe, context
+        self.recipe, self.context = recipe, context
         self.start = None if recipe.start is None else load_start(recipe.start, context.data_root)
         if self.start is not None:
             check_start(recipe, self.start.model)
@@ -57,7 +59,7 @@ class EncoderRun:
         """The pairs to train on, after those that are held out have been written to `work`."""
         context = self.context
         sources = read_sources(
-            self.encoder_recipe, context.data_root, context.datasets, progress=context.progress
+            self.recipe, context.data_root, context.datasets, progress=context.progress
         )
         if self.holds_out:
             sources, held_out = hold_out(sources)
@@ -66,7 +68,7 @@ class EncoderRun:
 
     def encoder_at_start(self) -> SentenceEncoderModel:
         """The encoder with random weights, or those of the recipe's `start`."""
-        recipe = self.encoder_recipe
+        recipe = self.recipe
         if self.start is not None:
             return encoder_from_start(self.start, recipe.model)
         return build_model(recipe, self.tokenizer, self.context.data_root)
@@ -74,7 +76,7 @@ class EncoderRun:
     def development(self) -> Callable[[Any], float] | None:
         """The score on the recipe's development set."""
         return development_scorer(
-            self.encoder_recipe.run.development,
+            self.recipe.run.development,
             self.tokenizer,
             self.development_pairs,
             self.held_out,
@@ -93,7 +95,7 @@ class EncoderRun:
         Returns:
             What it comes to, for `run.json`.
         """
-        recipe = self.encoder_recipe
+        recipe = self.recipe
         model, tokenizer = finish(model, self.tokenizer, corpus, recipe)
         precision = recipe.finish.precision
         save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)

@@ -42,20 +42,25 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
     if arguments.engine == "ctranslate2":
         return Int8Encoder(name, max_length=arguments.max_length, work=work).encode
     encoder = load_encoder(name)
-    if hasattr(encoder, "max_seq_length"):  # of sentence-transformers
-        most = encoder.max_seq_length or arguments.max_length
+    most = getattr(encoder, "max_seq_length", None)
+    if isinstance(most, int):  # a transformer of sentence-transformers
         encoder.max_seq_length = min(most, arguments.max_length)
-        return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
-    return lambda texts: np.asarray(encoder.encode(list(texts)))
+    return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
 
 
 def teacher_vectors(
-    texts: Sequence[str], load: Callable[[], Encode], directory: Path, *, progress: bool = False
+    texts: Sequence[str],
+    teacher: TeacherArguments,
+    load: Callable[[], Encode],
+    directory: Path,
+    *,
+    progress: bool = False,
 ) -> np.ndarray:
     """The unit vectors of texts, from files in `directory` where a run before has left them.
 
     Args:
         texts: What the teacher reads.
+        teacher: Which teacher it is.
         load: Makes the teacher; called if there is anything left to encode.
         directory: Folder of the files.
         progress: Show a progress bar.
@@ -64,10 +69,10 @@ def teacher_vectors(
         (texts, dim) float16; a text of which the teacher makes the zero vector has zeros.
 
     Raises:
-        CheckpointError: The files there are of other texts, or damaged.
+        CheckpointError: The files there are of other texts or another teacher, or damaged.
         ModelError: The teacher gives a number that is not finite, or not one vector a text.
     """
-    _claim(texts, directory)
+    _claim(texts, teacher, directory)
     parts: list[np.ndarray] = []
     encode: Encode | None = None
     with tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar:
@@ -131,17 +136,24 @@ def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
         yield vectors[start : start + TEXTS_AT_A_TIME].astype(np.float32)
 
 
-def _claim(texts: Sequence[str], directory: Path) -> None:
-    """Refuse a folder of other texts."""
+def _claim(texts: Sequence[str], teacher: TeacherArguments, directory: Path) -> None:
+    """Refuse a folder of other texts, or of another teacher."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
-    own: dict[str, Any] = {"texts": len(texts), "sha256": digest.hexdigest()}
+    own: dict[str, Any] = {
+        "texts": len(texts),
+        "sha256": digest.hexdigest(),
+        "model": teacher.model,
+        "engine": teacher.engine,
+        "max_length": teacher.max_length,
+    }
     path = directory / META
     if path.exists() and read_json(path) != own:
         raise CheckpointError(
-            f"the vectors in {directory} are of other texts: the sources have changed since the "
-            "run began; remove that folder and run the same command again"
+            f"the vectors in {directory} are of other texts, or of another teacher than "
+            f"{teacher.model} as the recipe has it; name another folder, or remove that one and "
+            "run the same command again"
         )
     directory.mkdir(parents=True, exist_ok=True)
     write_json(path, own)
