@@ -8,10 +8,10 @@ Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from paraphrastic_hf.data.folder import corpus_folder
 from paraphrastic_hf.data.load import find_source
@@ -21,6 +21,7 @@ from paraphrastic_hf.packaged_recipes import RECIPES
 from paraphrastic_hf.recipe import argument
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
+MORE_THAN_ONCE = "give its pairs more than once, or cut it with max_pairs"  # for a weight
 Check = tuple[bool, str, object, str]
 
 
@@ -87,12 +88,14 @@ class SourceArguments:
     )
     weight: float = argument(
         1.0,
-        help="times each pair is seen an epoch; 0.5 draws half of them anew each epoch",
+        help="contrastive, distillation: times each pair is seen an epoch; 0.5 draws half of them "
+        "anew each epoch",
         at_least=0,
         at_most=1000,
     )
     swap: bool = argument(
-        False, help="swap the sides at random, for sources whose order carries meaning"
+        False,
+        help="contrastive: swap the sides at random, for sources whose order carries meaning",
     )
 
     @staticmethod
@@ -110,7 +113,13 @@ class SourceArguments:
 
 @dataclass(frozen=True)
 class DataArguments:
-    """What to train on."""
+    """What to train on.
+
+    Attributes:
+        ignored: Keys of a source that such recipes have no use for, with what to do instead.
+    """
+
+    ignored: ClassVar[Mapping[str, str]] = {}
 
     sources: list[SourceArguments] = argument(
         [], help="files of sentence pairs, or mappings with `path`"
@@ -256,12 +265,18 @@ def seed_argument() -> Any:
     return argument(1, help="number that everything random follows from", at_least=0, below=2**32)
 
 
-def check_source(source: SourceArguments) -> None:
+def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     """Refuse a source that is described in a way without a meaning.
 
+    Args:
+        source: The source.
+        ignored: As `refuse_ignored` takes it.
+
     Raises:
-        RecipeError: It names not two languages or columns, or not exactly one of path and dataset.
+        RecipeError: It names not two languages or columns, or not exactly one of path and dataset,
+            or sets a key that is of no use.
     """
+    refuse_ignored(source, ignored)
     refuse_unless(
         [
             (
@@ -296,6 +311,21 @@ def check_source(source: SourceArguments) -> None:
             ),
         ]
     )
+
+
+def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
+    """Refuse a source that sets what its kind of recipe would not read.
+
+    Args:
+        source: The source.
+        ignored: Keys of no use, with what to do instead (`DataArguments.ignored`).
+
+    Raises:
+        RecipeError: It sets one.
+    """
+    for key, instead in ignored.items():
+        if getattr(source, key) != getattr(SourceArguments, key):
+            raise RecipeError(f"{key} of {source.name} means nothing in this recipe: {instead}")
 
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:

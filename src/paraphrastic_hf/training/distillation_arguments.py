@@ -5,8 +5,9 @@ No paper of this project distils; defaults are what `recipes/default/README.md` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
@@ -20,6 +21,9 @@ ENGINES = ("torch", "ctranslate2")
 class LearntSentences(DataArguments):
     """Which sentences to learn the vectors of."""
 
+    ignored: ClassVar[Mapping[str, str]] = {
+        "swap": "each sentence is learned by itself; leave it out",
+    }
     languages: list[str] = argument(
         [], help="languages that the student learns; every language of the sources if empty"
     )

@@ -111,7 +111,7 @@ class EncoderRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
-            check_source(source)
+            check_source(source, self.data.ignored)
         finish = self.finish
         refuse_unless(
             [

@@ -5,11 +5,14 @@ Defaults are the thesis's (5.6.2) unless a help text says otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
+    MORE_THAN_ONCE,
     DataArguments,
     RunArguments,
     TokenBatchArguments,
@@ -27,6 +30,10 @@ HELD_OUT = "held_out"
 class BitextArguments(DataArguments):
     """Which translations to train on."""
 
+    ignored: ClassVar[Mapping[str, str]] = {
+        "weight": MORE_THAN_ONCE,
+        "swap": "sides go by their languages; leave it out",
+    }
     held_out: int = argument(
         2000,
         help="pairs that are not trained on, nor is any other pair with one of their sentences; "
@@ -219,7 +226,7 @@ class GenerativeRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
-            check_source(source)
+            check_source(source, self.data.ignored)
         if self.tokenizer.marks != "end" or self.tokenizer.kind == "char_ngram":
             raise RecipeError(
                 "a decoder begins after the end of the sentence before: set tokenizer.marks to "

@@ -66,12 +66,6 @@ class Generative:
         if recipe.run.development != HELD_OUT:
             self.pairs = read_development(recipe.run.development, context.data_root)
         check_sources(recipe.data, context.data_root)
-        for source in recipe.data.sources:
-            if source.weight != 1:
-                raise RecipeError(
-                    f"weight of {source.name} is for contrastive recipes; give its pairs more than "
-                    "once, or cut it with max_pairs"
-                )
         if recipe.model.vectors is not None:
             resolve_vectors(recipe.model.vectors, context.data_root)
         given = {language for s in recipe.data.sources for language in s.languages or ()}

@@ -6,7 +6,9 @@ and judges paraphrases. Defaults are sizes that two cores train in minutes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, check_bounds
@@ -25,6 +27,10 @@ from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, Tokenize
 class SentenceArguments(DataArguments):
     """Which sentences to train on."""
 
+    ignored: ClassVar[Mapping[str, str]] = {
+        "weight": "each distinct sentence is seen once an epoch; leave it out",
+        "swap": "sentences are read from either side; leave it out",
+    }
     language: str = argument(
         "en", help="the sentences of this language are read, from either side of each source"
     )
@@ -84,7 +90,7 @@ class LanguageModelRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
-            check_source(source)
+            check_source(source, self.data.ignored)
         size, heads = self.model.hidden_size, self.model.heads
         refuse_unless(
             [

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES
 from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
@@ -228,12 +227,7 @@ class MinimumRiskRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
-            check_source(source)
-            if source.weight != 1 or source.swap:
-                raise RecipeError(
-                    f"weight and swap of {source.name} are for contrastive recipes; give its pairs "
-                    "more than once, or cut it with max_pairs"
-                )
+            check_source(source, self.data.ignored)
         candidates, cost = self.candidates, self.cost
         beams = candidates.beams
         needs_name = cost.metric in ("function", "evaluate")

@@ -5,11 +5,14 @@ Sizes and optimisation are those of the released SCPN unless a help text says ot
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument, check_bounds
 from paraphrastic_hf.training.arguments import (
+    MORE_THAN_ONCE,
     DataArguments,
     RunArguments,
     check_source,
@@ -35,6 +38,10 @@ OF_KIND = {
 class ParaphraseData(DataArguments):
     """Which parsed pairs to train on: sentence1, sentence2, tree1, tree2."""
 
+    ignored: ClassVar[Mapping[str, str]] = {
+        "weight": MORE_THAN_ONCE,
+        "swap": "data.both_directions trains on each pair both ways; leave it out",
+    }
     both_directions: bool = argument(
         True, help="train on each pair both ways (6.2.2); else the second sentence is written"
     )
@@ -181,7 +188,7 @@ class ParaphraseRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
-            check_source(source)
+            check_source(source, self.data.ignored)
         if self.tokenizer.marks != "end" or self.tokenizer.kind == "char_ngram":
             raise RecipeError(
                 "a paraphrase is written until its end: set tokenizer.marks to end, and "

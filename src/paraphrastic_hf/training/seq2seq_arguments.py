@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from paraphrastic_hf.recipe import argument
-from paraphrastic_hf.training.arguments import DataArguments, SmoothedArguments
+from paraphrastic_hf.training.arguments import (
+    MORE_THAN_ONCE,
+    DataArguments,
+    SmoothedArguments,
+)
 
 
 @dataclass(frozen=True)
 class ParallelArguments(DataArguments):
     """Which translations to train on."""
 
+    ignored: ClassVar[Mapping[str, str]] = {
+        "weight": MORE_THAN_ONCE,
+        "swap": "data.to says which side is written; leave it out",
+    }
     to: str = argument(
         "en",
         help="language that is written; every source has it on one side, and what is on the other "

@@ -27,6 +27,7 @@ from paraphrastic_hf.training.arguments import (
     DatasetArguments,
     SourceArguments,
     dataset_folder,
+    refuse_ignored,
     resolve_path,
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
@@ -141,6 +142,7 @@ def read_sources(
 
     Raises:
         DataError: A source is missing, damaged or without a usable pair, or there is none.
+        RecipeError: A dataset is given a key that the recipe has no use for.
     """
     data = recipe.data
     rows: list[tuple[SourceArguments, Rows]] = []
@@ -149,6 +151,7 @@ def read_sources(
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
         dataset, source = item if isinstance(item, tuple) else (item, default)
+        refuse_ignored(source, data.ignored)
         lines = _rows_of_dataset(dataset, source)
         rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
     if not rows:

@@ -144,7 +144,7 @@ class TranslationRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
-            check_source(source)
+            check_source(source, self.data.ignored)
         if self.tokenizer.marks != "end" or self.tokenizer.kind == "char_ngram":
             raise RecipeError(
                 "a translation is written until its end: set tokenizer.marks to end, and "

@@ -57,12 +57,6 @@ class Translation(Seq2SeqRun):
         check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
         check_sources(recipe.data, context.data_root)
         check_written(recipe.data.sources, recipe.data.to)
-        for source in recipe.data.sources:
-            if source.weight != 1:
-                raise RecipeError(
-                    f"weight of {source.name} is for contrastive recipes; give its pairs more than "
-                    "once, or cut it with max_pairs"
-                )
 
     def prepare(self, work: Path) -> None:
         """Tokenizer and tokenized pairs in `work`."""
