@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
 from pathlib import Path
@@ -72,6 +73,20 @@ def test_machine_text_is_both_sides_of_pairs_that_are_in_one_split(tmp_path: Pat
     assert {t for f in made(table, **sizes).values() for t, _ in f} <= set(known)
     with pytest.raises(DataError, match="train_rows of machine_text must be even"):
         made(table, train_rows=3, test_rows=2)
+
+
+def test_machine_text_leaves_out_names_of_columns_and_other_bad_rows(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = pairs(10)
+    path = tmp_path / "pairs.tsv"
+    lines = ["Sentence 1\tSentence 2", *(f"{a}\t{b}\t0.5" for a, b in rows), "no second side"]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        splits = made(path, train_rows=18, test_rows=2)
+    assert {t for found in splits.values() for t, _ in found} <= {t for row in rows for t in row}
+    assert "that names the columns (pairs.tsv:1)" in caplog.text
+    assert "without two columns (pairs.tsv:12)" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["reference-averaging", "reference-lstm"])

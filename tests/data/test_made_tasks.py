@@ -176,6 +176,14 @@ def test_a_column_of_a_tsv_can_be_the_text(tmp_path: Path) -> None:
     assert {label for _, label in second} == {"?"}
 
 
+def test_names_of_columns_are_no_text(tmp_path: Path) -> None:
+    """An underscore would be a mark."""
+    text = "sentence_1\tsentence_2\n" + "".join(f"first {n} !\tsecond {n} !\n" for n in range(9))
+    place = put(tmp_path, {"a.tsv": text})
+    found = flat(made("punctuation", "first", place, train_rows=7, test_rows=1))
+    assert {label for _, label in found} == {"!"}
+
+
 def test_the_text_files_of_a_folder_are_one_text(tmp_path: Path) -> None:
     files = {"a.txt": "a !\n", "deep/b.tsv": "b !\n", "c.txt.gz": "c !\n", "no.json": "d !\n"}
     place = put(tmp_path / "texts", files)

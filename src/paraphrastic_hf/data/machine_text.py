@@ -10,7 +10,7 @@ from pathlib import Path
 import datasets
 
 from paraphrastic_hf.data.folder import Folder
-from paraphrastic_hf.data.pairs import iterate_rows
+from paraphrastic_hf.data.pairs import good_rows, iterate_rows
 from paraphrastic_hf.data.probing import Example, MadeConfig, MadeFromText, sample_examples
 from paraphrastic_hf.data.schema import labelled
 from paraphrastic_hf.errors import DataError
@@ -62,10 +62,9 @@ def _pairs(folder: Folder) -> Iterator[Example]:
 
 
 def _of_lines(path: Path) -> Iterator[Example]:
-    for _, row in iterate_rows(path):
-        is_pair = not isinstance(row, str) and len(row) > 1 and row[0].strip() and row[1].strip()
-        if is_pair and tuple(row[:2]) != (REFERENCE, TRANSLATION):
-            yield row[0].strip(), row[1].strip()
+    sides = ((place, row if isinstance(row, str) else row[:2]) for place, row in iterate_rows(path))
+    for reference, translation in good_rows(sides, name=str(path), columns=2):
+        yield reference, translation
 
 
 def _of_parquet(path: Path) -> Iterator[Example]:

@@ -337,7 +337,7 @@ def good_rows(
         wrong = sides if isinstance(sides, str) else None
         if wrong is None and len(sides) < 2:
             wrong = "without two columns"
-        elif not isinstance(sides, str) and not index and _is_header(sides):
+        elif not isinstance(sides, str) and not index and names_columns(sides):
             wrong = "that names the columns"
         elif wrong is None and columns and len(sides) != columns:
             wrong = f"without {columns} columns{as_first}"
@@ -356,7 +356,8 @@ def good_rows(
         logger.warning("%s: %s", name, counted.describe())
 
 
-def _is_header(sides: list[str]) -> bool:
+def names_columns(sides: Sequence[str]) -> bool:
+    """Whether a first row has names of columns (`HEADERS`) where its two texts should be."""
     return frozenset(re.sub(r"[\W_]", "", side).casefold() for side in sides[:2]) in HEADERS
 
 

@@ -15,7 +15,7 @@ import datasets
 from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import table_rows
-from paraphrastic_hf.data.pairs import iterate_lines
+from paraphrastic_hf.data.pairs import iterate_lines, names_columns
 from paraphrastic_hf.data.schema import labelled
 from paraphrastic_hf.errors import DataError
 
@@ -217,8 +217,10 @@ def _texts(folder: Folder) -> list[Path]:
 
 def _column(path: Path, column: int) -> Iterator[str]:
     """A column of a TSV, or a text's lines; lines that are no text are passed over."""
-    for _, line in iterate_lines(path):
+    for number, line in iterate_lines(path):
         row = line.split("\t")
+        if number == 1 and names_columns(row):
+            continue
         if len(row) > column and row[column].strip():
             yield row[column].strip()
 
