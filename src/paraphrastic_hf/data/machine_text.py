@@ -63,8 +63,8 @@ def _pairs(folder: Folder) -> Iterator[Example]:
 
 def _of_lines(path: Path) -> Iterator[Example]:
     sides = ((place, row if isinstance(row, str) else row[:2]) for place, row in iterate_rows(path))
-    for reference, translation in good_rows(sides, name=str(path), columns=2):
-        yield reference, translation
+    for row in good_rows(sides, name=str(path), columns=2):
+        yield row[0], row[1]
 
 
 def _of_parquet(path: Path) -> Iterator[Example]:
