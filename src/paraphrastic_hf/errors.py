@@ -46,6 +46,21 @@ class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun, for messages.
+
+    Args:
+        count: How many.
+        noun: What one of them is called.
+
+    Example:
+        >>> counted(1, "row"), counted(2000, "row"), counted(3, "entry")
+        ('1 row', '2,000 rows', '3 entries')
+    """
+    many = f"{noun.removesuffix('y')}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else many}"
+
+
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
     """The one of the known names that was probably meant, or None.
 

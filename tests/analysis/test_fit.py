@@ -48,7 +48,7 @@ def test_negatives_are_of_the_same_batch() -> None:
 
 
 def test_pairs_without_a_negative_are_refused() -> None:
-    with pytest.raises(DataError, match="1 pairs in batches of 100 have none"):
+    with pytest.raises(DataError, match="1 pair in batches of 100 would have none"):
         fit_of(Degrees(), [("0", "10")])
     with pytest.raises(DataError, match="all pairs are the same"):
         fit_of(Degrees(), [("0", "10"), ("10", "0")])

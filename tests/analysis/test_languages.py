@@ -51,7 +51,9 @@ def test_correlations_are_of_all_and_of_either_side_of_the_threshold() -> None:
 
 
 def test_few_languages_are_refused_and_constant_ones_have_no_correlation() -> None:
-    with pytest.raises(DataError, match="3 languages are too few to correlate; give at least 4"):
+    with pytest.raises(
+        DataError, match="needs at least 4 languages with text, scores and distances, got 3"
+    ):
         languages(made(3), unit="accuracy", source="made")
     alike = [Language(str(i), 1, 0.5, float(i), {"features": 0.2}) for i in range(4)]
     assert languages(alike, unit="u", source="s").tables[0].rows[0][2:] == [None, None]
@@ -113,7 +115,7 @@ def test_a_table_of_distances_is_read_strictly(tmp_path: Path) -> None:
     put(tmp_path, {"b.tsv": "de 0.3\n", "c.tsv": "l\tf\nde\n", "e.tsv": "l\tf\nde\tfar\n"})
     for name, message in (
         ("b", "is no table of"),
-        ("c", ":2 has 1 columns"),
+        ("c", ":2 has 1 column"),
         ("e", ":2 has 'far'"),
     ):
         with pytest.raises(DataError, match=message):

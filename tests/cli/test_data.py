@@ -10,6 +10,7 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.errors import counted
 
 PARANMT = "a big cat\tone large cat\t0.9\nyes\tyes\t1.0\nfog\train\t0.1\n"
 TREC = {"train_5500.label": "HUM:ind Who ?\nNUM:dist How far ?\n", "TREC_10.label": "NUM:x 1 ?\n"}
@@ -76,7 +77,7 @@ def test_build_counts_rows_beside_the_published_ones(
 ) -> None:
     assert said(capsys, "build", "trec", "--data", corpora).splitlines() == [
         "trec coarse train: 2 rows (published: 5,452)",
-        "trec coarse test: 1 rows (published: 500)",
+        "trec coarse test: 1 row (published: 500)",
     ]
     assert "trec fine train: 2" in said(
         capsys, "build", "trec", "--config", "fine", "--data", corpora
@@ -116,7 +117,7 @@ def test_options_of_a_corpus_are_set(
     options: list[str], count: int, corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = said(capsys, "build", "paranmt", "--data", corpora, "--set", *options)
-    assert shown.startswith(f"paranmt 50m train: {count} rows")
+    assert shown.startswith(f"paranmt 50m train: {counted(count, 'row')}")
 
 
 def test_stats_are_json_after_the_name_of_the_split(

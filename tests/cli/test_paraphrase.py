@@ -65,7 +65,10 @@ def test_canonicalising_keeps_every_line_in_its_place(
         ([], "give templates"),
         (["--canonical", "--template", TEMPLATE], "give templates"),
         (["--templates", "twenty"], "--templates must be top20 or the like"),
-        (["--template", TEMPLATE, "--draw", "2"], "--draw must be 1 to the 1 templates given"),
+        (
+            ["--template", TEMPLATE, "--draw", "2"],
+            "--draw must be from 1 to the number of templates, 1, got 2",
+        ),
         (["--template", "(S (NP)"], "unbalanced brackets"),
         (["--template", TEMPLATE], "name a parse generator"),
         (["--template", TEMPLATE, "--generator", "nothing-there"], "nothing-there"),

@@ -118,7 +118,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
         f"open({str(child)!r}, 'w').write(str(p.pid)); time.sleep(600)"
     )
     engine = CommandEngine(program(hang), timeout=5)
-    with pytest.raises(EngineError, match=r"no answer in 5 seconds; raise engine\.timeout"):
+    with pytest.raises(EngineError, match=r"no answer in 5 s; raise engine\.timeout"):
         engine.translate(["a"])
     pid = int(child.read_text())
     until = time.monotonic() + 5
@@ -239,7 +239,7 @@ def test_a_call_of_ctranslate2_that_hangs_is_given_up(folder: Path, tmp_path: Pa
     never = SimpleNamespace(done=lambda: False)
     engine.model = SimpleNamespace(translate_batch=lambda tokens, **_: [never] * len(tokens))
     engine.timeout = 0.1
-    with pytest.raises(EngineError, match=r"no answer in 0\.1 seconds for 1 lines"):
+    with pytest.raises(EngineError, match=r"no answer in 0\.1 s for 1 line"):
         engine.translate(["a cat"])
 
 

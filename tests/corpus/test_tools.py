@@ -379,7 +379,7 @@ def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
 ) -> None:
     cut = ["corpus", "tenths", str(named), "--output", str(tmp_path / "cut")]
     assert main([*cut, "--by", "score", "--parts", "2", "--most", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].endswith("\t0.5000 to 0.7500\t1 rows")
+    assert capsys.readouterr().out.splitlines()[1].endswith("\t0.5000 to 0.7500\t1 row")
     assert main([*cut, "--step", "overlap"]) == 2
     assert "10 parts need as many rows with a score, and there are 4" in capsys.readouterr().err
     assert main([*cut, "--step", "overlop"]) == 2

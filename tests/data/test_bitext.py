@@ -116,7 +116,7 @@ def test_a_bad_row_is_counted_or_refused(tmp_path: Path, caplog: pytest.LogCaptu
     files = {"a.en": ENGLISH + "left\n", "a.fr": FRENCH + "\n"}
     with caplog.at_level(logging.WARNING):
         assert bitext(tmp_path, files) == ROWS
-    assert "1 rows skipped: 1 with an empty side (a.en:3)" in caplog.text
+    assert "1 row skipped: 1 with an empty side (a.en:3)" in caplog.text
     with pytest.raises(DataError, match=r"a\.en:3 is a row with an empty side"):
         bitext(tmp_path, files, bad_rows="refuse")
 
@@ -321,7 +321,7 @@ def test_czeng_has_czech_and_english_in_its_last_columns(
         rows("czeng", "cs-en", put(tmp_path / "czeng", files))
         == [{"cs": "Ano .", "en": "Yes ."}] * 3
     )
-    assert "1 rows skipped: 1 without 4 columns (01train.gz:2)" in caplog.text
+    assert "1 row skipped: 1 without 4 columns (01train.gz:2)" in caplog.text
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])

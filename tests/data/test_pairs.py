@@ -77,7 +77,7 @@ def test_a_bad_row_is_skipped_and_counted(
     path = tsv(tmp_path / "a.tsv", b"a\tb\n" + BAD[reason] + b"c\td\n")
     with caplog.at_level(logging.WARNING):
         assert read_pairs(path) == [("a", "b"), ("c", "d")]
-    assert f"1 rows skipped: 1 {reason} (a.tsv:2)" in caplog.text
+    assert f"1 row skipped: 1 {reason} (a.tsv:2)" in caplog.text
 
 
 @pytest.mark.parametrize("reason", BAD)
@@ -328,7 +328,7 @@ def test_a_first_line_that_names_the_columns_is_no_pair(
 ) -> None:
     path = tsv(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
     assert read_pairs(path) == GOOD
-    assert "a.tsv: 1 rows skipped: 1 that names the columns (a.tsv:1)" in caplog.text
+    assert "a.tsv: 1 row skipped: 1 that names the columns (a.tsv:1)" in caplog.text
     with pytest.raises(DataError, match=r"a\.tsv:1 is a row that names the columns; mend it"):
         read_pairs(path, bad_rows="refuse")
 

@@ -133,7 +133,7 @@ def test_a_malformed_row_is_skipped_and_counted(
     folder = with_bad_row(tmp_path, BAD[reason])
     with caplog.at_level(logging.WARNING):
         assert scores(folder) == [0.9, 0.4]
-    assert f"1 rows skipped: 1 {reason}" in caplog.text
+    assert f"1 row skipped: 1 {reason}" in caplog.text
     assert "(para-nmt-50m.txt:2)" in caplog.text
 
 

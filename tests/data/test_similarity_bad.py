@@ -86,7 +86,7 @@ BAD = {
         LABELS, "true\t1\n" * 3, r"test\.label has 3 labels, expected 2", "twitter", split="test"
     ),
     "phrases: score": Bad(PHRASES, "a|||b|||0.5\n", r"dev\.txt:1 has '0.5'", "annotated_ppdb"),
-    "phrases: tabs": Bad(PHRASES, "a\tb\t3\n", r"dev\.txt:1 has 1 columns", "annotated_ppdb"),
+    "phrases: tabs": Bad(PHRASES, "a\tb\t3\n", r"dev\.txt:1 has 1 column", "annotated_ppdb"),
     "bigrams: score": Bad(BIGRAMS, "a b|||c d|||8\n", r"jn\.txt:1 has '8'", "bigrams", "jn"),
     "ratings: one is empty": Bad(
         RATED, "4\tNP\ta\tb\t3,,5\n", r"sample\.tsv:1 has ''", "pavlick_ppdb", split="test"
@@ -99,7 +99,7 @@ BAD = {
     "STS: more scores": Bad(
         GOLD,
         "1\n2\n",
-        r"input\.OnWN\.txt has 1 lines and .*gs\.OnWN\.txt has 2",
+        r"input\.OnWN\.txt has 1 line and .*gs\.OnWN\.txt has 2",
         "sts",
         "sts14",
         "test",
@@ -112,7 +112,7 @@ BAD = {
         GOLD, "good\n", r"gs\.OnWN\.txt:1 has 'good'", "hard_sts", "all", "test"
     ),
     "STS17: more scores": Bad(
-        TRACK, "a\tb\n", r"en-en\.txt has 1 lines and .* has 2", "sts17", "en-en", "test"
+        TRACK, "a\tb\n", r"en-en\.txt has 1 line and .* has 2", "sts17", "en-en", "test"
     ),
     "STS17: no number": Bad(
         TRACK_GOLD, "4.8\n-\n", r"en-en\.txt:2 has '-'", "sts17", "en-en", "test"

@@ -188,7 +188,7 @@ def test_other_tracks_have_a_score_for_each_input(data_dir: Path) -> None:
 
 def test_a_track_with_fewer_inputs_than_scores_is_a_data_error(data_dir: Path) -> None:
     (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text("a\tb\n", encoding="utf-8")
-    message = r"en-en: .*STS\.input\.track5\.en-en\.txt has 1 lines and .*STS\.gs.* has 2;"
+    message = r"en-en: .*STS\.input\.track5\.en-en\.txt has 1 line and .*STS\.gs.* has 2;"
     with pytest.raises(DataError, match=message):
         read_sts17(data_dir, ["en-en"])
 

@@ -52,7 +52,7 @@ def test_rows_become_sentences_and_empty_ones_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"tokens": ["a"], "tags": []}], "row 0 of made has 1 words and 0 tags"),
+        ([{"tokens": ["a"], "tags": []}], "row 0 of made has 1 word and 0 tags"),
         ([{"tokens": ["a"]}], "made has no column 'tags'; its columns are tokens"),
         ([{"tokens": [], "tags": []}], "made has no tagged sentence"),
     ],

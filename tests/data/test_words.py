@@ -65,7 +65,7 @@ def test_a_word_may_have_spaces_inside_and_around(tmp_path: Path) -> None:
 
 
 BAD = {
-    "ragged, short": (b"cat 0.25", r":2 has 1 numbers for 'cat', but 2 were expected"),
+    "ragged, short": (b"cat 0.25", r":2 has 1 number for 'cat', but 2 were expected"),
     "ragged, long": (b"cat 0.25 0.5 0.75", r":2 has 3 numbers for 'cat', but 2"),
     "not a number": (b"cat 0.25 x", r":2 holds what is no number"),
     "nan": (b"cat 0.25 nan", r":2 holds 'nan', which is no finite number"),

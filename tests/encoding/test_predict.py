@@ -51,7 +51,7 @@ def test_labels_are_those_of_the_highest_probability(
         ("relatedness", (["a"],), "takes two lists"),
         ("entailment", (["a"],), "takes two lists"),
         ("sentiment", (["a"], ["b"]), "takes one list"),
-        ("entailment", (["a"], ["b", "c"]), "1 first texts and 2 second"),
+        ("entailment", (["a"], ["b", "c"]), "got 1 first text and 2 second"),
         ("sentiment", ("a text",), "give lists of texts"),
     ],
 )

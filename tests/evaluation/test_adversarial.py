@@ -98,7 +98,7 @@ def test_template_match_counts_what_could_not_be_parsed_as_none() -> None:
     assert template_match(trees, wanted) == pytest.approx(100 / 3)
     assert mean_tree_distance(trees[:2], wanted[:2]) == pytest.approx((2 + 3) / 2)
     assert np.isnan(mean_tree_distance([None], wanted[:1]))
-    with pytest.raises(DataError, match="there are 0 trees"):
+    with pytest.raises(DataError, match="got 0 trees"):
         template_match([], [])
 
 

@@ -67,7 +67,7 @@ def test_counts_of_sentences_add_up() -> None:
 
 
 def test_trees_of_other_sentences_are_refused() -> None:
-    with pytest.raises(ValueError, match="a tree of 1 words cannot be compared with one of 7"):
+    with pytest.raises(ValueError, match="a tree of 1 word cannot be compared with one of 7"):
         count_brackets([tree("(S (NN a))")], [tree(GOLD)])
 
 

@@ -115,7 +115,7 @@ def test_folds_share_every_class_evenly_and_never_change() -> None:
         assert np.ptp(counts) <= 1
     assert np.ptp(np.bincount(fold)) == 0
     assert (fold == stratified_folds(labels, 10)).all()
-    with pytest.raises(DataError, match="too few for 10 folds"):
+    with pytest.raises(DataError, match="10 folds need as many examples, got"):
         stratified_folds(labels[:9], 10)
 
 

@@ -109,7 +109,7 @@ def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParap
 def test_a_list_of_templates_is_of_each_sentence(
     paraphraser: SyntacticParaphraser, lists: Any
 ) -> None:
-    with pytest.raises(DataError, match="or a list of them for each: there are 2 sentences"):
+    with pytest.raises(DataError, match="or a list of them for each: got 2 sentences and "):
         paraphraser.paraphrase([LINES[0], LINES[2]], lists, **LOOSE)
 
 

@@ -70,7 +70,7 @@ def test_a_translation_of_ones_own_is_scored_alike(translator: Translator) -> No
     labels = translator.tokenizer(text_target="the red car", return_tensors="pt")["input_ids"]
     loss = translator.model(**inputs, labels=labels).loss
     assert found[0] == pytest.approx(-loss.item(), abs=1e-5)
-    with pytest.raises(ValueError, match="3 lines and 1 translations"):
+    with pytest.raises(ValueError, match="3 lines and 1 translation"):
         translator.score(lines, ["one"])
 
 

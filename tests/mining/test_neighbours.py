@@ -201,7 +201,7 @@ def test_wrong_vectors_are_clear_errors() -> None:
         UnitRows(np.ones((3, 0)))
     with pytest.raises(DataError, match="holds NaN or infinity in 3 rows"):
         UnitRows(np.full((3, 2), 1e300))
-    with pytest.raises(DataError, match=r"target holds NaN or infinity in 1 rows, first row 2"):
+    with pytest.raises(DataError, match=r"target holds NaN or infinity in 1 row, first row 2"):
         UnitRows(np.array([[1.0], [2], [np.nan]]), name="target")
     with pytest.raises(DataError, match=r"must be of shape \(rows, dim\)"):
         UnitRows(np.zeros(3))

@@ -278,7 +278,7 @@ def test_writing_without_a_meaning_is_refused(options: dict[str, float], message
 def test_wrong_languages_and_unequal_styles_are_refused(generator: LatentGenerator) -> None:
     with pytest.raises(ValueError, match="translates into en, fr, not 'de'"):
         generator.translate(["a"], to="de")
-    with pytest.raises(ValueError, match="there are 1 sources and 2 styles"):
+    with pytest.raises(ValueError, match="got 1 source and 2 styles"):
         generator.transfer(["a"], ["b", "c"], language="en")
 
 

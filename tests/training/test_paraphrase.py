@@ -73,7 +73,7 @@ def test_pairs_without_whole_or_different_trees_are_left_out(
     with caplog.at_level(logging.INFO):
         kind, work = prepared(tmp_path, "--sources", f"[{path}]")
     assert "2 rows skipped: 2 with a side that has no whole tree" in caplog.text
-    assert "1 pairs left out: parses are the same" in caplog.text
+    assert "1 pair left out since their parses are the same" in caplog.text
     kind.build(work)
     words, parses = load_tokenizer(work / "tokenizer"), parse_tokenizer()
     rows = []

@@ -273,7 +273,7 @@ def test_several_languages_are_read_and_long_pairs_left_out(
     sources = f"[{{path: {BITEXT}, languages: [en, fr]}}, {{path: {german}, languages: [de, en]}}]"
     recipe = load_recipe(write_recipe(tmp_path), ["--sources", sources, "--epochs", "60"])
     train(recipe, tmp_path / "out", progress=False)
-    assert "1 pairs left out: a side has more than data.max_length (60) tokens" in caplog.text
+    assert "1 pair left out: a side has more than data.max_length (60) tokens" in caplog.text
     translator = Translator.from_pretrained(tmp_path / "out")
     (best,) = translator.translate(["ein Hund"], beams=1)
     assert best[0].text == "a dog"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.data.lines import number_in, text_lines
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 ENGLISH = "eng"
 ALL = "features"
@@ -107,7 +107,8 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
     found = {}
     for number, row in rows[1:]:
         if len(row) != len(header):
-            raise DataError(f"{path}:{number} has {len(row)} columns, expected {len(header)}")
+            columns = counted(len(row), "column")
+            raise DataError(f"{path}:{number} has {columns}, expected {len(header)}")
         values = [number_in(value, f"{path}:{number}") for value in row[1:]]
         found[row[0]] = dict(zip(header[1:], values, strict=True))
     return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.analysis.report import Analysis, Cell, Table, bars, new_figure
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,8 +66,8 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            f"a negative is of another pair of the batch: {len(pairs):,} pairs in batches of "
-            f"{batch_size} have none; give two pairs or more"
+            f"a negative is of another pair of the batch, and {counted(len(pairs), 'pair')} in "
+            f"batches of {batch_size} would have none; give two pairs or more"
         )
     positive: list[np.ndarray] = []
     negative: list[np.ndarray] = []

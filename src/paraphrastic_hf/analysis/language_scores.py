@@ -23,7 +23,7 @@ from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.pairs import read_pairs
 from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.sts import AVERAGE
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -157,7 +157,7 @@ def of_runs(
         read = read_sources(chosen, data_root)
         numbers = np.random.default_rng(recipe.seed).permutation(sum(len(i.pairs) for i in read))
         if len(numbers) < pairs:
-            logger.info("%s has %s pairs; left out", name, f"{len(numbers):,}")
+            logger.info("%s has %s; left out", name, counted(len(numbers), "pair"))
             continue
         empty = replace(recipe, data=replace(recipe.data, sources=[]))
         picked = chosen_pairs(read, numbers[:pairs])  # the others need not stay in memory

@@ -92,8 +92,8 @@ def languages(
     """
     if len(found) < FEWEST:
         raise DataError(
-            f"{len(found)} languages are too few to correlate; give at least {FEWEST} with text, "
-            "scores and distances"
+            f"a correlation needs at least {FEWEST} languages with text, scores and distances, got "
+            f"{len(found)}"
         )
     kinds = list(dict.fromkeys(kind for language in found for kind in language.distances))
     groups = {

@@ -13,7 +13,7 @@ import numpy as np
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.mining.search import Match, nearest_texts
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 
@@ -71,7 +71,7 @@ def neighbours(
     for query in queries:
         if not any(query in matches for matches in found.values()):
             raise DataError(f"{query!r} is unknown to {' and '.join(encoders)}: {hints[0]}")
-    where = "rows of the models' tables" if among is None else f"{len(among[:most]):,} texts"
+    where = "rows of the models' tables" if among is None else counted(len(among[:most]), "text")
     notes = [f"Cosine; the query itself is left out. Looked for in {where}."]
     if among is None:
         notes.append("`_` is a space, or the start of a word.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack, Classify, Example
@@ -126,7 +126,8 @@ def read_examples(path: str) -> list[Example]:
         columns = columns or len(row)
         if len(row) != columns or columns not in (2, 3):
             raise DataError(
-                f"{path}:{number} has {len(row)} columns; every row must be a label and a text, or "
+                f"{path}:{number} has {counted(len(row), 'column')}; every row must be a label "
+                "and a text, or "
                 "a label and two texts, tab-separated"
             )
         found.append(Example(row[1], row[0], row[2] if columns == 3 else None))

@@ -8,6 +8,7 @@ import sys
 from paraphrastic_hf.cli.lines import check_inputs, read_blocks
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import counted
 
 EPILOG = """\
 Each file is a task: its vectors are DIR/NAME.npy, a float32 array with a row for each line, in
@@ -63,6 +64,9 @@ def run(arguments: argparse.Namespace) -> None:
     )
     count = len(arguments.texts)
     if unfinished:
-        print(f"{arguments.output}: {count - unfinished} of {count} files; the others are at work")
+        print(
+            f"{arguments.output}: {count - unfinished} of {counted(count, 'file')}; the others "
+            "are at work"
+        )
     else:
-        print(f"{arguments.output}: {count} files")
+        print(f"{arguments.output}: {counted(count, 'file')}")

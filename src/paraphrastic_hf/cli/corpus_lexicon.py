@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 if TYPE_CHECKING:
     from paraphrastic_hf.corpus.lexicon import Entry, PairCounts
@@ -100,10 +100,11 @@ def run(arguments: argparse.Namespace) -> None:
             _compare(None, [kept[0], *arguments.beside], folder)
         return
     counts = _count(arguments)
-    print(f"{counts.pairs:,} pairs, {len(counts.words):,} words", file=sys.stderr)
+    words_found = counted(len(counts.words), "word")
+    print(f"{counted(counts.pairs, 'pair')}, {words_found}", file=sys.stderr)
     if arguments.output:
         written = write_lexicon(counts.entries(arguments.min_count), arguments.output)
-        print(f"{written:,} entries: {arguments.output}", file=sys.stderr)
+        print(f"{counted(written, 'entry')}: {arguments.output}", file=sys.stderr)
     if arguments.word:
         words = [word.lower() for word in arguments.word]
         _print(counts.entries(arguments.min_count, words), arguments)

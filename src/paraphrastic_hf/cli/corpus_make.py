@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.extras import require
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def told(made: Made, output: Path) -> str:
     """What making a corpus came to, in lines for a reader."""
     if made.unfinished:
         return (
-            f"{output}: {made.unfinished} tasks are at work or failed (logs in {output}/logs); "
+            f"{output}: {counted(made.unfinished, 'task')} at work or failed (logs in "
+            f"{output}/logs); "
             "give the same command again when they have ended"
         )
     lines = [f"{'step':24s} {'kept':>12s} {'left out':>12s} {'seconds':>10s}"]
@@ -93,7 +95,7 @@ def told(made: Made, output: Path) -> str:
         f"{step.step:24s} {step.kept:12,} {step.rejected:12,} {step.seconds:10,.1f}"
         for step in made.steps
     ]
-    return "\n".join([*lines, f"{output}: {made.rows:,} rows of {made.read:,}"])
+    return "\n".join([*lines, f"{output}: {counted(made.rows, 'row')} of {made.read:,}"])
 
 
 def _keys() -> str:

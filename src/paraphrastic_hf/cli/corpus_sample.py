@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
   paraphrastic corpus sample corpora/es --score paraphrase_score --output judged
@@ -116,10 +116,10 @@ def _sample(arguments: argparse.Namespace) -> None:
         _add(cells, [f"{math.exp(mean):.0f}" for mean in means])
     print("\n".join(markdown_table(header, cells)))
     if outside:
-        print(f"{outside:,} rows are in no bin", file=sys.stderr)
+        print(f"{counted(outside, 'row')} in no bin", file=sys.stderr)
     if arguments.output:
         count = write_sample(bins, arguments.output, seed=arguments.seed)
-        print(f"{count:,} rows to judge: {arguments.output}", file=sys.stderr)
+        print(f"{counted(count, 'row')} to judge: {arguments.output}", file=sys.stderr)
 
 
 def _print_answers(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
   paraphrastic corpus tenths corpora/es --by paraphrase_score --output tenths
@@ -70,4 +70,4 @@ def run(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
     )
     for part in parts:
-        print(f"{part.path}\t{part.low:.4f} to {part.high:.4f}\t{part.written:,} rows")
+        print(f"{part.path}\t{part.low:.4f} to {part.high:.4f}\t{counted(part.written, 'row')}")

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from paraphrastic_hf.cli.folders import VARIABLE, add_data_option, data_root
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
   paraphrastic data list
@@ -152,14 +152,14 @@ def _info(arguments: argparse.Namespace) -> None:
     if known:
         total = sum(size for _, size in known.values())
         members = sum("!" in place for place in known)
-        what = f"{len(known) - members} files" if len(known) > members else ""
+        what = counted(len(known) - members, "file") if len(known) > members else ""
         what += " and " if what and members else ""
-        what += f"the members of {members} archives" if members else ""
+        what += f"the members of {counted(members, 'archive')}" if members else ""
         print(f"{'checked:':<10}{what} by SHA-256, {total:,} bytes in all")
     remotes = {r.path: r for config in source.configs for r in source.remotes(config)}
     unverified = sum(not remote.is_known for remote in remotes.values())
     if unverified or (source.files and not source.configs):
-        number = f"{unverified:,} of {len(remotes):,} files" if remotes else "its files"
+        number = f"{unverified:,} of {counted(len(remotes), 'file')}" if remotes else "its files"
         print(f"{'':<10}unverified: {number}, whose SHA-256 is written down at the first download")
     for field in dataclasses.fields(builder_class(source).BUILDER_CONFIG_CLASS):
         if field.name not in STOCK_FIELDS:
@@ -212,7 +212,7 @@ def _build(arguments: argparse.Namespace) -> None:
         for split, rows in found.items():
             published = source.configs.get(str(config), {}).get(str(split))
             beside = f" (published: {published:,})" if published is not None else ""
-            print(f"{arguments.name} {config} {split}: {len(rows):,} rows{beside}")
+            print(f"{arguments.name} {config} {split}: {counted(len(rows), 'row')}{beside}")
         if arguments.output:
             found.save_to_disk(arguments.output)
             print(arguments.output)

@@ -20,6 +20,7 @@ from paraphrastic_hf.cli.lines import (
     read_blocks,
 )
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import counted
 
 if TYPE_CHECKING:
     from paraphrastic_hf.mining.files import TextSide
@@ -169,7 +170,7 @@ def run(arguments: argparse.Namespace) -> None:
         write = _write_table if is_table else _write_parquet
         write(mined, arguments.output)
     if arguments.output != "-":
-        print(f"{arguments.output}: {len(mined.pairs.score):,} pairs")
+        print(f"{arguments.output}: {counted(len(mined.pairs.score), 'pair')}")
 
 
 @contextlib.contextmanager

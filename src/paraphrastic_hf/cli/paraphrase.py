@@ -194,7 +194,8 @@ def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphrase
     if arguments.draw is not None:
         if not 1 <= arguments.draw <= len(found):
             raise DataError(
-                f"--draw must be 1 to the {len(found)} templates given, got {arguments.draw}"
+                f"--draw must be from 1 to the number of templates, {len(found)}, got "
+                f"{arguments.draw}"
             )
         found = random.Random(arguments.seed).sample(found, arguments.draw)
     return found

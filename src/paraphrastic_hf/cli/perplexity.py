@@ -7,6 +7,7 @@ import sys
 
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import counted
 
 EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
@@ -55,4 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not tokens:
         print(f"{arguments.file} has no line with a known token", file=sys.stderr)
     else:
-        print(f"perplexity {math.exp(-nats / tokens):.2f}, {tokens:,} tokens", file=sys.stderr)
+        print(
+            f"perplexity {math.exp(-nats / tokens):.2f}, {counted(tokens, 'token')}",
+            file=sys.stderr,
+        )

@@ -12,6 +12,7 @@ from paraphrastic_hf.cli.lines import (
     read_blocks,
 )
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +61,8 @@ def run(arguments: argparse.Namespace) -> None:
             for i, row in enumerate(rows, number + 1):
                 if len(row) != sides:
                     raise DataError(
-                        f"{arguments.file}:{i} has {len(row)} columns, but this model takes "
+                        f"{arguments.file}:{i} has {counted(len(row), 'column')}, but this model "
+                        "takes "
                         f"{sides}, a text each with a tab between: {block[i - 1 - number][:60]!r}"
                     )
             number += len(rows)

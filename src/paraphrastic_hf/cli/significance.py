@@ -6,6 +6,7 @@ import argparse
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import counted
 
 EPILOG = """\
 Both p-values are one-sided, in favour of the model with the higher score on a dataset:
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if names[0] == names[1]:
         names = list(models)
     lines = significance_table(differences, (names[0], names[1]))
-    about = f"Correlations x 100; {arguments.samples:,} resamples, seed {arguments.seed}."
+    about = f"Correlations x 100; {counted(arguments.samples, 'resample')}, seed {arguments.seed}."
     lines += ["", about]
     mean, datasets = mean_difference(differences)
     if datasets > 1:

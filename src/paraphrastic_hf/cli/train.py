@@ -10,6 +10,7 @@ from typing import Any
 
 from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.errors import counted
 
 SPLITS = ("validation", "test")
 EXAMPLES = """examples:
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     per_second = f"{KINDS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
     outcome = _outcome(Path(arguments.output), result.best_score)
-    print(f"{Path(arguments.output)}: {result.step:,} steps{rate}{outcome}")
+    print(f"{Path(arguments.output)}: {counted(result.step, 'step')}{rate}{outcome}")
 
 
 def _outcome(output: Path, best_score: float | None) -> str:

@@ -27,7 +27,7 @@ from paraphrastic_hf.conversion.release import (
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
 from paraphrastic_hf.data.theano_file import check_numbers, check_vocabulary
 from paraphrastic_hf.data.torch_file import StoredTensor
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.mixed import MODEL_OF_TYPE
 from paraphrastic_hf.models.recurrent import RecurrentConfig
@@ -173,13 +173,15 @@ def _tokenizer(
     )
     if pieces.missing:
         differences.append(
-            f"{len(pieces.missing):,} pieces have no row ({_some(pieces.missing)}): the release "
+            f"No row for {counted(len(pieces.missing), 'piece')} ({_some(pieces.missing)}): the "
+            "release "
             "leaves them out, here they are zeros, which shorten a mean and leave its direction; "
             "an LSTM reads them, so its vectors of such texts differ."
         )
     if pieces.unreached:
         differences.append(
-            f"{len(pieces.unreached):,} rows are for runs of characters without a piece "
+            f"The release has {counted(len(pieces.unreached), 'row')} for runs of characters "
+            "without a piece "
             f"({_some(pieces.unreached)}); here such characters count one by one, or not at all."
         )
     return pieces.tokenizer, pieces.table

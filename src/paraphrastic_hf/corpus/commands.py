@@ -97,7 +97,7 @@ class CommandEngine:
                 written, said = process.communicate(given, timeout=self.timeout)
             except subprocess.TimeoutExpired as error:
                 raise EngineError(
-                    f"{self.command[0]} gave no answer in {self.timeout:g} seconds; raise "
+                    f"{self.command[0]} gave no answer in {self.timeout:g} s; raise "
                     "engine.timeout, or give it fewer lines at a time (make.block)"
                 ) from error
             finally:

@@ -16,6 +16,7 @@ from paraphrastic_hf.corpus.engine import NOTHING, EngineError
 from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages
 from paraphrastic_hf.generation.writing import Writing, Written
 
@@ -177,8 +178,8 @@ class CTranslate2Engine:
             while not each.done():
                 if time.monotonic() > until:
                     raise EngineError(
-                        f"CTranslate2 gave no answer in {self.timeout:g} seconds for "
-                        f"{len(tokens):,} lines; raise engine.timeout, or lower make.block"
+                        f"CTranslate2 gave no answer in {self.timeout:g} s for "
+                        f"{counted(len(tokens), 'line')}; raise engine.timeout, or lower make.block"
                     )
                 time.sleep(0.002)
         return [each.result() for each in pending]

@@ -19,7 +19,7 @@ from paraphrastic_hf.corpus.arguments import BitextArguments, CorpusData
 from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION, Row
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows, rows_of_dataset
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.arguments import dataset_folder, resolve_path
 
@@ -160,4 +160,4 @@ def dealt_rows(
     except (OSError, ValueError, IndexError) as error:
         raise DataError(f"{wrong} ({error})") from error
     if found != expected:
-        raise DataError(f"{wrong} ({found:,} rows instead of {expected:,})")
+        raise DataError(f"{wrong} ({counted(found, 'row')} instead of {expected:,})")

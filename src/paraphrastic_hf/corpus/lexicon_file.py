@@ -13,7 +13,7 @@ import numpy as np
 from paraphrastic_hf.corpus.lexicon import COLUMNS, Entry, PairCounts
 from paraphrastic_hf.data.lines import number_in, text_lines
 from paraphrastic_hf.data.sts_files import ScoredPairs
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.evaluation.similarity import spearman
 from paraphrastic_hf.text.files import output_file, replacing
 
@@ -106,7 +106,9 @@ def read_lexicon(path: str | Path) -> Iterator[Entry]:
             continue
         cells, place = line.split("\t"), f"{path}:{number}"
         if len(cells) != len(COLUMNS):
-            raise DataError(f"{place} has {len(cells)} columns, expected {', '.join(COLUMNS)}")
+            raise DataError(
+                f"{place} has {counted(len(cells), 'column')}, expected {', '.join(COLUMNS)}"
+            )
         adjusted, cross, count = (number_in(cell, place) for cell in cells[2:])
         yield Entry(cells[0], cells[1], adjusted, cross, int(count))
 

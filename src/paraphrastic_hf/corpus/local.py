@@ -22,7 +22,7 @@ from typing import Any
 from datatrove.executor import LocalPipelineExecutor
 
 from paraphrastic_hf.corpus.engine import EngineError
-from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError
+from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError, counted
 
 WORTH_ANOTHER_TRY = ("EngineError", "BusyError", "OSError", "MemoryError")
 KINDS = {each.__name__: each for each in (EngineError, BusyError, DataError, ModelError)}
@@ -164,7 +164,8 @@ class LocalExecutor(LocalPipelineExecutor):
     def _final(self, rank: int, said: _Again | ParaphrasticError) -> ParaphrasticError:
         if isinstance(said, _Again):
             return TaskError(
-                f"task {rank} was begun {self.attempts} times and never came to its end: "
+                f"task {rank} was begun {counted(self.attempts, 'time')} and never came to its "
+                "end: "
                 f"{said.reason}; the tasks that are complete are kept, and the same command goes "
                 f"on with the others (see {self.logging_dir.path}/logs/task_{rank:05d}.log)"
             )
@@ -195,7 +196,7 @@ class LocalExecutor(LocalPipelineExecutor):
             timer.cancel()
             if not line.endswith(b"\n"):
                 if hangs.is_set():
-                    return _Again(f"it did nothing for {patience:g} seconds (make.patience)")
+                    return _Again(f"it did nothing for {patience:g} s (make.patience)")
                 return _Again(_how_it_ended(process))
             said = json.loads(line)
             patience = self.patience

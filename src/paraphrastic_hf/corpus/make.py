@@ -28,7 +28,7 @@ from paraphrastic_hf.corpus.deal import CORPUS, LICENCE, deal
 from paraphrastic_hf.corpus.executors import run_stages
 from paraphrastic_hf.corpus.stages import KEPT, REJECTED, stages_of
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.recipe import read_mapping, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
@@ -127,7 +127,7 @@ def make_corpus(
         if unfinished:
             return Made(0, sum(counts), time.monotonic() - begun, [], [], len(unfinished))
         made = _finish(folder, recipe, sum(counts), begun)
-    logger.info("%s: %d rows of %d", folder, made.rows, made.read)
+    logger.info("%s: %s of %s", folder, counted(made.rows, "row"), f"{made.read:,}")
     return made
 
 
@@ -173,7 +173,8 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
         raise RecipeError(f"{record} is damaged ({error}); {way_out}") from error
     if old.make.tasks != recipe.make.tasks:
         raise RecipeError(
-            f"{folder} was begun with {old.make.tasks} tasks and goes on with as many, got "
+            f"{folder} was begun with {counted(old.make.tasks, 'task')} and goes on with as many, "
+            "got "
             f"{recipe.make.tasks}: leave make.tasks, or {way_out}"
         )
     free = {name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in FIXED}
@@ -272,7 +273,8 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, begun: float) -> Made
     rows = origins.total()
     if rows != steps[-1].kept:
         raise DataError(
-            f"{folder}/data has {rows:,} rows and {steps[-1].kept:,} were written: a file was "
+            f"{folder}/data has {counted(rows, 'row')}, and written were {steps[-1].kept:,}: a "
+            "file was "
             "removed or changed; make the corpus again with --overwrite"
         )
     if not rows:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 AT_A_TIME = 10_000
 SIDES = (REFERENCE, TRANSLATION)
@@ -143,7 +143,7 @@ def _choose(lines: Rows, places: Sequence[int], count: int) -> Rows:
         if isinstance(row, str) or len(row) < 2:
             yield at, row
         elif len(row) != count:
-            yield at, f"without {count} columns as in the first row"
+            yield at, f"without {counted(count, 'column')} as in the first row"
         else:
             yield at, [row[place] for place in places]
 

@@ -31,6 +31,7 @@ from paraphrastic_hf.corpus.shards import ShardWriter
 from paraphrastic_hf.corpus.step import SOURCE, TRANSLATION, Row, Step, judge
 from paraphrastic_hf.corpus.steps import make_steps
 from paraphrastic_hf.data.filters import Rejection
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.recipe import Bounds
 from paraphrastic_hf.text.locked import locked
 
@@ -146,7 +147,8 @@ class Translate(Stage):
         written = engine.translate([row[SOURCE] for row in block.rows])
         if len(written) != len(block.rows):
             raise EngineError(
-                f"the engine was given {len(block.rows):,} lines and returned {len(written):,}"
+                f"the engine was given {counted(len(block.rows), 'line')} and returned "
+                f"{len(written):,}"
             )
         kept: list[Row] = []
         before = len(block.rejects)
@@ -184,7 +186,10 @@ class Judge(Stage):
         step, rows = self._step, block.rows
         scores = step.score(rows) if rows else []
         if len(scores) != len(rows):
-            raise ValueError(f"the step {self.name} gave {len(scores)} scores of {len(rows)} rows")
+            raise ValueError(
+                f"the step {self.name} gave {counted(len(scores), 'score')} of "
+                f"{counted(len(rows), 'row')}"
+            )
         name = step.name
         for row, score in zip(rows, scores, strict=True):
             row[name] = score

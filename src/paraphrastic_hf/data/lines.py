@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 BOM = "\ufeff"
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
@@ -121,7 +121,8 @@ def table_rows(
         row = line.split(separator)
         if len(row) < columns:
             raise DataError(
-                f"{path}:{number} has {len(row)} columns, expected {columns} separated by "
+                f"{path}:{number} has {counted(len(row), 'column')}, expected {columns} separated "
+                "by "
                 f"{separator!r}: {line[:80]!r}"
             )
         yield number, row

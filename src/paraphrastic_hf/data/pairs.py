@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.lines import BOM, raw_lines
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class RowReport:
             f"{count:,} {reason} ({', '.join(self.places[reason])})"
             for reason, count in self.bad.items()
         ]
-        return f"{self.bad.total():,} rows skipped: {'; '.join(parts)}"
+        return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
 
 def read_pairs(

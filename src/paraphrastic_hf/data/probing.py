@@ -17,7 +17,7 @@ from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.data.pairs import iterate_lines, names_columns
 from paraphrastic_hf.data.schema import labelled
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)
 
@@ -115,12 +115,13 @@ class MadeFromText(Corpus):
             train = len(made) - 2 * test
             if not test:
                 raise DataError(
-                    f"{self.NAME}: {len(made)} sentences of {folder.roots[0]} are too few; set "
+                    f"{self.NAME}: too few sentences in {folder.roots[0]}, {len(made):,} of use; "
+                    "set "
                     "train_rows and test_rows, or give more text"
                 )
             logger.warning(
-                "%s: %s examples, not %s; the splits shrink to %s and %s",
-                self.NAME, f"{len(made):,}", f"{wanted:,}", f"{train:,}", f"{test:,}",
+                "%s: %s, not %s; the splits shrink to %s and %s",
+                self.NAME, counted(len(made), "example"), f"{wanted:,}", f"{train:,}", f"{test:,}",
             )  # fmt: skip
         start = {"train": 0, "validation": train, "test": train + test}[split]
         for text, label in made[start : start + (train if split == "train" else test)]:

@@ -29,7 +29,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 BLOCK = 1 << 20
 OVERLAP = 1 << 16  # bytes that are asked for again when a download goes on
@@ -103,7 +103,9 @@ def _receive_with_patience(url: str, part: Path, size: int | None) -> str:
             wait = max(wait, asked)
             is_over = error.code < 500 and error.code not in BUSY
             if is_over or attempt == TRIES or asked > LONGEST_WAIT:
-                later = f"; the server asks to wait {asked:,.0f} seconds" if asked else ""
+                later = (
+                    f"; the server asks to wait {counted(round(asked), 'second')}" if asked else ""
+                )
                 raise DataError(
                     f"{url} cannot be downloaded: {error.code} {error.reason}{later}"
                 ) from error

@@ -24,7 +24,7 @@ from paraphrastic_hf.data.sts_files import (
     read_sts_train,
     read_track,
 )
-from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.errors import DataError, MissingFileError, counted
 
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 
@@ -254,6 +254,7 @@ def _test_labels(folder: Folder, data: Path) -> list[float]:
     rows = sum(1 for _ in table_rows(data, 5))
     if len(labels) != rows:
         raise DataError(
-            f"{gold} has {len(labels)} labels, expected {rows}, as many as {data} has rows"
+            f"{gold} has {counted(len(labels), 'label')}, expected {rows}, as many as {data} has "
+            "rows"
         )
     return labels

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from paraphrastic_hf.data.lines import number_in, table_rows, text_lines
-from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.errors import DataError, MissingFileError, counted
 
 STS_DATASETS: dict[str, tuple[str, ...]] = {
     "2012": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
@@ -180,7 +180,7 @@ def _align(
     """Pairs and scores of the same lines of two files."""
     if len(inputs[1]) != len(gold[1]):
         raise DataError(
-            f"{group} {name}: {inputs[0]} has {len(inputs[1])} lines and {gold[0]} has "
+            f"{group} {name}: {inputs[0]} has {counted(len(inputs[1]), 'line')} and {gold[0]} has "
             f"{len(gold[1])}; they must align, an empty score where there is none"
         )
     first, second, scores = [], [], []

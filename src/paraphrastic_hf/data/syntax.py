@@ -11,7 +11,7 @@ from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.data.schema import TEXT, parsed_sentence
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 Leaf = tuple[str, str]
@@ -103,7 +103,8 @@ class Ewt(Corpus):
                 columns = line.split("\t")
                 if len(columns) != 10:
                     raise DataError(
-                        f"{path}:{number} has {len(columns)} columns, expected CoNLL-U's 10"
+                        f"{path}:{number} has {counted(len(columns), 'column')}, expected "
+                        "CoNLL-U's 10"
                     )
                 if columns[0].isdigit():  # not the range of a contraction, nor an empty node
                     words.append(columns)

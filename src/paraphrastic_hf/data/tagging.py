@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def tagged_sentences(
             )
         words, tags = list(row["tokens"]), list(row[column])
         if len(words) != len(tags):
-            raise DataError(f"row {number} of {name} has {len(words)} words and {len(tags)} tags")
+            tagged = f"{counted(len(words), 'word')} and {counted(len(tags), 'tag')}"
+            raise DataError(f"row {number} of {name} has {tagged}")
         if words:
             sentences.append(TaggedSentence(words, tags, row.get("document") or ""))
     if not sentences:

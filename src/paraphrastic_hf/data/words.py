@@ -20,7 +20,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.lines import numbered, open_lines
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,8 @@ def read_vectors(
         raise DataError(f"{path} is empty; expected a word and its numbers on each line")
     if expected is not None and rows < expected and bad_rows == "refuse":
         raise DataError(
-            f"{path} has {rows:,} rows, but its first line says {expected:,}; it was cut short: "
+            f"{path} has {counted(rows, 'row')}, but its first line says {expected:,}; it was cut "
+            "short: "
             "get it again, or give bad_rows skip"
         )
 
@@ -164,7 +165,8 @@ def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
     if len(numbers) != dimension or (last != word and b"." in last and _is_number(last)):
         found = _count_numbers(raw)
         raise _BadRow(
-            f"has {found} numbers for {_shown_word(raw)}, but {dimension} were expected (in a "
+            f"has {counted(found, 'number')} for {_shown_word(raw)}, but {dimension} were "
+            "expected (in a "
             "recipe, model.hidden_size or model.embedding_size)"
         )
     if not word:

@@ -19,7 +19,7 @@ from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
@@ -210,7 +210,7 @@ class SentencePredictor(Saved):
             wanted = "two lists of texts" if self.takes_pairs else "one list of texts"
             raise ValueError(f"this model takes {wanted}")
         if second is not None and len(first) != len(second):
-            raise ValueError(f"there are {len(first)} first texts and {len(second)} second ones")
+            raise ValueError(f"got {counted(len(first), 'first text')} and {len(second):,} second")
         columns = [first] if second is None else [first, second]
         sides = [self.tokenizer.encode_batch(column) for column in columns]
         return predict_logits(self.model, sides, max_length=self.model.config.max_text_tokens)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paraphrastic_hf.encoding.packing import packed, shortened, unpacked, width
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +144,7 @@ def check_finite(numbers: np.ndarray, name: str) -> None:
     bad = np.flatnonzero(~np.isfinite(numbers).reshape(len(np.atleast_1d(numbers)), -1).all(1))
     if len(bad):
         raise ModelError(
-            f"row {bad[0]} of {name} holds what is no finite number in float32 ({len(bad)} rows "
+            f"row {bad[0]} of {name} holds what is no finite number in float32 "
+            f"({counted(len(bad), 'row')} "
             "in all); the training has diverged, or the file is damaged"
         )

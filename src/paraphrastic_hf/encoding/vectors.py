@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, counted
 
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:
@@ -38,5 +38,5 @@ def checked_vectors(vectors: object, count: int) -> np.ndarray:
         )
     if not np.isfinite(array).all():
         bad = int((~np.isfinite(array).all(1)).sum())
-        raise ModelError(f"encode returned NaN or infinity for {bad} of {count} texts")
+        raise ModelError(f"encode returned NaN or infinity for {bad:,} of {counted(count, 'text')}")
     return array

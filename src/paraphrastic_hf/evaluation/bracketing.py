@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.text.parse_tree import ROOTS, Tree, same_template
 
 PUNCTUATION = frozenset([",", ":", "``", "''", "."])  # EVALB's COLLINS.prm
@@ -101,7 +102,8 @@ def count_brackets(
         found_tags = [tag for tag, _ in tree.leaves()]
         if len(tags) != len(found_tags):
             raise ValueError(
-                f"a tree of {len(found_tags)} words cannot be compared with one of {len(tags)}: "
+                f"a tree of {counted(len(found_tags), 'word')} cannot be compared with one of "
+                f"{len(tags)}: "
                 f"{str(right)[:80]}"
             )
         is_kept = [tag not in without for tag in tags]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.evaluation.word_scores import (
     Tag,
     bucket_f1,
@@ -172,7 +172,7 @@ def generation_markdown(report: GenerationReport) -> str:
     Args:
         report: What `judge` found.
     """
-    lines = ["# Translations", "", f"{report.segments:,} segments; figures x 100.", ""]
+    lines = ["# Translations", "", f"{counted(report.segments, 'segment')}; figures x 100.", ""]
     columns, rows = ["system"], [[literal(name)] for name in report.names]
     for measure, values in report.figures.items():
         is_tested = any(each.p_value is not None for each in values)

@@ -61,7 +61,7 @@ def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
         DataError: There are fewer examples than folds.
     """
     if len(labels) < folds:
-        raise DataError(f"{len(labels)} examples are too few for {folds} folds")
+        raise DataError(f"{folds} folds need as many examples, got {len(labels)}")
     order = np.random.default_rng(SEED).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.empty(len(labels), np.int64)

@@ -24,7 +24,7 @@ from typing import Any
 from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 
 BATCH_SIZES = (1, 32, 128, 1024, 8192)
@@ -144,7 +144,7 @@ def machine(device: str) -> str:
     except OSError:
         found = []
     name = found[0] if found else platform.processor() or platform.machine()
-    return f"CPU, {name}, {os.cpu_count()} threads"
+    return f"CPU, {name}, {counted(os.cpu_count() or 1, 'thread')}"
 
 
 def _torch_model(encoder: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.metrics.matching import load_matching
@@ -39,7 +39,9 @@ def template_match(trees: Trees, wanted: Trees) -> float:
         50.0
     """
     if len(trees) != len(wanted) or not trees:
-        raise DataError(f"there are {len(trees):,} trees and {len(wanted):,} that were asked for")
+        raise DataError(
+            f"got {counted(len(trees), 'tree')}, and {len(wanted):,} that were asked for"
+        )
     found = [
         one is not None and other is not None and same_template(one, other)
         for one, other in zip(trees, wanted, strict=True)
@@ -124,8 +126,9 @@ def measure_paraphrases(
     """
     if not len(written) == len(references) == len(sources) or not len(written):
         raise DataError(
-            f"there are {len(written):,} paraphrases, {len(references):,} references and "
-            f"{len(sources):,} sources; give as many of each, and one at least"
+            f"got {counted(len(written), 'paraphrase')}, {counted(len(references), 'reference')} "
+            "and "
+            f"{counted(len(sources), 'source')}; give as many of each, and one at least"
         )
     bleu, own = (
         bleu_of_counts(bleu_counts(written, [[text] for text in texts]).sum(0))

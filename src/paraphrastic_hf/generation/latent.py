@@ -22,7 +22,7 @@ from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.search import mean_log_probabilities, until_end
 from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.models.latent import LatentModel
@@ -172,8 +172,8 @@ class LatentGenerator(Saved):
         """
         if len(sources) != len(styles):
             raise ValueError(
-                f"each source needs a style: there are {len(sources):,} sources and "
-                f"{len(styles):,} styles"
+                f"each source needs a style: got {counted(len(sources), 'source')} and "
+                f"{counted(len(styles), 'style')}"
             )
         task = self._task("reconstruct", language)
         if self.model.variables_of(task) == [SEMANTIC]:

@@ -17,7 +17,7 @@ import torch
 
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.generation.paraphrase_filter import (
     Paraphrase,
     bracketed,
@@ -227,8 +227,8 @@ class SyntacticParaphraser(Saved):
             return [self._asked(templates)] * count  # type: ignore[arg-type]
         if len(lists) != len(templates or ()) or len(lists) != count:
             raise DataError(
-                "give the same templates for all sentences, or a list of them for each: there are "
-                f"{count} sentences and {len(lists)} lists of templates"
+                "give the same templates for all sentences, or a list of them for each: got "
+                f"{counted(count, 'sentence')} and {counted(len(lists), 'list')} of templates"
             )
         return [self._asked(each) for each in lists]
 
@@ -324,7 +324,8 @@ class SyntacticParaphraser(Saved):
             for number, tree in zip(fit, self.parser([lines[n] for n in fit]), strict=True):
                 parses[number] = tree
         elif len(parses) != len(lines):
-            raise DataError(f"there are {len(lines)} sentences and {len(parses)} trees")
+            got = f"{counted(len(lines), 'sentence')} and {counted(len(parses), 'tree')}"
+            raise DataError(f"each sentence needs a tree: got {got}")
         sources = []
         for number, tree in enumerate(parses):
             try:

@@ -25,7 +25,7 @@ from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import Languages
 from paraphrastic_hf.generation.search import (
     EndInTime,
@@ -295,8 +295,8 @@ class Translator(Saved):
         """
         if len(sentences) != len(translations):
             raise ValueError(
-                f"each line needs a translation: there are {len(sentences):,} lines and "
-                f"{len(translations):,} translations"
+                f"each line needs a translation: got {counted(len(sentences), 'line')} and "
+                f"{counted(len(translations), 'translation')}"
             )
         nats = np.full(len(sentences), np.nan)
         if not len(sentences):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.text.files import PARTS_FOLDER
 
 Config = Mapping[str, Any]
@@ -164,14 +165,15 @@ def translator(config: Config, tokens: str) -> str:
         )
     if _family(config) == "gated_conv":
         return (
-            f"A gated convolutional encoder-decoder (thesis, 7.3) over {tokens}: {encoder} layers "
-            f"that read, {decoder} that write, each of these with attention; windows of "
+            f"A gated convolutional encoder-decoder (thesis, 7.3) over {tokens}: "
+            f"{counted(encoder, 'layer')} "
+            f"to read, {decoder} to write, each of these with attention; windows of "
             f"{config['kernel_width']}, dimensions {config['hidden_size']}, entries "
             f"{config['vocab_size']:,}."
         )
     return (
         f"A transformer that translates, of transformers' own class for {config['model_type']}, "
-        f"over {tokens}: {encoder} blocks that read, {decoder} that write, dimensions "
+        f"over {tokens}: {counted(encoder, 'block')} to read, {decoder} to write, dimensions "
         f"{config['d_model']}, entries {config['vocab_size']:,}."
     )
 
@@ -202,7 +204,8 @@ def paraphraser(config: Config, tokens: str) -> str:
         section = "thesis, 4.6"
     copies = " and copy from their source" if config.get("use_copy") else ""
     return (
-        f"{what}{steered}: a bidirectional LSTM reads, {config['decoder_layers']} LSTM layers with "
-        f"bilinear attention write{copies} ({section}), over {tokens}, dimensions "
+        f"{what}{steered}: a bidirectional LSTM reads, and what writes is "
+        f"{counted(config['decoder_layers'], 'LSTM layer')} with bilinear attention{copies} "
+        f"({section}), over {tokens}, dimensions "
         f"{config['hidden_size']}, {entries}."
     )

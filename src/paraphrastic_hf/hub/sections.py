@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.hub.families import (
     PARSER,
     composition,
@@ -218,9 +219,9 @@ def circumstances(trained: TrainedModel) -> str:
     if trained.teachers:
         begun += f" It learned the vectors of {' and '.join(map(_source_name, trained.teachers))}."
     return (
-        f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {examples:,} "
-        f"examples seen in {_duration(at['seconds'])} of training with "
-        f"{run['threads']} CPU thread(s){processes}{device}; {versions}; finished "
+        f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {counted(examples, 'example')} "
+        f"seen in {_duration(at['seconds'])} of training with "
+        f"{counted(run['threads'], 'CPU thread')}{processes}{device}; {versions}; finished "
         f"{run['finished'][:10]}. The recipe lies beside this card.{begun}"
     )
 

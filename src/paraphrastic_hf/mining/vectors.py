@@ -6,7 +6,7 @@ import mmap
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 
 ROWS_AT_A_TIME = 16_384
 SCATTERED_ROWS = 512  # a vector read alone brings some 16 pages of a mapped file into memory
@@ -47,7 +47,9 @@ class UnitRows:
             )
         if not np.isfinite(squares).all():
             bad = self.rows[~np.isfinite(squares)]
-            raise DataError(f"{name} holds NaN or infinity in {len(bad)} rows, first row {bad[0]}")
+            raise DataError(
+                f"{name} holds NaN or infinity in {counted(len(bad), 'row')}, first row {bad[0]}"
+            )
         self.rows = self.rows[squares > 0]
         self._scale = (1 / np.sqrt(squares[squares > 0])).astype(np.float32)
 

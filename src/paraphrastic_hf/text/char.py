@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models
 
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import build_normalizer, normalize, valid_unicode
@@ -81,7 +81,8 @@ class CharTokenizer:
         ranked = sorted(counts, key=lambda character: (-counts[character], character))
         if hard_vocab_limit and len(ranked) + 2 < vocab_size:
             raise DataError(
-                f"vocab_size is {vocab_size}, but the text has {len(ranked)} characters; "
+                f"vocab_size is {vocab_size}, but the text has "
+                f"{counted(len(ranked), 'character')}; "
                 f"use at most {len(ranked) + 2}"
             )
         return cls(ranked[: vocab_size - 2], lowercase=lowercase, keep_unknown=keep_unknown)

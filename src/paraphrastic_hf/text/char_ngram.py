@@ -18,7 +18,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizer
 
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.text.normalize import normalize
@@ -150,11 +150,13 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         if missing:
             raise DataError(
                 f"the vocabulary would have no character n-gram of order {missing[0]}: the text "
-                f"has none that occurs {min_count} times, or vocab_size, {vocab_size}, is too small"
+                f"has none that occurs {counted(min_count, 'time')}, or vocab_size, {vocab_size}, "
+                "is too small"
             )
         if hard_vocab_limit and len(ranked) + 2 < vocab_size:
             raise DataError(
-                f"vocab_size is {vocab_size}, but the text has {len(ranked)} n-gram types; "
+                f"vocab_size is {vocab_size}, but the text has "
+                f"{counted(len(ranked), 'n-gram type')}; "
                 f"use at most {len(ranked) + 2}"
             )
         return cls(

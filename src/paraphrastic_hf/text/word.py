@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
@@ -103,7 +103,7 @@ class WordTokenizer:
             raise DataError("the training text holds no word to build a vocabulary from")
         if hard_vocab_limit and len(words) + len(special) < vocab_size:
             raise DataError(
-                f"vocab_size is {vocab_size}, but the text has {len(words)} word types; "
+                f"vocab_size is {vocab_size}, but the text has {counted(len(words), 'word type')}; "
                 f"use at most {len(words) + len(special)}"
             )
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown)

@@ -17,7 +17,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.pairs import Pair
-from paraphrastic_hf.errors import CheckpointError, DataError
+from paraphrastic_hf.errors import CheckpointError, DataError, counted
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
 from paraphrastic_hf.text.files import read_json, replacing, write_json
 from paraphrastic_hf.text.lemmas import lemmatize
@@ -220,7 +220,7 @@ def build_corpus(
     sentences = Ragged.concatenate(parts)
     lost = total - len(sentences) // 2
     if lost:
-        logger.warning("%s pairs left out: a side has no token in the vocabulary", f"{lost:,}")
+        logger.warning("%s left out: a side has no token in the vocabulary", counted(lost, "pair"))
     if not len(sentences):
         raise DataError("the training set is empty: no pair has a known token on both sides")
     group, never = exclusions(sentences, exclude, Ragged.concatenate(lemmas) if lemmas else None)

@@ -130,7 +130,8 @@ class LanguageModelling:
         if len(known) < max(1, 2 * recipe.data.held_out):
             raise DataError(
                 f"data.held_out ({recipe.data.held_out:,}) must leave as many sentences to train "
-                f"on, and there are {len(known):,} distinct ones in all: set it lower, or give more"
+                f"on, and there are {len(known):,} in all, each counted once: set it lower, or "
+                "give more"
             )
         order = np.random.default_rng([recipe.seed, 4]).permutation(known)
         held_out, kept = (np.sort(part) for part in np.split(order, [recipe.data.held_out]))

@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.directory import WEIGHTS
-from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
 from paraphrastic_hf.generation.search import evaluating, target_ids
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics.costs import make_cost
@@ -170,7 +170,9 @@ class MinimumRisk:
                 texts.append(text.strip().encode("utf-8"))
         if lost:
             logger.warning(
-                "%s pairs left out: a side has no known token, or more than %d", f"{lost:,}", most
+                "%s left out: a side has no known token, or more than %d",
+                counted(lost, "pair"),
+                most,
             )
         flat = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)

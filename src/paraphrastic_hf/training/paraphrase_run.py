@@ -10,7 +10,7 @@ import numpy as np
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.generation.templates import save_templates
 from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
@@ -104,8 +104,8 @@ class Paraphrasing(Seq2SeqRun):
         is_good = (lengths <= most).all(1) & (lengths > 0).all(1)
         if not is_good.all():
             logger.warning(
-                "%s pairs left out: a side has no known token, or more than %d",
-                f"{int((~is_good).sum()):,}",
+                "%s left out: a side has no known token, or more than %d",
+                counted(int((~is_good).sum()), "pair"),
                 most,
             )
         pairs = np.flatnonzero(is_good)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.data.pairs import RowReport, has_named_columns
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.parse_tokens import (
     SEPARATOR,
@@ -147,7 +147,11 @@ def parsed_pairs(
     if report.bad:
         logger.warning(report.describe())
     if alike or long:
-        logger.info("%d pairs left out: parses are the same; %d: one is too long", alike, long)
+        logger.info(
+            "%s left out since their parses are the same, %s since one is too long",
+            counted(alike, "pair"),
+            f"{long:,}",
+        )
     if not found:
         raise DataError(
             f"no parsed pair is left: of {alike:,} both parses are the same, of {long:,} one has "

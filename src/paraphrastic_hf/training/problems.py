@@ -19,7 +19,7 @@ from torch import Tensor
 from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.pairs import iterate_lines
 from paraphrastic_hf.encoding.predict import joined, padded_sides, predict_logits
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.evaluation.similarity import pearson, spearman
 from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
@@ -181,10 +181,10 @@ class _TextProblem:
         cut = sum(int((np.diff(side.offsets) > longest).sum()) for side in sides)
         if cut:
             logger.warning(
-                "%s %s: %s texts of more than task.max_length, %s tokens, are cut",
+                "%s %s: cut %s of more than task.max_length (%s) tokens",
                 self.name,
                 split,
-                f"{cut:,}",
+                counted(cut, "text"),
                 longest,
             )
         return TextExamples(sides, gold, longest)
@@ -275,7 +275,7 @@ class SentenceClasses(_TextProblem):
                 table[name].append(value)
             table["label"].append(names.index(row[0]))
             count += 1
-        logger.info("%s further examples of %s", f"{count:,}", path)
+        logger.info("%s of %s beside the corpus", counted(count, "further example"), path)
 
     def scores(self, model: SupervisedModel, examples: TextExamples) -> dict[str, float]:
         found = self._logits(model, examples).argmax(1)

@@ -12,7 +12,7 @@ from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoTokenizer
 
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
@@ -86,8 +86,8 @@ class Translation(Seq2SeqRun):
         is_short = (corpus.sentences.lengths(sides) <= recipe.data.max_length).all(1)
         if not is_short.all():
             logger.warning(
-                "%s pairs left out: a side has more than data.max_length (%d) tokens",
-                f"{int((~is_short).sum()):,}",
+                "%s left out: a side has more than data.max_length (%d) tokens",
+                counted(int((~is_short).sum()), "pair"),
                 recipe.data.max_length,
             )
         sides = sides[is_short]
