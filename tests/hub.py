@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import re
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +26,7 @@ import pytest
 
 KINDS = "models|datasets|spaces"
 REGULAR = (".md", ".json", ".py", ".yaml", ".yml", ".txt")  # the rest goes by LFS
+STOPS = ("stall", "cut", "reset")  # faults in the middle of a body
 STALL = 30  # seconds, far longer than the clients of tests wait
 
 Files = dict[str, bytes]
@@ -35,8 +38,8 @@ class Fault:
 
     Attributes:
         matches: A regular expression found in `METHOD path`.
-        kind: `500`; `stall` or `cut`, in the middle of the body; `wrong`, one byte of it; `after`,
-            which does the work and answers 500; `none`.
+        kind: `500`; `stall`, `cut` or `reset`, in the middle of the body; `wrong`, one byte of it;
+            `after`, which does the work and answers 500; `none`.
         times: How many requests it hits.
         then: Called after each, such as to move a branch.
     """
@@ -202,7 +205,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             self.struck = hub.fault(f"{self.command} {path}")
             kind = self.struck.kind if self.struck else ""
             with suppress(ConnectionError):
-                if kind == "500" or (kind in ("stall", "cut") and self.command != "GET"):
+                if kind == "500" or (kind in STOPS and self.command != "GET"):
                     if kind == "stall":
                         threading.Event().wait(STALL)
                     self.close_connection = kind != "500"
@@ -429,11 +432,15 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             if kind == "wrong" and body:
                 middle = len(body) // 2
                 body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
-            if kind in ("stall", "cut"):
+            if kind in STOPS:
                 self.wfile.write(body[: len(body) // 2])
                 self.wfile.flush()
                 if kind == "stall":
                     threading.Event().wait(STALL)
+                if kind == "reset":  # which the other side reads as an error, not as an end
+                    now = struct.pack("ii", 1, 0)
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+                    os.close(self.connection.detach())
                 self.close_connection = True
                 return
             self.wfile.write(body)

@@ -1,8 +1,9 @@
 """A repository of the Hub to a folder, whole and unharmed or not at all.
 
 All files are of one commit, though a branch may move meanwhile. What a server in trouble refuses is
-asked for again. The content of every file is compared with the checksum by which the cache of
-huggingface_hub names it, which neither that library nor those that read the files do.
+asked for again, and so is what breaks off or stalls on the way. The content of every file is
+compared with the checksum by which the cache of huggingface_hub names it, which neither that
+library nor those that read the files do.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from paraphrastic_hf.errors import DataError
 TRIES = 4
 FIRST_PAUSE = 0.5  # seconds before the second try; each further pause is twice as long
 BLOCK = 1 << 20
+# What the HTTP libraries of huggingface_hub raise where a connection that was made breaks off or
+# stalls. Where none can be made there is no network, and waiting for one would be in vain.
+BROKEN_OFF = {"ReadTimeout", "ReadError", "WriteError", "RemoteProtocolError"}
 # What a run leaves beside a model, and weights that only other frameworks read.
 IGNORED = (
     *("checkpoints/*", "logs/*", "work/*"),
@@ -101,8 +105,10 @@ def _forget(path: Path) -> None:
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether the Hub was in trouble of its own, which may pass."""
+    """Whether the Hub or the way to it was in trouble, which may pass."""
     for each in (error, error.__cause__):
+        if type(each).__name__ in BROKEN_OFF:
+            return True
         status = getattr(getattr(each, "response", None), "status_code", None)
         if status is not None and (status >= 500 or status == 429):
             return True
