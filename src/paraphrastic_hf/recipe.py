@@ -25,6 +25,7 @@ from paraphrastic_hf.parse_yaml import parse_yaml
 T = TypeVar("T")
 
 MOST_BYTES = 10_000_000  # of a recipe file
+CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
 SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -178,6 +179,12 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
             f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
         )
     return mapping
+
+
+def kind_of(mapping: dict[str, Any]) -> Any:
+    """The `kind` of a recipe; without one, a recipe with a `task` is supervised, any other
+    contrastive."""
+    return mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
 
 
 def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from paraphrastic_hf.cli.completion import levels_of
+from paraphrastic_hf.cli.completion import Level, levels_of
 from paraphrastic_hf.cli.main import COMMANDS, build_parser, main
+from paraphrastic_hf.packaged_recipes import find_recipe
+from paraphrastic_hf.recipe import CORPUS, key_paths, kind_of, read_mapping
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
 CASES = [
     ("trai", ["train"]),
@@ -94,8 +97,45 @@ def test_a_file_is_left_to_the_shell(script: Path, tmp_path: Path) -> None:
     assert found in ([], ["lines.txt"])  # bash and zsh look for files when nothing is offered
 
 
-def test_every_command_and_option_is_known() -> None:
-    levels = {level.path: level for level in levels_of(build_parser(COMMANDS))}
+@pytest.fixture(scope="module")
+def levels() -> dict[tuple[str, ...], Level]:
+    return {level.path: level for level in levels_of(build_parser(COMMANDS))}
+
+
+def test_a_command_is_offered_the_recipes_that_it_takes_and_no_others(
+    levels: dict[tuple[str, ...], Level],
+) -> None:
+    offered = {
+        path: {kind_of(read_mapping(find_recipe(name))) for name in levels[path].places[0]}
+        for path in [("train",), ("tune",), ("corpus", "make"), ("analyse", "data-amount")]
+    }
+    assert offered["tune",] == offered["analyse", "data-amount"] == {"contrastive"}
+    assert offered["corpus", "make"] == {CORPUS}
+    assert {"contrastive", "distillation", "translation"} < offered["train",]
+    assert CORPUS not in offered["train",]
+
+
+def test_a_command_is_offered_the_keys_that_it_takes_and_no_others(
+    levels: dict[tuple[str, ...], Level],
+) -> None:
+    def keys(*path: str) -> set[str]:
+        names = {name for option in levels[path].options for name in option.names}
+        return {name.removeprefix("--") for name in names if "." in name}
+
+    assert keys("tune") == {key for key in key_paths(ContrastiveRecipe) if "." in key}
+    assert "make.workers" in keys("corpus", "make")
+    assert "training.margin" not in keys("corpus", "make") | keys("corpus", "encode")
+    assert keys("tune") < keys("train")
+
+
+@pytest.mark.parametrize("command", ["translate", "reconstruct", "transfer", "paraphrase"])
+def test_models_that_write_do_not_come_with_the_package(
+    command: str, levels: dict[tuple[str, ...], Level]
+) -> None:
+    assert not any(levels[command,].places)
+
+
+def test_every_command_and_option_is_known(levels: dict[tuple[str, ...], Level]) -> None:
     assert list(levels[()].commands) == list(COMMANDS)
     assert {path[0] for path in levels if path} == set(COMMANDS)
     for path, level in levels.items():

@@ -113,7 +113,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if name != "convergence":
             add_data_option(kind, "which holds train, eval and words")
         recipe = name in ("data-amount", "ngram-vocabulary", "languages")
-        kind.set_defaults(run=run, takes_overrides=recipe)
+        kind.set_defaults(run=run, takes_overrides=recipe, recipe_kinds=("contrastive",))
     _neighbours_arguments(added["neighbours"])
     for name in OF_A_MODEL:
         added[name].add_argument(

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from paraphrastic_hf.cli.parser import Parser
-from paraphrastic_hf.packaged_recipes import recipe_names
+from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
+from paraphrastic_hf.recipe import CORPUS, key_paths, kind_of, read_mapping
 
 EPILOG = """\
 The script is printed; put it where your shell looks:
@@ -20,7 +21,10 @@ The script is printed; put it where your shell looks:
 Commands, options, their choices, recipes and their keys, suites, corpora and packaged models are
 completed; everything else is a file. Make the script again after an update of the package."""
 LONGEST = 70  # characters of a description
-TRAINED_MODELS_ONLY = ("card", "predict", "perplexity")  # commands that take no packaged model
+NO_PACKAGED_MODEL = (  # commands whose models do not come with the package
+    *("card", "predict", "perplexity"),
+    *("translate", "reconstruct", "transfer", "paraphrase"),
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def levels_of(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[Level]:
-    """What can be typed in each place: first after the parser's own words, then after more."""
+    """What can be typed in each place: first after the parser's own words, then after more.
+
+    Args:
+        parser: A parser; its default `recipe_kinds` names the kinds of recipes that it takes, which
+            are all that `paraphrastic train` takes where it has none.
+        path: Its own words.
+    """
+    kinds = parser.get_default("recipe_kinds")
     commands: dict[str, str] = {}
     options: list[Option] = []
     places: list[tuple[str, ...]] = []
@@ -84,7 +95,9 @@ def levels_of(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[Level]:
     for action in parser._actions:
         choices = tuple(map(str, action.choices or ()))
         is_open = not choices and action.dest != "suite"
-        values = choices or names_for(action, path)
+        values = choices or (
+            recipes_of(kinds) if action.dest == "recipe" else names_for(action, path)
+        )
         if isinstance(action, argparse._SubParsersAction):
             commands = {each.dest: summary(each.help) for each in action._choices_actions}
             inner = action.choices
@@ -96,7 +109,7 @@ def levels_of(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[Level]:
         else:
             places.append(values)
     if parser.get_default("takes_overrides"):
-        options += recipe_keys()
+        options += recipe_keys(kinds)
     yield Level(path, commands, tuple(options), tuple(places))
     for name, each in inner.items():
         yield from levels_of(each, (*path, name))
@@ -111,16 +124,22 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
         from paraphrastic_hf.data.sources import SOURCES
 
         return tuple(SOURCES)
-    if action.dest == "recipe":
-        names = recipe_names()
-        last = Counter(name.partition("/")[2] for name in names)
-        return (*(name for name, count in last.items() if count == 1), *names)
     is_model = action.dest in ("model", "models", "first", "second")
-    if is_model and not set(path) & set(TRAINED_MODELS_ONLY):
+    if is_model and not set(path) & set(NO_PACKAGED_MODEL):
         from paraphrastic_hf.encoding.locate import known_models
 
         return tuple(known_models())
     return ()
+
+
+def recipes_of(kinds: Sequence[str] | None) -> tuple[str, ...]:
+    """The packaged recipes of some kinds, or of all that are trained, also by their last name where
+    that is no other's."""
+    every = recipe_names()
+    last = Counter(name.partition("/")[2] for name in every)
+    named = {name: kind_of(read_mapping(find_recipe(name))) for name in every}
+    names = [n for n in every if (named[n] in kinds if kinds else named[n] != CORPUS)]
+    return (*(end for name in names if last[end := name.partition("/")[2]] == 1), *names)
 
 
 def _suites() -> tuple[str, ...]:
@@ -131,16 +150,17 @@ def _suites() -> tuple[str, ...]:
     return (*SUITES, "all")
 
 
-def recipe_keys() -> list[Option]:
-    """The keys of recipes of every kind, as the options that set them."""
+def recipe_keys(kinds: Sequence[str] | None) -> list[Option]:
+    """The keys of recipes of some kinds, or of all that are trained, as options that set them."""
     try:
-        from paraphrastic_hf.recipe import key_paths
+        from paraphrastic_hf.corpus.arguments import CorpusRecipe
         from paraphrastic_hf.training.kinds import KINDS
     except ImportError:  # training is not installed
         return []
+    classes = {kind: entry.recipe for kind, entry in KINDS.items()}
     found: dict[str, Option] = {}
-    for entry in KINDS.values():
-        for key, field in key_paths(entry.recipe).items():
+    for kind in classes if kinds is None else kinds:
+        for key, field in key_paths(CorpusRecipe if kind == CORPUS else classes[kind]).items():
             earlier = found[key].values if key in found else ()
             values = tuple(dict.fromkeys((*earlier, *field.metadata["choices"])))
             found[key] = Option((f"--{key}",), summary(field.metadata["help"]), True, values)

@@ -61,7 +61,7 @@ def configure(parser: Parser) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.late_epilog = lambda: (EXAMPLES + _keys()).replace("%", "%%")
-    parser.set_defaults(run=run, takes_overrides=True)
+    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("corpus",))
 
 
 def run(arguments: argparse.Namespace) -> None:

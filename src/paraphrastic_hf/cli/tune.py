@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_data_option(parser, "from which paths in the recipe start")
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EXAMPLES.replace("%", "%%")
-    parser.set_defaults(run=run, takes_overrides=True)
+    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("contrastive",))
 
 
 def run(arguments: argparse.Namespace) -> None:

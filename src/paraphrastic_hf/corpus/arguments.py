@@ -14,6 +14,7 @@ from paraphrastic_hf.corpus.steps import make_steps
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import (
+    CORPUS,
     argument,
     build,
     check_bounds,
@@ -22,7 +23,6 @@ from paraphrastic_hf.recipe import (
     set_key,
 )
 from paraphrastic_hf.training.arguments import DatasetArguments, refuse_unless, seed_argument
-from paraphrastic_hf.training.kinds import CORPUS
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
 

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import find_recipe
-from paraphrastic_hf.recipe import build, key_paths, parse_overrides, read_mapping, set_key
+from paraphrastic_hf.recipe import (
+    CORPUS,
+    build,
+    key_paths,
+    kind_of,
+    parse_overrides,
+    read_mapping,
+    set_key,
+)
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.distillation_arguments import DistillationRecipe
@@ -29,8 +37,6 @@ if TYPE_CHECKING:
 
     from paraphrastic_hf.models.base import ParaphrasticModel
     from paraphrastic_hf.training.loop import Objective
-
-CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
 
 
 class Recipe(Protocol):
@@ -234,7 +240,7 @@ def class_of(mapping: dict[str, Any]) -> type:
     Raises:
         RecipeError: Its `kind` is unknown, or that of a corpus, which is made and not trained.
     """
-    kind = mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
+    kind = kind_of(mapping)
     if kind == CORPUS:
         raise RecipeError("this recipe makes a corpus: give it to `paraphrastic corpus make`")
     if not isinstance(kind, str) or kind not in KINDS:
