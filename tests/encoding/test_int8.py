@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -39,7 +40,6 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
         num_attention_heads=4,
         intermediate_size=64,
         initializer_range=0.5,
-        position_embedding_type="absolute",  # which the converter asks for
     )
     BertModel(config).save_pretrained(folder / "model")
     BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / "model")
@@ -58,6 +58,32 @@ def test_vectors_are_those_of_torch_but_for_rounding(bert: Path, tmp_path: Path)
     assert Int8Encoder(bert, work=tmp_path).encode([]).shape[0] == 0
 
 
+@pytest.mark.parametrize("kind", ["absolute", None])
+def test_where_positions_are_is_told_to_the_converter_and_left_as_it_is(
+    kind: str | None, bert: Path, tmp_path: Path
+) -> None:
+    """transformers 5 no longer writes what the converter asks for; version 4 did."""
+    model = copytree(bert, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text("utf-8"))
+    assert "position_embedding_type" not in config
+    if kind is not None:
+        config["position_embedding_type"] = kind
+        (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    vectors = Int8Encoder(model, work=tmp_path / "work").encode(TEXTS[:2])
+    np.testing.assert_array_equal(vectors, Int8Encoder(bert, work=tmp_path).encode(TEXTS[:2]))
+    assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+
+
+def test_positions_of_another_kind_are_refused(bert: Path, tmp_path: Path) -> None:
+    model = copytree(bert, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text("utf-8"))
+    config["position_embedding_type"] = "relative_key"
+    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"does not convert .*model: Assertion.*take engine torch"):
+        Int8Encoder(model, work=tmp_path / "work")
+
+
 def test_the_order_and_company_of_texts_change_little(bert: Path, tmp_path: Path) -> None:
     encoder = Int8Encoder(bert, max_length=64, work=tmp_path)
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
@@ -66,8 +92,6 @@ def test_the_order_and_company_of_texts_change_little(bert: Path, tmp_path: Path
 
 
 def test_a_model_that_does_not_average_is_refused(bert: Path, tmp_path: Path) -> None:
-    from shutil import copytree
-
     other = copytree(bert, tmp_path / "other")
     settings = other / "1_Pooling" / "config.json"
     config = json.loads(settings.read_text("utf-8"))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.text.files import replacing, write_json
 
 CONVERTED = "model.bin"  # the file by which a directory is one of CTranslate2
+POSITIONS = "position_embedding_type"
+ABSOLUTE = ("bert", "roberta", "xlm-roberta", "camembert")  # whose converters ask for POSITIONS
 
 
 def converted(
@@ -46,12 +52,29 @@ def converted(
 
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with replacing(target) as partial, no_progress_bar():
-            TransformersConverter(str(source or name)).convert(str(partial), quantization=precision)
+        with replacing(target) as partial, no_progress_bar(), _with_positions(source) as told:
+            TransformersConverter(str(told or name)).convert(str(partial), quantization=precision)
     except Exception as error:  # the converter and transformers raise many kinds
         if isinstance(error, OSError) and error.errno is not None:  # a full disk
             raise
         raise ModelError(
-            f"CTranslate2 does not convert {name}: {str(error).strip()}; {way_out}"
+            f"CTranslate2 does not convert {name}: {str(error).strip() or repr(error)}; {way_out}"
         ) from error
     return target
+
+
+@contextmanager
+def _with_positions(source: Path | None) -> Iterator[Path | None]:
+    """A model's directory; a temporary one of links to it where its config lacks what the converter
+    asks for: that positions are absolute, which transformers 5 no longer writes."""
+    config = {} if source is None else json.loads((source / "config.json").read_text("utf-8"))
+    if source is None or config.get("model_type") not in ABSOLUTE or POSITIONS in config:
+        yield source
+        return
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for path in source.iterdir():
+            if path.name != "config.json":
+                (folder / path.name).symlink_to(path.resolve())
+        write_json(folder / "config.json", {**config, POSITIONS: "absolute"})
+        yield folder
