@@ -121,7 +121,7 @@ def test_score_gives_a_blank_line_nan(
 def test_a_blank_line_is_no_neighbour_and_the_numbers_of_lines_stay(
     model: str, bad: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["neighbours", model, bad, "--query", "the cat", " ", "--count", "9"]) == 0
+    assert main(["neighbours", model, bad, "--query", "the cat", " ", "--neighbours", "9"]) == 0
     out, err = capsys.readouterr()
     of_first, of_blank = out.split("\n \n")
     found = {int(line.split("\t")[1]): line for line in of_first.splitlines()[1:]}

@@ -250,7 +250,7 @@ def test_the_lexicon_command_writes_looks_up_and_refuses(
     made = ["corpus", "lexicon", str(named), "--min-count", "2", "--output", output]
     assert main(made) == 0
     assert (
-        main(["corpus", "lexicon", output, "--word", "BIG", "--word", "zebra", "--top", "1"]) == 0
+        main(["corpus", "lexicon", output, "--word", "BIG", "--word", "zebra", "--count", "1"]) == 0
     )
     captured = capsys.readouterr()
     assert captured.out.startswith("big\tlarge\t")
@@ -378,7 +378,7 @@ def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
     named: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut = ["corpus", "tenths", str(named), "--output", str(tmp_path / "cut")]
-    assert main([*cut, "--by", "score", "--parts", "2", "--most", "1"]) == 0
+    assert main([*cut, "--score", "score", "--parts", "2", "--most", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith("\t0.5000 to 0.7500\t1 row")
     assert main([*cut, "--step", "overlap"]) == 2
     assert "10 parts need as many rows with a score, and there are 4" in capsys.readouterr().err

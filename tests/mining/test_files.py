@@ -209,7 +209,7 @@ def test_the_command_reads_standard_input_and_prints(
         buffer = io.BytesIO(two_files[0].read_bytes())
 
     monkeypatch.setattr(sys, "stdin", Input())
-    assert main(["mine", "-", str(two_files[1]), "--model", str(model), "--k", "2"]) == 0
+    assert main(["mine", "-", str(two_files[1]), "--model", str(model), "--neighbours", "2"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed
     assert all(len(line.split("\t")) == 3 for line in printed)
@@ -220,7 +220,7 @@ def test_wrong_arguments_are_one_line(
 ) -> None:
     command = ["mine", *map(str, two_files), "--model", str(model), "--quiet"]
     for more, message in (
-        (["--k", "0"], "k must be at least 1, got 0"),
+        (["--k", "0"], "--neighbours must be at least 1, got 0"),
         (["--memory", "-1"], "memory must be more than 0 MB, got -1"),
         (["--output", str(two_files[0] / "x.tsv")], "cannot make the work folder"),
     ):

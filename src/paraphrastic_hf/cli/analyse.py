@@ -202,8 +202,10 @@ def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
         "--most", type=int, help="search only this many words or rows, from the first on"
     )
     kind.add_argument(
+        "--neighbours",
         "--count",
         type=int,
+        dest="count",
         default=7,
         help="how many neighbours to show for each query (default: 7)",
     )
@@ -231,6 +233,7 @@ def _variables_arguments(kind: argparse.ArgumentParser) -> None:
     )
     kind.add_argument("--language", default="en", help="the language to write (default: en)")
     kind.add_argument(
+        "--encoder",
         "--judge",
         metavar="MODEL",
         default="english",

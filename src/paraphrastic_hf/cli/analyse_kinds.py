@@ -138,7 +138,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
         texts = [row["sentence1"] for row in rows]
     generator, judge = (
         LatentGenerator.from_pretrained(arguments.model),
-        load_encoder(arguments.judge),
+        load_encoder(arguments.encoder),
     )
     probes = None if arguments.probes is None else read_probes(arguments.probes)
     try:

@@ -42,7 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="print the paraphrases of this word; give it again for more words",
     )
-    parser.add_argument("--top", type=int, default=10, help="paraphrases printed (default: 10)")
+    parser.add_argument(
+        "--count", "--top", type=int, default=10, help="paraphrases printed (default: 10)"
+    )
     parser.add_argument(
         "--min-count",
         type=int,
@@ -79,10 +81,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the lexicon, look words up, compare it with SimLex-999."""
-    if arguments.min_count < 1 or arguments.top < 1 or arguments.max_words < 0:
+    if arguments.min_count < 1 or arguments.count < 1 or arguments.max_words < 0:
         raise DataError(
-            "--min-count and --top must be 1 or more and --max-words 0 or more, got "
-            f"{arguments.min_count}, {arguments.top} and {arguments.max_words}"
+            "--min-count and --count must be 1 or more and --max-words 0 or more, got "
+            f"{arguments.min_count}, {arguments.count} and {arguments.max_words}"
         )
     if not (arguments.output or arguments.word or arguments.simlex):
         raise DataError("name a file to write with --output, or give --word or --simlex")
@@ -137,7 +139,7 @@ def _count(arguments: argparse.Namespace) -> PairCounts:
 def _print(entries: Iterator[Entry], arguments: argparse.Namespace) -> None:
     wanted = {word.lower(): 0 for word in arguments.word}
     for each in entries:
-        if wanted.get(each.word, arguments.top) < arguments.top:
+        if wanted.get(each.word, arguments.count) < arguments.count:
             wanted[each.word] += 1
             print(f"{each.word}\t{each.paraphrase}\t{each.adjusted_pmi:.2f}\t{each.count}")
     for word, found in wanted.items():

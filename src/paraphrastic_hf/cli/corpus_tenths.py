@@ -1,4 +1,4 @@
-"""`paraphrastic corpus tenths CORPUS --by COLUMN --output DIR`."""
+"""`paraphrastic corpus tenths CORPUS --score COLUMN --output DIR`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
-  paraphrastic corpus tenths corpora/es --by paraphrase_score --output tenths
+  paraphrastic corpus tenths corpora/es --score paraphrase_score --output tenths
   paraphrastic corpus tenths pairs.tsv.xz --step overlap --most 1000000 --output tenths
   for part in tenths/part-*.tsv; do
     paraphrastic train own --sources $part --epochs 1 --output runs/$(basename $part .tsv)
@@ -23,7 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument("corpus", nargs="+", help="what `corpus make` wrote, parquet, or TSV")
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--by", metavar="COLUMN", help="the column that rows are sorted by")
+    which.add_argument(
+        "--score", "--by", metavar="COLUMN", help="the column that rows are sorted by"
+    )
     which.add_argument(
         "--step",
         metavar="NAME",
@@ -51,16 +53,16 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpus.steps import make_step
     from paraphrastic_hf.corpus.tenths import write_tenths
 
-    columns = [arguments.by] if arguments.by else []
+    columns = [arguments.score] if arguments.score else []
 
     def batches() -> Iterator[Sequence[Any]]:
         for path in arguments.corpus:
             yield from read_corpus(path, columns)
 
     def given(rows: Sequence[Any]) -> list[float | None]:
-        return [number_of(row, arguments.by) for row in rows]
+        return [number_of(row, arguments.score) for row in rows]
 
-    score = given if arguments.by else make_step(arguments.step, where="--step").score
+    score = given if arguments.score else make_step(arguments.step, where="--step").score
     parts = write_tenths(
         batches,
         score,

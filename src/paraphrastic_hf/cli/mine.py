@@ -69,8 +69,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(cosine, also named absolute)",
     )
     option(
+        "--neighbours",
         "--k",
         type=int,
+        dest="k",
         default=4,
         help="over how many neighbours of each sentence that mean is taken (default: 4)",
     )
@@ -144,6 +146,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.source == arguments.target == "-":
         raise DataError("both sides cannot come from standard input")
+    if arguments.k < 1:
+        raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
     is_table = not arguments.output.endswith(".parquet")
     if not is_table:
         require("data", "pyarrow", what=f"--output {arguments.output}")

@@ -35,8 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the texts whose neighbours are wanted; - reads them from standard input, one a line",
     )
     parser.add_argument(
+        "--neighbours",
         "--count",
         type=int,
+        dest="count",
         default=5,
         help="how many neighbours to print for each query (default: 5)",
     )
@@ -45,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Each query is printed, then its nearest lines: cosine (-1 to 1), line number and text.\n"
         "A blank line is nobody's neighbour, and a blank query has none.\n\n"
         "example:\n"
-        "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --count 3"
+        "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --neighbours 3"
     )
     add_latent_option(parser)
     parser.set_defaults(run=run)
@@ -62,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.mining.search import nearest_texts
 
     if arguments.count < 1:
-        raise DataError(f"--count must be at least 1, got {arguments.count}")
+        raise DataError(f"--neighbours must be at least 1, got {arguments.count}")
     queries = arguments.query
     if queries == ["-"]:
         if arguments.corpus == "-":

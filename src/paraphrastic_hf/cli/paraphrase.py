@@ -90,7 +90,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--temperature", type=float, default=1.0, help="with --sample (default: 1)")
     parser.add_argument(
-        "--count", type=int, default=1, help="paraphrases for each template (default: 1)"
+        "--outputs",
+        "--count",
+        type=int,
+        dest="count",
+        default=1,
+        help="paraphrases for each template (default: 1)",
     )
     parser.add_argument(
         "--max-tokens", type=int, default=40, help="most tokens (default: 40, the thesis's)"

@@ -1,4 +1,4 @@
-"""`paraphrastic parse FILE --model DIR`."""
+"""`paraphrastic parse FILE --parser DIR`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "trees of the pairs whose trees differ in more than words",
     )
     parser.add_argument(
+        "--parser",
         "--model",
         required=True,
         help="a parser that `paraphrastic train` made of a recipe whose task is parsing, or "
@@ -59,8 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Every line keeps its place. One without words, and one too long to parse, is (ROOT);\n"
         "standard error says how many there were. Sentences are cut into words as in the Penn\n"
         "Treebank, and stay as they are if they are cut already.\n\n"
-        "examples:\n  echo 'She drove home.' | paraphrastic parse - --model runs/parser\n"
-        "  paraphrastic parse --pairs pairs.tsv --model runs/parser --output parsed.tsv"
+        "examples:\n  echo 'She drove home.' | paraphrastic parse - --parser runs/parser\n"
+        "  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"
     )
     parser.set_defaults(run=run)
 
@@ -75,8 +76,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--keep-same and --both-ways are about --pairs: leave them out")
     if arguments.pairs is not None and (arguments.template or arguments.depth):
         raise DataError("--pairs writes whole trees: leave out --template and --depth")
-    if arguments.model not in OTHERS:
-        check_model_name(arguments.model)
+    if arguments.parser not in OTHERS:
+        check_model_name(arguments.parser)
     check_inputs(arguments.file or arguments.pairs)
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
@@ -91,7 +92,7 @@ def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.encoding.other_parsers import load_parser
     from paraphrastic_hf.text.parse_tree import TEMPLATE_DEPTH, cut
 
-    parser = load_parser(arguments.model)
+    parser = load_parser(arguments.parser)
     depth = TEMPLATE_DEPTH if arguments.template else arguments.depth
     problems: Counter[str] = Counter()
     with open_output(arguments.output) as output:
@@ -109,7 +110,7 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.encoding.other_parsers import load_parser
 
     parser = PairParser(
-        load_parser(arguments.model),
+        load_parser(arguments.parser),
         keep_same=arguments.keep_same,
         both_ways=arguments.both_ways,
     )
