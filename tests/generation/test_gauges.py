@@ -66,6 +66,19 @@ def test_weights_take_back_what_the_posterior_is_off_by() -> None:
     assert found == pytest.approx(exact(model), abs=0.1)  # three standard errors
 
 
+def test_each_side_is_encoded_once_for_each_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, asked = deaf(1.0), list[str]()
+    posterior = model.posterior
+
+    def counted(variable: str, *text: torch.Tensor) -> Any:
+        asked.append(variable)
+        return posterior(variable, *text)
+
+    monkeypatch.setattr(model, "posterior", counted)
+    measure(model, SENTENCES, pairs(model), 100)
+    assert sorted(asked) == sorted(model.variables())  # both pairs are one batch
+
+
 def test_an_autoencoder_of_the_second_language_is_gauged_on_that_language() -> None:
     settings = {"languages": ["ar", "en"], "reconstructs": ["en"], "translates": []}
     model = deaf(1.0, **settings, has_language_variables=False)

@@ -87,8 +87,7 @@ def measure(
                 nll[task] = nll.get(task, 0.0) + float(total)
                 tokens[task] = tokens.get(task, 0) + terms.tokens[task]
             for variable in _variables(model, languages):
-                side = own[model.home_of(variable, languages)]
-                found = model.posterior(variable, *side.flat)
+                found = terms.posteriors[variable, model.home_of(variable, languages)]
                 means.setdefault(variable, []).append(found.mean.float().cpu())
                 log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
     finally:

@@ -53,16 +53,22 @@ class PairTerms:
             all tokens, summed, by task; empty without smoothing.
         kl: Sums over the batch of KL(posterior || prior), in nats, by variable; for the semantic
             one the mean of both sides' where both are read.
-        semantic: Means of the semantic variable of each side, (batch, dim); None for a side that
-            was not encoded.
+        posteriors: Of every variable that was inferred, by its name and the number of the side.
         tokens: Tokens that each task predicted, by task.
     """
 
     nll: dict[str, Tensor]
     smoothing: dict[str, Tensor]
     kl: dict[str, Tensor]
-    semantic: list[Tensor | None]
+    posteriors: dict[tuple[str, int], Gaussian]
     tokens: dict[str, int]
+
+    @property
+    def semantic(self) -> list[Tensor | None]:
+        """Means of the semantic variable of each side, (batch, dim); None for a side that was not
+        encoded."""
+        found = (self.posteriors.get((SEMANTIC, side)) for side in (0, 1))
+        return [None if of is None else of.mean for of in found]
 
 
 def pair_terms(
@@ -117,14 +123,7 @@ def pair_terms(
                 kl[variable] = found[0] * (1 - second) + found[1] * second
             elif found:
                 (kl[variable],) = found.values()
-    semantic = [posteriors.get((SEMANTIC, side)) for side in range(len(sides))]
-    return PairTerms(
-        nll,
-        smoothed,
-        kl,
-        [None if of is None else of.mean for of in semantic],
-        tokens,
-    )
+    return PairTerms(nll, smoothed, kl, posteriors, tokens)
 
 
 def language_of(task: str) -> str:
