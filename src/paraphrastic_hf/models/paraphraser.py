@@ -22,6 +22,7 @@ from paraphrastic_hf.layers.attentive import AttentiveLSTM, BilinearAttention, S
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import linear
 from paraphrastic_hf.layers.recurrent import initialize_cell
+from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 from paraphrastic_hf.models.source_encoder import SourceEncoder
 
@@ -269,7 +270,7 @@ class ParaphraserModel(Seq2SeqModel):
         scores: Tensor, gate: Tensor | None, weights: Tensor, source_ids: Any, targets: Tensor
     ) -> Tensor:
         """Minus ln of the probability of the targets, scalar, mean over the places."""
-        written = -F.cross_entropy(scores.float(), targets, reduction="none")
+        written = log_likelihoods(scores.float(), targets)
         if gate is None:
             return -written.mean()
         copied = (weights * (source_ids == targets[:, None])).sum(1).clamp(min=1e-30).log()

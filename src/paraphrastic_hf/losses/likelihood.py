@@ -1,0 +1,62 @@
+"""How likely each token is among all of a large vocabulary, a block of tokens at a time.
+
+The scores of 32,000 entries leave no cache a place between the passes of a softmax, so each block
+goes through all passes while it is there, and the gradient takes the place of the probabilities.
+Stock cross-entropy takes 1.8 times as long (600 tokens of 32,000 entries, one core), a step of SCPN
+with it 1.3 times (576 tokens).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+BLOCK = 2**18  # scores: a megabyte
+
+
+def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
+    """ln of the probability of each right token, (tokens,), not above 0.
+
+    Args:
+        scores: Of every token as the next one, (tokens, vocab) float32, any scale.
+        targets: The right tokens, (tokens,) int64.
+
+    Example:
+        >>> import torch
+        >>> log_likelihoods(torch.zeros(2, 4), torch.tensor([0, 3])).exp()
+        tensor([0.2500, 0.2500])
+    """
+    found: Tensor = _LogLikelihoods.apply(scores, targets)
+    return found
+
+
+class _LogLikelihoods(torch.autograd.Function):
+    """One matrix as large as the scores is all it needs; a graph can be gone back through once."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, targets: Tensor) -> Tensor:
+        probabilities = torch.empty_like(scores)
+        found = scores.new_empty(len(scores))
+        is_on_cpu = scores.device.type == "cpu"  # others have no such caches
+        rows = max(1, BLOCK // scores.shape[1] if is_on_cpu else len(scores))
+        for start in range(0, len(scores), rows):
+            block = slice(start, start + rows)
+            largest = scores[block].amax(1, keepdim=True)
+            some = torch.sub(scores[block], largest, out=probabilities[block]).exp_()
+            total = some.sum(1, keepdim=True)
+            some.div_(total)
+            right = scores[block].gather(1, targets[block, None])
+            found[block] = (right - largest - total.log())[:, 0]
+        ctx.save_for_backward(probabilities, targets)
+        return found
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> Any:  # type: ignore[override]
+        probabilities, targets = ctx.saved_tensors
+        found = probabilities.mul_(-gradients[0][:, None])
+        found[torch.arange(len(found), device=found.device), targets] += gradients[0]
+        return found, None

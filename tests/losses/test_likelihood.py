@@ -1,0 +1,44 @@
+"""The likelihood of tokens in blocks, beside stock cross-entropy."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from paraphrastic_hf.losses import likelihood
+from paraphrastic_hf.losses.likelihood import log_likelihoods
+
+
+@pytest.mark.parametrize("block", [1, 40, 100, 2**18])
+def test_values_and_gradients_are_those_of_stock_cross_entropy(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of one token, of two and one left over, of all; each token has its own weight."""
+    monkeypatch.setattr(likelihood, "BLOCK", block)
+    torch.manual_seed(0)
+    scores = (30 * torch.randn(7, 20)).requires_grad_()
+    targets, weights = torch.randint(20, (7,)), torch.randn(7)
+    found = log_likelihoods(scores, targets)
+    expected = -F.cross_entropy(scores, targets, reduction="none")
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)
+    (ours,) = torch.autograd.grad((found * weights).sum(), scores)
+    (theirs,) = torch.autograd.grad((expected * weights).sum(), scores)
+    torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-6)
+
+
+def test_a_second_way_back_is_refused_and_not_wrong() -> None:
+    """The gradient has taken the place of what it is made from."""
+    scores = torch.randn(2, 3, requires_grad=True)
+    total = log_likelihoods(scores, torch.tensor([0, 1])).sum()
+    total.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+def test_no_token_has_no_likelihood() -> None:
+    scores = torch.zeros(0, 3, requires_grad=True)
+    found = log_likelihoods(scores, torch.zeros(0, dtype=torch.long))
+    found.sum().backward()
+    assert found.shape == (0,)
+    assert scores.grad is not None
