@@ -1,10 +1,11 @@
 """Run by `make test-sanitized`: the C under the address and undefined-behaviour sanitizers.
 
-`_words.c`, `_windows.c` and `_rows.c` are compiled anew, with sanitizers that end the process at the first fault,
-into a folder of their own. A second interpreter, which allocates every string by itself so that a
-read past its end is seen, then does with them what is below: random texts by every kind of table,
-threads that share one encoder, forks while threads work, arguments that do not fit together, SIM
-by windows, and Adam on rows. The vectors are compared with those of the tokenizer and numpy.
+`_words.c`, `_windows.c` and `_rows.c` are compiled anew, with sanitizers that end the process at
+the first fault, into a folder of their own. A second interpreter, which allocates every string by
+itself so that a read past its end is seen, then does with them what is below: random texts by every
+kind of table, threads that share one encoder, forks while threads work, arguments that do not fit
+together, SIM by windows, and Adam on rows. Results are compared with those of the tokenizer and
+numpy.
 
 Usage: python -m tests.robustness.sanitized [--seed N] [--seconds N]
 """
