@@ -38,7 +38,11 @@ class BuildWithRecipes(build_py):
 
 
 setup(
-    ext_modules=[extension("encoding", "_words"), extension("training", "_rows")],
+    ext_modules=[
+        extension("encoding", "_words"),
+        extension("metrics", "_windows"),
+        extension("training", "_rows"),
+    ],
     cmdclass={"build_py": BuildWithRecipes},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -5,7 +5,8 @@ repetition, as two lists of strings, hypotheses and references; one number a seg
 (that it does is checked, and that our ways agree); in this no text occurs twice, neither within
 a list, nor in what a contender warms up with.
 
-* `ours` is `SimileScorer.score`, SimiLE; `ours, through evaluate` is `compute` of the metric loaded
+* `ours` is `SimileScorer.score`, SimiLE by windows, the default, and `SimiLE of sentences` the
+  thesis's, by `similarity="sentences"`; `ours, through evaluate` is `compute` of the metric loaded
   by `evaluate.load`, with `segments=True`. Both at 1 and at `--threads` threads. Our encoder
   remembers words; every repetition has a new one, which has met the `--warm` first segments alone.
   `new_words` in the JSON is the share of the words timed that it had not met.

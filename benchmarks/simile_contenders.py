@@ -21,7 +21,7 @@ from encode_contenders import PAUSE, set_threads, spread
 
 TOLERANCE = 1e-6
 SLOW_WARM = 20  # segments
-OURS, EVALUATE = "ours", "ours, through evaluate"
+OURS, EVALUATE, SENTENCES = "ours", "ours, through evaluate", "SimiLE of sentences"
 BERT_SCORE, SACREBLEU = "bert_score MiniLM", "sacrebleu BLEU"
 MATCHING = {"BLEU": (SACREBLEU, False), "chrF": ("sacrebleu chrF", False)}
 MATCHING |= {"METEOR": ("nltk METEOR", True)}  # our name for it, and whether it is slow
@@ -162,7 +162,12 @@ def ours(threads: int) -> Iterator[Contender]:
             predictions=hypotheses, references=references, **options
         )["simile_scores"]
 
+    def of_sentences() -> Score:
+        scorer = SimileScorer(load(), similarity="sentences")
+        return lambda hypotheses, references: scorer.score(hypotheses, references).simile
+
     yield Contender(OURS, threads, directly)
+    yield Contender(SENTENCES, threads, of_sentences)
     yield Contender(EVALUATE, threads, through_evaluate)
 
 

@@ -304,3 +304,20 @@ def head_logits(
         sums = [dot(row, features) + b for row, b in zip(hidden, hidden_bias, strict=True)]
         features = [1 / (1 + math.exp(-value)) for value in sums]
     return [dot(row, features) + c for row, c in zip(output, output_bias, strict=True)]
+
+
+def window_similarity(first: Sequence[Vector], second: Sequence[Vector], reach: int) -> float:
+    """SIM by windows, from the rows of the tokens of two texts."""
+    if not first or not second:
+        return 0.0
+
+    def windows(rows: Sequence[Vector]) -> list[list[float]]:
+        around = [range(max(i - reach, 0), min(i + reach + 1, len(rows))) for i in range(len(rows))]
+        return [add(*(rows[j] for j in each)) for each in around]
+
+    own, other = windows(first), windows(second)
+    precision = sum(max(cosine(a, b) for b in other) for a in own) / len(own)
+    recall = sum(max(cosine(a, b) for a in own) for b in other) / len(other)
+    if precision <= 0 or recall <= 0:
+        return 0.0
+    return 2 * precision * recall / (precision + recall)

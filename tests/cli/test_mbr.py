@@ -78,6 +78,10 @@ def test_the_mean_is_taken_where_it_is_asked_for(
             ["--decode", "mbr", "--metric", "bleu", "--aggregate", "--outputs", "4"],
             "--aggregate is for --metric simile and sim, got bleu",
         ),
+        (
+            ["--decode", "mbr", "--metric-similarity", "windows", "--aggregate", "--outputs", "4"],
+            "windows have no mean",
+        ),
         (["--decode", "mbr", "--outputs", "9"], "raise beams, or sample"),
     ],
 )
@@ -112,7 +116,7 @@ def test_mbrs_gets_the_scores_of_simile(monkeypatch: pytest.MonkeyPatch) -> None
     simile, sim = (metrics[name](metrics[name].Config()) for name in ("simile", "sim"))
     table = simile.pairwise_scores(ours, theirs)
     assert table.shape == (2, 3)
-    scorer = SimileScorer()
+    scorer = SimileScorer(similarity="sentences")
     for row, own in enumerate(ours):
         expected = scorer.score([own] * 3, theirs).simile
         np.testing.assert_allclose(table[row], expected, atol=1e-6)

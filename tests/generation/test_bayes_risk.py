@@ -77,7 +77,7 @@ def test_the_mean_vector_mostly_chooses_as_simile_does_exactly() -> None:
 
 def test_the_mean_costs_one_comparison_a_candidate() -> None:
     """No matrix of all pairs is made."""
-    utility = SemanticUtility(SimileScorer(penalty="none"))
+    utility = SemanticUtility(SimileScorer(similarity="sentences", penalty="none"))
     utility.matrices = None  # type: ignore[assignment,method-assign]
     texts = [f"the cat sleeps {n} times" for n in range(300)]
     assert minimum_bayes_risk([texts], utility, aggregate=True)[0].text in texts

@@ -134,7 +134,7 @@ def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "evaluate",
         name=str(MODULE),
         field="simile_scores",
-        options={"segments": True},
+        options={"segments": True, "similarity": "sentences"},
         limits=[-1, 1],
     )
     expected = make_cost("simile")(LISTS, REFERENCES) / 2

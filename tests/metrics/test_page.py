@@ -24,9 +24,9 @@ import json, runpy, sys
 
 found = runpy.run_path(sys.argv[1])
 page, example = found["page"], found["EXAMPLE"]
-said, rows = page.fn(*example, "simile", 0.25, "both")
+said, rows = page.fn(*example, "simile", "windows", 0.25, "both")
 try:
-    page.fn("one\\ntwo", "one", "simile", 0.25, "both")
+    page.fn("one\\ntwo", "one", "simile", "windows", 0.25, "both")
 except found["gr"].Error as error:
     wrong = str(error)
 labels = [field.label for field in page.input_components]
@@ -39,7 +39,14 @@ def test_the_page_is_built_and_gives_the_scores_of_the_metric(tmp_path: Path) ->
     done = fresh.run(ASKED, str(MODULE / "app.py"), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     labels, example, said, rows, wrong = json.loads(done.stdout.splitlines()[-1])
-    assert labels == ["hypotheses", "references", "model", "alpha", "length penalty"]
+    assert labels == [
+        "hypotheses",
+        "references",
+        "model",
+        "similarity of",
+        "alpha",
+        "length penalty",
+    ]
     scores = SimileScorer().score(*(text.splitlines() for text in example))
     assert f"SimiLE {100 * scores.score:.2f}" in said
     assert scores.signature in said

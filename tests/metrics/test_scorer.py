@@ -63,7 +63,8 @@ def test_sim_is_the_cosine_of_the_two_embeddings(encoder: SentenceEncoder) -> No
 
 
 def test_the_default_model_is_english_with_even_rows() -> None:
-    scorer, english = SimileScorer(), SentenceEncoder.from_pretrained("english")
+    scorer = SimileScorer(similarity="sentences")
+    english = SentenceEncoder.from_pretrained("english")
     even = english.with_norm_power(0.5)
     expected = even.similarity_pairwise(["the cat sleeps"], ["a cat is asleep"])
     scores = scorer.score(["the cat sleeps"], ["a cat is asleep"])

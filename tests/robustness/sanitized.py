@@ -1,10 +1,11 @@
 """Run by `make test-sanitized`: the C under the address and undefined-behaviour sanitizers.
 
-`_words.c` and `_rows.c` are compiled anew, with sanitizers that end the process at the first fault,
-into a folder of their own. A second interpreter, which allocates every string by itself so that a
-read past its end is seen, then does with them what is below: random texts by every kind of table,
-threads that share one encoder, forks while threads work, arguments that do not fit together, and
-Adam on rows. The vectors are compared with those of the tokenizer and numpy.
+`_words.c`, `_windows.c` and `_rows.c` are compiled anew, with sanitizers that end the process at
+the first fault, into a folder of their own. A second interpreter, which allocates every string by
+itself so that a read past its end is seen, then does with them what is below: random texts by every
+kind of table, threads that share one encoder, forks while threads work, arguments that do not fit
+together, SIM by windows, and Adam on rows. Results are compared with those of the tokenizer and
+numpy.
 
 Usage: python -m tests.robustness.sanitized [--seed N] [--seconds N]
 """
@@ -30,7 +31,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"_words": "encoding", "_rows": "training"}
+SOURCES = {"_words": "encoding", "_rows": "training", "_windows": "metrics"}
 FLAGS = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
     *("-g", "-O1", "-fno-math-errno", "-shared", "-fPIC"),
@@ -137,7 +138,7 @@ def main() -> int:
 # ---- inside the interpreter with the sanitizers ----
 
 
-def load(folder: Path) -> tuple[Any, Any]:
+def load(folder: Path) -> list[Any]:
     """The sanitized modules, under the names by which the package imports them."""
     modules = []
     for name, part in SOURCES.items():
@@ -149,12 +150,12 @@ def load(folder: Path) -> tuple[Any, Any]:
         spec.loader.exec_module(module)
         sys.modules[full] = module
         modules.append(module)
-    return modules[0], modules[1]
+    return modules
 
 
 def fuzz(folder: Path, seed: int, seconds: float) -> None:
     """Every part for a share of the time, at least one round of each; the counts are printed."""
-    words, rows = load(folder)
+    words, rows, windows = load(folder)
     from paraphrastic_hf.encoding import static
     from paraphrastic_hf.encoding.packing import packed
     from paraphrastic_hf.text.word import WordTokenizer
@@ -179,10 +180,11 @@ def fuzz(folder: Path, seed: int, seconds: float) -> None:
         tables = {name: packed(exact, name) for name in ("float32", "bfloat16", "int8")}
         encoders.append((tokenizer, static.StaticEncoder(tokenizer, num_threads=3), exact, tables))
     parts: dict[str, tuple[float, Callable[[random.Random], int]]] = {
-        "texts": (0.5, lambda choice: texts(choice, encoders)),
+        "texts": (0.4, lambda choice: texts(choice, encoders)),
         "texts in threads": (0.2, lambda choice: threads(choice, encoders)),
         "forks": (0.1, lambda choice: forks(choice, encoders)),
-        "wrong arguments": (0.1, lambda choice: wrong_arguments(choice, words, rows)),
+        "wrong arguments": (0.1, lambda choice: wrong_arguments(choice, words, rows, windows)),
+        "windows": (0.1, lambda choice: window_pairs(choice, windows)),
         "rows of Adam": (0.1, lambda choice: adam(choice, rows)),
     }
     for name, (share, part) in parts.items():
@@ -294,7 +296,7 @@ REFUSALS = (
 )
 
 
-def wrong_arguments(choice: random.Random, words: Any, rows: Any) -> int:
+def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) -> int:
     """Calls with any arguments, right ones among them: a result or an error, never a fault."""
     table = words.WordTable(lowercase=choice.random() < 0.5)
     table.add(["a", "b"], np.int32([1, 1]), np.int32([0, choice.choice([0, 2, 99, -5])]))
@@ -310,6 +312,7 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any) -> int:
         (words.average, 5),
         (rows.catch_up, 10),
         (rows.update, 11),
+        (windows.match, 8),
         (lambda *_: block.asked(), 0),
         (lambda *_: block.words(), 0),
         (lambda *_: (len(block), len(table)), 0),
@@ -327,6 +330,26 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any) -> int:
             function(*given)
         calls += 1
     return calls
+
+
+def window_pairs(choice: random.Random, module: Any) -> int:
+    """SIM by windows of random texts, compared with numpy."""
+    from paraphrastic_hf.metrics.windows import match_in_numpy
+    from paraphrastic_hf.text.ragged import Ragged
+
+    numbers = np.random.default_rng(choice.randrange(2**32))
+    dim = choice.choice([1, 3, 16, 31, 32, 33, 64])
+    rows = numbers.normal(size=(9, dim)).astype(np.float32) + np.float32(0.5)
+    rows[0] = 0
+    lengths = numbers.integers(0, choice.choice([2, 7, 40]), 12)
+    texts = Ragged.from_lists([numbers.integers(0, 9, n).tolist() for n in lengths])
+    own, other = numbers.integers(0, 12, (2, 30))
+    settings = (choice.randrange(5), choice.choice([1, 5, 100]))
+    scores, expected = np.full(30, np.nan), np.full(30, np.nan)
+    module.match(rows, texts.ids, texts.offsets, own, other, scores, *settings)
+    match_in_numpy(rows, texts.ids, texts.offsets, own, other, expected, *settings)
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    return len(own)
 
 
 def adam(choice: random.Random, module: Any) -> int:

@@ -38,6 +38,13 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
         help="with --decode mbr, the model of SimiLE and SIM (default: simile)",
     )
     parser.add_argument(
+        "--metric-similarity",
+        choices=("sentences", "windows"),
+        default="sentences",
+        help="with --decode mbr and simile or sim, compare sentences (default) or, slower, windows "
+        "of five tokens, as `paraphrastic simile --similarity` does",
+    )
+    parser.add_argument(
         "--aggregate",
         action="store_true",
         help="with --decode mbr and simile or sim, compare each translation with the mean of all "
@@ -64,11 +71,17 @@ def decider(
         )
     if arguments.aggregate and arguments.metric not in ("simile", "sim"):
         raise DataError(f"--aggregate is for --metric simile and sim, got {arguments.metric}")
+    if arguments.aggregate and arguments.metric_similarity == "windows":
+        raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
     check_model_name(arguments.metric_model)
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import make_utility
 
-    utility = make_utility(arguments.metric, model=arguments.metric_model)
+    utility = make_utility(
+        arguments.metric,
+        model=arguments.metric_model,
+        similarity=arguments.metric_similarity,
+    )
 
     def decide(lines: list[list[Written]]) -> list[list[Written]]:
         found = minimum_bayes_risk(

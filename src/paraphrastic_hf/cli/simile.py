@@ -37,8 +37,16 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="simile",
         help="the sentence encoder: simile (default: the packaged model english, with the lengths "
-        "of its rows evened out by a power chosen on newstest2015), english or multilingual "
-        "(packaged), a model directory, or the name of a model on the Hub",
+        "of its rows evened out; how much, and the width of windows, was chosen on newstest2015), "
+        "english or multilingual (packaged), a model directory, or the name of a model on the Hub",
+    )
+    parser.add_argument(
+        "--similarity",
+        choices=("windows", "sentences"),
+        help="what SIM compares: windows, every five tokens in a row with their best match on the "
+        "other side (default for simile, and for averaging models of this package alone); or "
+        "sentences, the cosine of two sentence embeddings, which is the thesis's (default for "
+        "every other model)",
     )
     parser.add_argument(
         "--alpha",
@@ -157,6 +165,7 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
     try:
         scorer = SimileScorer(
             model,
+            similarity=arguments.similarity,
             alpha=arguments.alpha,
             penalty=arguments.penalty,
             length=arguments.length,

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 class SentenceEncoder(Conventions, Estimator, Saved):
     """A sentence encoder with its tokenizer.
 
-    It takes the names of sentence-transformers beside its own, whose evaluators and functions run
-    on it, and is a transformer of scikit-learn.
+    sentence-transformers' functions run on it, and it is a transformer of scikit-learn.
 
     Args:
         model: Any encoder of this package, or the `Weights` of one.
@@ -57,6 +56,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
 
     Attributes:
         name: Of the directory or repository it was loaded from, for reports; None if there is none.
+        num_threads: How many threads `encode` uses; -1 for one a core.
 
     Raises:
         ModelError: The tokenizer has another number of entries than the model has rows.
@@ -93,7 +93,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         self._latent: str | None = None  # the variable that was asked for
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
-        self._num_threads = num_threads
+        self.num_threads = num_threads
         is_fast = self._weights.is_averaging and serves(tokenizer)
         self._static = StaticEncoder(tokenizer, num_threads=num_threads) if is_fast else None
 
@@ -280,7 +280,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
 
     def _with_table(self, table: Table, suffix: str) -> SentenceEncoder:
         """The same tokenizer over another table, with the suffix at the end of the name."""
-        encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self._num_threads)
+        encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self.num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
         encoder.model_card_data.base_model = encoder.name
         encoder._origin = self._origin

@@ -20,7 +20,9 @@ from paraphrastic_hf.metrics.matching import MATCHING, load_matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 
 YEARS = ("newstest2015", "newstest2016")
-METRICS = ("SIM", "SimiLE", *MATCHING)
+BY_WINDOWS = " by windows"
+SEMANTIC = ("SIM", "SimiLE")
+METRICS = (*SEMANTIC, *(name + BY_WINDOWS for name in SEMANTIC), *MATCHING)
 
 Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
@@ -44,16 +46,24 @@ def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
 
 
 def _semantic(encoder: Any, data_dir: Path) -> list[Row]:
-    """Correlations of SIM, and of SimiLE if the encoder has a tokenizer to measure lengths with."""
-    try:
-        scorer = SimileScorer(encoder)
-    except ModelError:
-        scorer = SimileScorer(encoder, penalty="none")
+    """Correlations of SIM; of SimiLE if the encoder has a tokenizer to measure lengths with; and of
+    both by windows if it averages the rows of a table."""
+    scorers = {}
+    for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):
+        try:
+            scorers[suffix] = SimileScorer(encoder, similarity=similarity)
+        except ModelError:
+            if not suffix:
+                scorers[suffix] = SimileScorer(encoder, similarity=similarity, penalty="none")
 
     def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
-        scores = scorer.score(outputs, references)
-        own = {"SIM": scores.sim}
-        return own if scorer.penalty == "none" else own | {"SimiLE": scores.simile}
+        values = {}
+        for suffix, scorer in scorers.items():
+            scores = scorer.score(outputs, references)
+            values[f"SIM{suffix}"] = scores.sim
+            if scorer.penalty != "none":
+                values[f"SimiLE{suffix}"] = scores.simile
+        return values
 
     return list(correlations(measure, data_dir))
 

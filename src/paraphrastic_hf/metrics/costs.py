@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
@@ -77,12 +76,11 @@ class SemanticCost:
         flat, numbers = _flat(lists, references)
         # candidates and references often stand there twice
         texts, places = _distinct([*flat, *references])
-        vectors, lengths = self.scorer.embed(texts)
+        embedded = self.scorer.embed(texts)
         own, other = places[: len(flat)], places[len(flat) :][numbers]
-        units = unit_length(vectors)
-        cosines = np.einsum("ij,ij->i", units[own], units[other]).clip(-1.0, 1.0)
+        cosines, lengths = embedded.sim(own, other), embedded.lengths
         if lengths is None:
-            return 1.0 - cosines.astype(np.float64)
+            return 1.0 - cosines
         penalties = length_penalty(lengths[own], lengths[other], self.scorer.penalty)
         return np.asarray(1.0 - simile(cosines, penalties, self.scorer.alpha), np.float64)
 
@@ -231,6 +229,7 @@ def make_cost(
     metric: str = "simile",
     *,
     model: Any = DEFAULT_MODEL,
+    similarity: str = "sentences",
     alpha: float = ALPHA,
     penalty: str = "both",
     name: str | None = None,
@@ -245,6 +244,7 @@ def make_cost(
         metric: One of `METRICS`: `simile`, `sim`, `bleu`, `half` (the mean of `bleu` and `simile`),
             `chrf`, `function` or `evaluate`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
+        similarity: What SIM compares, `sentences` (7.2.1) or `windows`, as `SimileScorer` takes it.
         alpha: Weight of the length penalty, 0 or more.
         penalty: Which lengths are marked down, as `SimileScorer` takes it; of `sim` none is.
         name: For `function` its `module:function`; for `evaluate` what `evaluate.load` takes.
@@ -283,7 +283,7 @@ def make_cost(
     if metric == "bleu":
         return BleuCost()
     kept = "none" if metric == "sim" else penalty
-    semantic = SemanticCost(SimileScorer(model, alpha=alpha, penalty=kept))
+    semantic = SemanticCost(SimileScorer(model, similarity=similarity, alpha=alpha, penalty=kept))
     return MeanCost([BleuCost(), semantic]) if metric == "half" else semantic
 
 

@@ -59,7 +59,8 @@ def _metric(metrics: Any, name: str) -> type:
         def __init__(self, cfg: Any) -> None:
             super().__init__(cfg)
             penalty = "none" if name == "sim" else "both"
-            self.scorer = SimileScorer(cfg.model, alpha=cfg.alpha, penalty=penalty)
+            options = {"alpha": cfg.alpha, "penalty": penalty}
+            self.scorer = SimileScorer(cfg.model, similarity="sentences", **options)
             self.utility = SemanticUtility(self.scorer)
 
         def score(self, hypothesis: str, reference: str, *_: Any, **__: Any) -> float:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import length_penalty, simile
 from paraphrastic_hf.metrics.sentence_scores import (
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 UTILITIES = ("simile", "sim", "bleu", "chrf")
 
 Lists = Sequence[Sequence[str]]
-Embedded = tuple[np.ndarray, np.ndarray | None]  # unit vectors, and lengths where they count
 
 
 class SemanticUtility:
@@ -47,7 +46,8 @@ class SemanticUtility:
         Returns:
             For each list (candidates, candidates), -1 to 1.
         """
-        return [self._compared(each, each) for each in self._embedded(lists)]
+        embedded, numbers = self._embedded(lists)
+        return [self._compared(embedded, each, each) for each in numbers]
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Compare every candidate with the mean of all: with that of their unit vectors, whose dot
@@ -59,10 +59,14 @@ class SemanticUtility:
 
         Returns:
             For each list (candidates,), -1 to 1.
+
+        Raises:
+            DataError: The scorer compares windows, of which there is no mean.
         """
+        embedded, numbers = self._embedded(lists)
         return [
-            self._compared(each, _mean(each, shares))[:, 0]
-            for each, shares in zip(self._embedded(lists), weights, strict=True)
+            self._with_mean(embedded, each, each, shares)
+            for each, shares in zip(numbers, weights, strict=True)
         ]
 
     def between(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
@@ -75,7 +79,8 @@ class SemanticUtility:
         Returns:
             (hypotheses, references), -1 to 1.
         """
-        return self._compared(*self._embedded([hypotheses, references]))
+        embedded, (own, other) = self._embedded([hypotheses, references])
+        return self._compared(embedded, own, other)
 
     def with_mean(
         self, hypotheses: Sequence[str], references: Sequence[str], shares: np.ndarray
@@ -89,25 +94,44 @@ class SemanticUtility:
 
         Returns:
             (hypotheses,), -1 to 1.
+
+        Raises:
+            DataError: The scorer compares windows, of which there is no mean.
         """
-        own, other = self._embedded([hypotheses, references])
-        return self._compared(own, _mean(other, shares))[:, 0]
+        embedded, (own, other) = self._embedded([hypotheses, references])
+        return self._with_mean(embedded, own, other, shares)
 
-    def _compared(self, own: Embedded, other: Embedded) -> np.ndarray:
-        cosines = (own[0] @ other[0].T).clip(-1.0, 1.0)
-        if own[1] is None or other[1] is None:
-            return np.asarray(cosines)
-        rows, columns = np.broadcast_arrays(own[1][:, None], other[1][None])
-        penalties = length_penalty(rows, columns, self.scorer.penalty)
-        return np.asarray(simile(cosines, penalties, self.scorer.alpha))
+    def _embedded(self, lists: Lists) -> tuple[Embedded, list[np.ndarray]]:
+        """All texts at once, and the numbers of those of each list."""
+        embedded = self.scorer.embed([text for each in lists for text in each])
+        ends = np.cumsum([len(each) for each in lists])
+        return embedded, np.split(np.arange(ends[-1]), ends[:-1]) if len(ends) else []
 
-    def _embedded(self, lists: Lists) -> list[Embedded]:
-        vectors, lengths = self.scorer.embed([text for each in lists for text in each])
-        ends = np.cumsum([len(each) for each in lists])[:-1]
-        units = np.split(unit_length(vectors).astype(np.float64), ends)
+    def _compared(self, embedded: Embedded, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        cosines, lengths = embedded.grid(own, other), embedded.lengths
         if lengths is None:
-            return [(unit, None) for unit in units]
-        return list(zip(units, np.split(lengths.astype(np.float64), ends), strict=True))
+            return cosines
+        rows, columns = np.broadcast_arrays(lengths[own][:, None], lengths[other][None])
+        return self._penalized(cosines, rows, columns)
+
+    def _with_mean(
+        self, embedded: Embedded, own: np.ndarray, other: np.ndarray, shares: np.ndarray
+    ) -> np.ndarray:
+        if not isinstance(embedded, SentenceVectors):
+            raise DataError(
+                "windows have no mean to compare with; take similarity sentences, or compare all "
+                "candidates with each other"
+            )
+        mean = shares @ embedded.units[other]
+        cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)
+        if (lengths := embedded.lengths) is None:
+            return np.asarray(cosines)
+        length = np.full(len(own), shares @ lengths[other])
+        return self._penalized(cosines, lengths[own], length)
+
+    def _penalized(self, cosines: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        penalties = length_penalty(own, other, self.scorer.penalty)
+        return np.asarray(simile(cosines, penalties, self.scorer.alpha))
 
 
 class NgramUtility:
@@ -137,12 +161,15 @@ class NgramUtility:
         return found
 
 
-def make_utility(metric: str = "simile", *, model: Any = DEFAULT_MODEL) -> Utility:
+def make_utility(
+    metric: str = "simile", *, model: Any = DEFAULT_MODEL, similarity: str = "sentences"
+) -> Utility:
     """Make the utility that a metric's name stands for.
 
     Args:
         metric: `simile`, `sim`, `bleu` (of sentences, smoothed as the thesis does) or `chrf`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
+        similarity: What SIM compares, `sentences`, of which a mean can be taken, or `windows`.
 
     Raises:
         DataError: There is no such metric.
@@ -161,10 +188,5 @@ def make_utility(metric: str = "simile", *, model: Any = DEFAULT_MODEL) -> Utili
         return NgramUtility(char_profile, chrf_score)
     if metric not in UTILITIES:
         raise DataError(f"the metric must be one of {', '.join(UTILITIES)}, got {metric!r}")
-    return SemanticUtility(SimileScorer(model, penalty="none" if metric == "sim" else "both"))
-
-
-def _mean(each: Embedded, shares: np.ndarray) -> Embedded:
-    """The mean of some unit vectors and of their lengths, as one."""
-    units, lengths = each
-    return (shares @ units)[None], None if lengths is None else np.array([shares @ lengths])
+    penalty = "none" if metric == "sim" else "both"
+    return SemanticUtility(SimileScorer(model, similarity=similarity, penalty=penalty))

@@ -24,8 +24,10 @@ from paraphrastic_hf.training.seq2seq_arguments import (
     chosen_by_score,
 )
 
-# As in `metrics/costs.py` and `losses/minimum_risk.py`, which would import what no recipe needs.
+# As in `metrics/costs.py`, `metrics/scorer.py` and `losses/minimum_risk.py`, which would import
+# what no recipe needs.
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
+SIMILARITIES = ("sentences", "windows")
 PROBABILITIES = ("sequence", "token", "released")
 REFERENCES = ("as_found", "excluded", "added")
 DEVELOPMENT = ("expected_cost", "first", "none")
@@ -106,6 +108,12 @@ class CostArguments:
     )
     model: str = argument(
         "simile", help="simile, sim, half: the model of SIM, as `paraphrastic simile` takes it"
+    )
+    similarity: str = argument(
+        "sentences",
+        help="simile, sim, half: what SIM compares, as `paraphrastic simile` takes it; sentences, "
+        "as in the thesis, or windows",
+        choices=SIMILARITIES,
     )
     alpha: float = argument(
         ALPHA, help="simile, half: weight of the length penalty (7.2.1)", at_least=0

@@ -6,12 +6,13 @@ from typing import Any
 import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.scorer import SIMILARITIES, SimileScorer
 from paraphrastic_hf.metrics.semantic import PENALTIES
 
 ABOUT = (
-    "The cosine of the two sentence embeddings (SIM), marked down where the lengths differ "
-    "(SimiLE = LP^alpha SIM). One segment a line."
+    "How alike two texts are, by their windows of five tokens or by the cosine of the two sentence "
+    "embeddings (SIM), marked down where the lengths differ (SimiLE = LP^alpha SIM). One segment a "
+    "line."
 )
 EXAMPLE = (
     "In Berlin, workers are beginning to clean up.\nWe made the city empty.",
@@ -23,12 +24,13 @@ scorer = functools.lru_cache(maxsize=8)(SimileScorer)
 
 
 def score(
-    hypotheses: str, references: str, model: str, alpha: float, penalty: str
+    hypotheses: str, references: str, model: str, similarity: str, alpha: float, penalty: str
 ) -> tuple[str, list[list[Any]]]:
     """Corpus scores with the signature, and a row a segment."""
     texts, truths = hypotheses.splitlines(), references.splitlines()
     try:
-        scores = scorer(model, alpha=alpha, penalty=penalty).score(texts, truths)
+        options = {"similarity": similarity, "alpha": alpha, "penalty": penalty}
+        scores = scorer(model, **options).score(texts, truths)
     except (ParaphrasticError, ValueError) as error:
         raise gr.Error(str(error)) from error
     rows = [
@@ -47,6 +49,7 @@ page = gr.Interface(
         gr.Textbox(EXAMPLE[0], lines=4, label="hypotheses"),
         gr.Textbox(EXAMPLE[1], lines=4, label="references"),
         gr.Dropdown(["simile", "english", "multilingual"], value="simile", label="model"),
+        gr.Dropdown(list(SIMILARITIES), value="windows", label="similarity of"),
         gr.Slider(0, 1, value=0.25, step=0.05, label="alpha"),
         gr.Dropdown(list(PENALTIES), value="both", label="length penalty"),
     ],

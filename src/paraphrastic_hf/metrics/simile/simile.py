@@ -15,9 +15,10 @@ import evaluate
 from paraphrastic_hf.metrics.scorer import SimileScorer, checked_segments
 
 _DESCRIPTION = """
-SimiLE scores a hypothesis by what it means: the cosine of the embeddings of hypothesis and
-reference (SIM), marked down where their lengths differ. The default model is 14 MB, runs on the
-CPU at a hundred thousand segments a second, and comes with the package paraphrastic_hf.
+SimiLE scores a hypothesis by what it means: how similar the embeddings of hypothesis and reference
+are (SIM), marked down where their lengths differ. By default those of every five tokens in a row
+are compared, or, as in the paper, those of the sentences. The default model is 14 MB, runs on the
+CPU, and comes with the package paraphrastic_hf.
 """
 
 _CITATION = """\
@@ -35,6 +36,8 @@ Args:
     references: texts, one a segment, or lists of one or more for every segment.
     model: `simile` (`english` with even rows), `english`, `multilingual`, a directory, or the Hub
         name of a sentence encoder.
+    similarity: what SIM compares, `windows` or, as in the paper, `sentences`; if absent, windows
+        for the model `simile` and sentences for any other.
     alpha: weight of the length penalty; 0.25 is SimiLE.
     penalty: `both`, `brevity`, `excess` or `none`.
     length: `tokens` or `characters`.
@@ -43,7 +46,7 @@ Args:
     segments: return the scores of each segment too.
 Returns:
     simile: mean SimiLE, from -1 to 1.
-    sim: mean SIM, the cosine alone.
+    sim: mean SIM, without the length penalty.
     signature: what the scores depend on; they compare where signatures are equal.
     simile_scores, sim_scores: of each segment, if `segments`.
 Examples:

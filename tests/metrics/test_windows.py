@@ -1,0 +1,153 @@
+"""SIM by windows: the definition, in C and in numpy, and what it depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.metrics import windows
+from paraphrastic_hf.metrics.costs import SemanticCost
+from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.utilities import SemanticUtility
+from paraphrastic_hf.metrics.windows import MOST_TOKENS, TextWindows, match_in_numpy
+from paraphrastic_hf.text.ragged import Ragged
+from tests.oracles import window_similarity
+
+WAYS = [
+    pytest.param(match_in_numpy, id="numpy"),
+    pytest.param(
+        windows.match,
+        id="C",
+        marks=pytest.mark.skipif(
+            windows.match is match_in_numpy, reason="_windows.c is not compiled"
+        ),
+    ),
+]
+TEXTS = ["the cat sleeps on the mat", "a dog sleeps", "on the mat the cat sleeps", "", "zebra"]
+
+
+def some_texts(draw: np.random.Generator, texts: int, dimension: int) -> tuple[np.ndarray, Ragged]:
+    """Rows, the first of which is all zeros, and texts of up to 12 tokens, the first one empty."""
+    rows = draw.normal(size=(20, dimension)).astype(np.float32) + 0.5
+    rows[0] = 0
+    lengths = [0, *draw.integers(1, 13, texts - 1)]
+    return rows, Ragged.from_lists([draw.integers(0, 20, n).tolist() for n in lengths])
+
+
+@pytest.mark.parametrize("dimension", [1, 15, 16, 17, 32, 50, 64])
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_the_f1_of_the_best_cosines_of_windows(
+    way: Any, dimension: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "match", way)
+    rows, texts = some_texts(np.random.default_rng(dimension), 9, dimension)
+    every = np.arange(len(texts))
+    for reach in (0, 1, 2, 5):
+        found = TextWindows(rows, texts, reach=reach).grid(every, every)
+        expected = [
+            [
+                window_similarity(rows[texts[a]].tolist(), rows[texts[b]].tolist(), reach)
+                for b in every
+            ]
+            for a in every
+        ]
+        np.testing.assert_allclose(found, expected, atol=3e-6)
+
+
+def test_a_text_is_one_like_itself_and_nothing_like_an_empty_one() -> None:
+    scores = SimileScorer().score(TEXTS, TEXTS)
+    assert scores.sim.tolist() == [1, 1, 1, 0, 1]
+    assert SimileScorer().score(["", "a cat"], ["a cat", ""]).simile.tolist() == [0, 0]
+
+
+def test_the_order_of_words_counts() -> None:
+    by_sentences = SimileScorer(similarity="sentences").score(TEXTS[:1], TEXTS[2:3]).sim[0]
+    assert by_sentences == pytest.approx(1, abs=1e-6)
+    assert SimileScorer().score(TEXTS[:1], TEXTS[2:3]).sim[0] < 0.99
+
+
+def test_it_is_the_same_either_way_round_and_whatever_stands_beside() -> None:
+    scorer = SimileScorer()
+    other = TEXTS[1:] + TEXTS[:1]
+    together = scorer.score(TEXTS * 200, other * 200).sim  # by several threads
+    alone = [scorer.score([a], [b]).sim[0] for a, b in zip(TEXTS, other, strict=True)]
+    np.testing.assert_array_equal(together, alone * 200)
+    np.testing.assert_array_equal(scorer.score(other, TEXTS).sim, alone)
+
+
+def test_what_comes_after_a_thousand_tokens_is_not_compared() -> None:
+    rows = np.eye(4, dtype=np.float32)
+    long = [1, 2] * (MOST_TOKENS // 2)
+    texts = TextWindows(rows, Ragged.from_lists([long, [*long, 3, 3], [3, *long]]))
+    same, other = texts.sim(np.array([0, 0]), np.array([1, 2]))
+    assert same == 1 > other
+
+
+def test_windows_are_for_models_that_average(transformer: Any) -> None:
+    assert SimileScorer(transformer).similarity == "sentences"
+    with pytest.raises(ModelError, match=r"no averaging model .* take similarity sentences"):
+        SimileScorer(transformer, similarity="windows")
+    with pytest.raises(ValueError, match="one of windows, sentences, got 'words'"):
+        SimileScorer(similarity="words")
+
+
+def test_the_signature_says_so_and_the_paper_s_says_nothing(encoder: SentenceEncoder) -> None:
+    assert "|sim:windows5|" in SimileScorer().signature()
+    assert "|sim:" not in SimileScorer(encoder).signature()
+    assert "|sim:windows5|" in SimileScorer(encoder, similarity="windows").signature()
+    assert "|sim:" not in SimileScorer(similarity="sentences").signature()
+
+
+def test_costs_and_decisions_can_go_by_windows() -> None:
+    scorer = SimileScorer()
+    lists = [TEXTS[:2], TEXTS[2:4]]
+    expected = scorer.score([*lists[0], *lists[1]], [TEXTS[0]] * 2 + [TEXTS[4]] * 2).simile
+    costs = SemanticCost(scorer)(lists, [TEXTS[0], TEXTS[4]])
+    np.testing.assert_allclose(costs, 1 - expected, atol=1e-9)
+    utility = SemanticUtility(scorer)
+    table = utility.matrices([TEXTS])[0]
+    for row, text in enumerate(TEXTS):
+        np.testing.assert_allclose(table[row], scorer.score([text] * 5, TEXTS).simile, atol=1e-9)
+    with pytest.raises(DataError, match="windows have no mean"):
+        utility.aggregated([TEXTS], [np.full(5, 0.2)])
+
+
+@pytest.mark.skipif(windows.match is match_in_numpy, reason="_windows.c is not compiled")
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"ids": np.array([0, 9], np.int32)}, ValueError),
+        ({"ids": np.array([0, -1], np.int32)}, ValueError),
+        ({"ids": np.array([0, 1], np.int64)}, TypeError),
+        ({"offsets": np.array([0, 3])}, ValueError),
+        ({"offsets": np.array([2, 0])}, ValueError),
+        ({"offsets": np.array([], np.int64)}, ValueError),
+        ({"own": np.array([1])}, ValueError),
+        ({"other": np.array([-1])}, ValueError),
+        ({"other": np.array([0, 0])}, ValueError),
+        ({"rows": np.zeros(4, np.float32)}, ValueError),
+        ({"rows": np.zeros((2, 2))}, TypeError),
+        ({"scores": np.zeros(1, np.float32)}, TypeError),
+        ({"reach": -1}, ValueError),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(
+    change: dict[str, Any], error: type[Exception]
+) -> None:
+    given = {
+        "rows": np.zeros((2, 2), np.float32),
+        "ids": np.array([0, 1], np.int32),
+        "offsets": np.array([0, 2]),
+        "own": np.array([0]),
+        "other": np.array([0]),
+        "scores": np.zeros(1),
+        "reach": 2,
+        "most": 9,
+    }
+    windows.match(*given.values())
+    with pytest.raises(error):
+        windows.match(*(given | change).values())
