@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
@@ -67,8 +68,11 @@ def converted(
 def _with_positions(source: Path | None) -> Iterator[Path | None]:
     """A model's directory; a temporary one of links to it where its config lacks what the converter
     asks for: that positions are absolute, which transformers 5 no longer writes."""
-    config = {} if source is None else json.loads((source / "config.json").read_text("utf-8"))
-    if source is None or config.get("model_type") not in ABSOLUTE or POSITIONS in config:
+    if source is None:
+        yield source
+        return
+    config: dict[str, Any] = json.loads((source / "config.json").read_text("utf-8"))
+    if config.get("model_type") not in ABSOLUTE or POSITIONS in config:
         yield source
         return
     with tempfile.TemporaryDirectory() as place:
