@@ -269,6 +269,8 @@ def test_an_encoder_shows_what_it_is(
     (tmp_path / "README.md").write_text("---\nlanguage: de\n---\n")
     assert "languages=['de'])" in repr(SentenceEncoder.from_pretrained(tmp_path))
     (tmp_path / "README.md").write_text("---\nlanguage: [\n---\n")
+    (tmp_path / "recipe.yaml").write_text("data: {languages: [en], sources: [{path: a}]}")
+    assert "languages=['en'])" in repr(SentenceEncoder.from_pretrained(tmp_path))
     for odd in ("5", "[5, {languages: 5}]", "[{path: a, languages: " + "[" * 90 + "]" * 90 + "}]"):
         (tmp_path / "recipe.yaml").write_text(f"data: {{sources: {odd}}}")
         assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))

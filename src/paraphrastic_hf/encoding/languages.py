@@ -23,8 +23,9 @@ def languages_of(directory: Path | None) -> list[str]:
         directory: A model directory; None if there is none.
 
     Returns:
-        Those that its card declares, else those of its configuration, else those of the sources in
-        its recipe, in their order; an empty list if none of them says any.
+        Those that its card declares, else those of its configuration, else those that a student
+        learns by its recipe, else those of the sources there, in their order; an empty list if none
+        of them says any.
     """
     if directory is None:
         return []
@@ -36,6 +37,9 @@ def languages_of(directory: Path | None) -> list[str]:
     if isinstance(kept, list) and kept:
         return list(map(str, kept))
     data = _parsed(_read(directory / RECIPE)).get("data")
+    learned = data.get("languages") if isinstance(data, dict) else None
+    if isinstance(learned, list) and learned:
+        return list(map(str, learned))
     sources = data.get("sources") if isinstance(data, dict) else None
     found: list[str] = []
     for source in sources if isinstance(sources, list) else ():

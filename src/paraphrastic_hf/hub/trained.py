@@ -120,9 +120,13 @@ class TrainedModel:
 
     @property
     def languages(self) -> list[str]:
-        """The languages that its recipe names, but for those whose pieces were dropped in the end;
-        a default is nothing that is known of a text."""
-        sources = self.recipe.get("data", {}).get("sources") or []
+        """The languages that its recipe names: of a student those that it learns; else those of
+        the sources, but for those whose pieces were dropped in the end. A default is nothing that
+        is known of a text."""
+        data = self.recipe.get("data", {})
+        if data.get("languages"):
+            return sorted(map(str, data["languages"]))
+        sources = data.get("sources") or []
         named = {language for source in sources for language in source.get("languages") or ()}
         if (self.recipe.get("finish") or {}).get("drop_apart"):
             named -= set(self.recipe["tokenizer"].get("apart") or ())
