@@ -107,7 +107,7 @@ def naive_loss(
             max_length=int(1.5 * source.shape[1]) + 6,
         )
     model.train()
-    scorer = naive_loss.__dict__.setdefault("scorer", SimileScorer())
+    scorer = naive_loss.__dict__.setdefault("scorer", SimileScorer(similarity="sentences"))
     scores, costs = [], []
     for row in written:
         labels = row[None, 1:]

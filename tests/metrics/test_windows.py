@@ -89,7 +89,9 @@ def test_what_comes_after_a_thousand_tokens_is_not_compared() -> None:
 
 def test_windows_are_for_models_that_average(transformer: Any) -> None:
     assert SimileScorer(transformer).similarity == "sentences"
-    with pytest.raises(ModelError, match=r"no averaging model .* take similarity sentences"):
+    with pytest.raises(
+        ModelError, match=r"no averaging model .* on the CPU, .* take similarity sentences"
+    ):
         SimileScorer(transformer, similarity="windows")
     with pytest.raises(ValueError, match="one of windows, sentences, got 'words'"):
         SimileScorer(similarity="words")
@@ -100,6 +102,33 @@ def test_the_signature_says_so_and_the_paper_s_says_nothing(encoder: SentenceEnc
     assert "|sim:" not in SimileScorer(encoder).signature()
     assert "|sim:windows5|" in SimileScorer(encoder, similarity="windows").signature()
     assert "|sim:" not in SimileScorer(similarity="sentences").signature()
+
+
+def test_the_default_is_known_by_what_it_is_and_not_by_its_name(
+    encoder: SentenceEncoder, tmp_path: Any
+) -> None:
+    encoder.save_pretrained(tmp_path / "simile")
+    assert SimileScorer(tmp_path / "simile").similarity == "sentences"
+    assert "tuned" not in SimileScorer(tmp_path / "simile").signature()
+    simile = SentenceEncoder.from_pretrained("simile")
+    for changed in (simile.with_dimension(64), simile.with_precision("int8")):
+        assert "|tuned:newstest2015|" in SimileScorer(changed).signature()
+        assert SimileScorer(changed).similarity == "windows"
+    simile.model.double()
+    assert SimileScorer(simile).similarity == "sentences"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_row_that_is_no_number_gives_none(
+    way: Any, number: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "match", way)
+    rows = np.eye(4, dtype=np.float32)
+    rows[2, 1] = number
+    texts = TextWindows(rows, Ragged.from_lists([[1, 2, 3], [0, 1, 3]]))
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(texts.sim(np.array([0, 1]), np.array([1, 0]))).all()
 
 
 def test_costs_and_decisions_can_go_by_windows() -> None:

@@ -60,6 +60,9 @@ def decider(
     Raises:
         DataError: The options have no meaning together.
     """
+    by_windows = arguments.metric_similarity == "windows"
+    if by_windows and (arguments.decode == "likely" or arguments.metric not in ("simile", "sim")):
+        raise DataError("--metric-similarity is for --decode mbr with --metric simile or sim")
     if arguments.decode == "likely":
         if arguments.aggregate:
             raise DataError("--aggregate is for --decode mbr")
@@ -71,7 +74,7 @@ def decider(
         )
     if arguments.aggregate and arguments.metric not in ("simile", "sim"):
         raise DataError(f"--aggregate is for --metric simile and sim, got {arguments.metric}")
-    if arguments.aggregate and arguments.metric_similarity == "windows":
+    if arguments.aggregate and by_windows:
         raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
     check_model_name(arguments.metric_model)
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk

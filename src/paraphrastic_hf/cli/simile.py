@@ -44,7 +44,8 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         "--similarity",
         choices=("windows", "sentences"),
         help="what SIM compares: windows, every five tokens in a row with their best match on the "
-        "other side (default for simile, and for averaging models of this package alone); or "
+        "other side (default for simile, and for averaging models of this package alone; of a "
+        "text the first 1,024 tokens); or "
         "sentences, the cosine of two sentence embeddings, which is the thesis's (default for "
         "every other model)",
     )

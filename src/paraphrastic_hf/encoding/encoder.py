@@ -51,12 +51,12 @@ class SentenceEncoder(Conventions, Estimator, Saved):
     Args:
         model: Any encoder of this package, or the `Weights` of one.
         tokenizer: The tokenizer that the model was trained with.
-        num_threads: How many threads `encode` uses; -1 for one a core. Models that do not average
-            are computed by torch, whose own threads are set by `torch.set_num_threads`.
+        num_threads: How many threads `encode` uses; -1 for one a core. torch has its own.
 
     Attributes:
         name: Of the directory or repository it was loaded from, for reports; None if there is none.
         num_threads: How many threads `encode` uses; -1 for one a core.
+        origin: The directory of this model, or of what it was made from; None if there is none.
 
     Raises:
         ModelError: The tokenizer has another number of entries than the model has rows.
@@ -89,7 +89,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
             )
         super().__init__()
         self.tokenizer = tokenizer
-        self._origin: Path | None = None  # the directory of this model, or of what it was made from
+        self.origin: Path | None = None
         self._latent: str | None = None  # the variable that was asked for
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
@@ -144,7 +144,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         weights = Weights.read(directory, as_table=tokenizer.keeps_to_words)
         encoder = cls(weights, tokenizer, num_threads=num_threads)
         encoder.name = encoder.model_card_data.base_model = Path(name).name
-        encoder._directory = encoder._origin = directory
+        encoder._directory = encoder.origin = directory
         if latent is not None:
             if not weights.has_variables:
                 refuse_latent(encoder.name, latent)
@@ -176,7 +176,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
 
     def __repr__(self) -> str:
         """The encoder's name, and what can be told apart at a glance."""
-        known = languages_of(self._origin)
+        known = languages_of(self.origin)
         return (
             f"SentenceEncoder({self.name!r}, rows={self._weights.entries}, "
             f"dimensions={self.dimension}, languages={known or 'unknown'})"
@@ -283,7 +283,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self.num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
         encoder.model_card_data.base_model = encoder.name
-        encoder._origin = self._origin
+        encoder.origin = self.origin
         return encoder
 
     @property
@@ -329,7 +329,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
         model = self._weights.model_to_save()
-        with languages_kept(self._origin, Path(directory)):
+        with languages_kept(self.origin, Path(directory)):
             save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
     def _embed(

@@ -215,7 +215,7 @@ def _judged(
     encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, int]
 ) -> tuple[list[Figure], str]:
     """Mean cosine by another encoder, and its signature."""
-    scorer = SimileScorer(encoder, penalty="none")
+    scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
     is_tested = len(references) >= FEWEST
     figures = [

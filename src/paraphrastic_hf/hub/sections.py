@@ -323,9 +323,7 @@ def limits(trained: TrainedModel) -> str:
     if not trained.generates and trained.task not in OF_WORDS:
         order = word_order(trained.encoder, trained.directory)
         order = f"{order} A text without a known token has the zero vector.".lstrip()
-    return (
-        f"{order} It knows the text above, and no figure here is of text of another kind.".lstrip()
-    )
+    return f"{order} It knows text of the kinds above best.".lstrip()
 
 
 def wrapped(text: str) -> list[str]:

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define VECTORIZED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define VECTORIZED
@@ -62,19 +62,19 @@ static void *get_array(Arguments *a, PyObject *object, const char *formats, Py_s
     return view->buf;
 }
 
-static int are_numbers(const int64_t *numbers, size_t count, size_t limit) {
+static int are_texts(const int64_t *numbers, size_t count, size_t texts) {
     for (size_t i = 0; i < count; i++)
-        if (numbers[i] < 0 || (size_t)numbers[i] >= limit) return 0;
+        if (numbers[i] < 0 || (uint64_t)numbers[i] >= texts) return 0;
     return 1;
 }
 
-static int is_whole(const Arguments *a) {
-    for (size_t i = 0; i < a->tokens; i++)
-        if (a->ids[i] < 0 || (size_t)a->ids[i] >= a->vocabulary) return 0;
-    for (size_t i = 0; i < a->texts; i++)
-        if (a->offsets[i] < 0 || a->offsets[i] > a->offsets[i + 1]) return 0;
-    return (size_t)a->offsets[a->texts] <= a->tokens && are_numbers(a->own, a->pairs, a->texts) &&
-           are_numbers(a->other, a->pairs, a->texts);
+/* Whether the ids of a text are there, and each of a row. */
+static int is_whole(const Arguments *a, int64_t text) {
+    int64_t from = a->offsets[text], to = a->offsets[text + 1];
+    if (from < 0 || from > to || (uint64_t)to > a->tokens) return 0;
+    for (int64_t i = from; i < to; i++)
+        if (a->ids[i] < 0 || (uint64_t)a->ids[i] >= a->vocabulary) return 0;
+    return 1;
 }
 
 static int get_arguments(Arguments *a, PyObject **objects) {
@@ -94,8 +94,9 @@ static int get_arguments(Arguments *a, PyObject **objects) {
         !(a->scores = get_array(a, objects[5], "d", 8, 1, &a->pairs)))
         return -1;
     a->texts = offsets ? offsets - 1 : 0;
-    if (!offsets || own != a->pairs || other != a->pairs || !is_whole(a)) {
-        PyErr_SetString(PyExc_ValueError, "ids, offsets and texts do not belong together");
+    if (!offsets || own != a->pairs || other != a->pairs ||
+        !are_texts(a->own, a->pairs, a->texts) || !are_texts(a->other, a->pairs, a->texts)) {
+        PyErr_SetString(PyExc_ValueError, "there are no such texts, or not as many scores");
         return -1;
     }
     return 0;
@@ -159,9 +160,12 @@ static void add_up(const float *rows, size_t dimension, const int32_t *ids, size
     for (d = 0; d < width; d++) window[d] *= factor;
 }
 
-/* Makes the windows of a text unless they are those that are there; -1 without memory. */
+enum { DONE, NO_MEMORY, NOT_WHOLE };
+
+/* Makes the windows of a text unless they are those that are there. */
 static int read_text(const Arguments *a, Windows *the, int64_t text, size_t reach, size_t most) {
-    if (the->text == text) return 0;
+    if (the->text == text) return DONE;
+    if (!is_whole(a, text)) return NOT_WHOLE;
     const int32_t *ids = a->ids + a->offsets[text];
     size_t count = (size_t)(a->offsets[text + 1] - a->offsets[text]);
     if (count > most) count = most;
@@ -173,7 +177,7 @@ static int read_text(const Arguments *a, Windows *the, int64_t text, size_t reac
         the->numbers = malloc(held * width * sizeof(float));
         the->best = malloc(held * sizeof(float));
         the->room = the->numbers && the->best ? held : 0;
-        if (!the->room) return -1;
+        if (!the->room) return NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
         size_t from = i > reach ? i - reach : 0, to = i + reach + 1 < count ? i + reach + 1 : count;
@@ -183,7 +187,7 @@ static int read_text(const Arguments *a, Windows *the, int64_t text, size_t reac
         memset(the->numbers + count * width, 0, (held - count) * width * sizeof(float));
     the->count = count;
     the->text = text;
-    return 0;
+    return DONE;
 }
 
 /* The products of four windows with two others, side by side so that each is read less often. The
@@ -225,8 +229,9 @@ static double compare(Windows *own, Windows *other, size_t width) {
             for (size_t k = 0; k < OWN_AT_A_TIME && i + k < own->count; k++)
                 for (size_t l = 0; l < OTHER_AT_A_TIME && j + l < other->count; l++) {
                     float cosine = cosines[k][l];
-                    if (cosine > own->best[i + k]) own->best[i + k] = cosine;
-                    if (cosine > other->best[j + l]) other->best[j + l] = cosine;
+                    /* a window of NaN has NaN for its best, and so has the mean */
+                    if (!(cosine <= own->best[i + k])) own->best[i + k] = cosine;
+                    if (!(cosine <= other->best[j + l])) other->best[j + l] = cosine;
                 }
         }
     double precision = mean_best(own), recall = mean_best(other);
@@ -254,11 +259,11 @@ static PyObject *match(PyObject *Py_UNUSED(module), PyObject *given) {
     }
     Windows own = {.text = -1}, other = {.text = -1};
     size_t width = rounded_up(a.dimension, LANES);
-    int failed = 0;
+    int failed = DONE;
     Py_BEGIN_ALLOW_THREADS
     for (size_t i = 0; i < a.pairs && !failed; i++) {
-        failed = read_text(&a, &own, a.own[i], (size_t)reach, (size_t)most) ||
-                 read_text(&a, &other, a.other[i], (size_t)reach, (size_t)most);
+        failed = read_text(&a, &own, a.own[i], (size_t)reach, (size_t)most);
+        if (!failed) failed = read_text(&a, &other, a.other[i], (size_t)reach, (size_t)most);
         if (!failed) a.scores[i] = compare(&own, &other, width);
     }
     free(own.numbers);
@@ -267,7 +272,11 @@ static PyObject *match(PyObject *Py_UNUSED(module), PyObject *given) {
     free(other.best);
     Py_END_ALLOW_THREADS
     release(&a);
-    if (failed) return PyErr_NoMemory();
+    if (failed == NO_MEMORY) return PyErr_NoMemory();
+    if (failed) {
+        PyErr_SetString(PyExc_ValueError, "the ids of a text are not those of rows");
+        return NULL;
+    }
     Py_INCREF(Py_None);
     return Py_None;
 }

@@ -14,7 +14,7 @@ import paraphrastic_hf
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import HubOptions
+from paraphrastic_hf.encoding.locate import EVEN_MODELS, HubOptions, packaged_model
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
@@ -84,7 +84,8 @@ class SimileScorer:
             Hub name of a model of this package or of sentence-transformers; or a loaded encoder.
         similarity: What SIM compares: `sentences`, the cosine of two embeddings (7.2.1); or
             `windows`, every five tokens in a row with their best match on the other side
-            (`metrics/windows.py`), for averaging models of this package. None is `windows` for the
+            (`metrics/windows.py`), for averaging models of this package, by their rows at this
+            moment; of a longer text the first 1,024 tokens are compared. None is `windows` for the
             default model and `sentences` for every other.
         alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
         penalty: Which hypotheses are marked down for their length: `both` those that are shorter
@@ -143,17 +144,17 @@ class SimileScorer:
         self._measure = None if penalty == "none" else length_counter(self.model, length)
         self.alpha, self.penalty, self.length = float(alpha), penalty, length
         self.lowercase, self.several = lowercase, several
-        self._is_default = isinstance(self.model, SentenceEncoder) and self._name == DEFAULT_MODEL
-        self.similarity = similarity or ("windows" if self._is_default else "sentences")
-        self._rows: np.ndarray | None = None
-        if self.similarity == "windows":
-            is_ours = isinstance(self.model, SentenceEncoder)
-            self._rows = self.model.table() if is_ours else None
-            if self._rows is None:
-                raise ModelError(
-                    f"{self._name} is no averaging model of this package, so there are no rows to "
-                    "make windows of; take similarity sentences"
-                )
+        self._is_default = is_default(self.model)
+        is_ours = isinstance(self.model, SentenceEncoder)
+        rows = self.model.table() if is_ours and similarity != "sentences" else None
+        if similarity is None:
+            similarity = "windows" if self._is_default and rows is not None else "sentences"
+        if similarity == "windows" and rows is None:
+            raise ModelError(
+                f"{self._name} is no averaging model of this package in float32 on the CPU, so "
+                "there are no rows to make windows of; take similarity sentences"
+            )
+        self.similarity, self._rows = similarity, rows if similarity == "windows" else None
         self._settings = self._describe()
 
     def score(
@@ -256,6 +257,24 @@ class SimileScorer:
         if self.penalty != "none":
             settings += [("alpha", repr(self.alpha)), ("length", self.length)]
         return settings
+
+
+def is_default(model: Any) -> bool:
+    """Whether a model is the packaged `simile`, or made from it (2019, 7.2.1, has no such model).
+
+    Args:
+        model: Any encoder.
+
+    Example:
+        >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
+        True
+    """
+    source, _ = EVEN_MODELS[DEFAULT_MODEL]
+    return (
+        isinstance(model, SentenceEncoder)
+        and str(model.name).partition("-")[0] == DEFAULT_MODEL
+        and model.origin == packaged_model(source)
+    )
 
 
 def checked_segments(

@@ -55,7 +55,8 @@ class TextWindows:
         reach: int = REACH,
         num_threads: int = -1,
     ) -> None:
-        self._rows, self._ids, self._reach = rows, ids, reach
+        self._rows = np.ascontiguousarray(rows, np.float32)
+        self._ids, self._reach = ids, reach
         self._threads = num_threads if num_threads > 0 else (os.cpu_count() or 1)
         self.lengths = lengths
 
