@@ -65,15 +65,20 @@ class Remarks:
         tqdm.write(f"{self.name}: {'; '.join(found)}", file=sys.stderr)
 
 
-def add_bad_lines(parser: argparse.ArgumentParser) -> None:
-    """The option that every command over lines of text has."""
+def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
+    """The option that every command over lines of text has.
+
+    Args:
+        parser: That of the command.
+        blank: What becomes of a blank line that is kept, as in `a blank line scored nan and `.
+    """
     parser.add_argument(
         "--bad-lines",
         choices=("keep", "refuse"),
         default="keep",
         help="what to do about blank lines and bytes that are no UTF-8 text: keep every line in "
-        "its place, with a blank line scored nan and U+FFFD for what is no text, and say how many "
-        "there are (default), or refuse the file at the first",
+        f"its place, with {blank}U+FFFD for what is no text, and say how many there are (default), "
+        "or refuse the file at the first",
     )
 
 

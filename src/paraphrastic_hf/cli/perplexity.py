@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", default="-", help="TSV file: perplexity, then the line (default: print)"
     )
-    add_bad_lines(parser)
+    add_bad_lines(parser, "a blank line scored nan and ")
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 

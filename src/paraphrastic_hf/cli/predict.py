@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its score or label before it to this TSV file (default: print)",
     )
-    add_bad_lines(parser)
+    add_bad_lines(parser, "a blank line scored nan and ")
     parser.epilog = (
         "Labels are the names that the corpus gives them, such as entailment. Scores are on the\n"
         "scale of the training data, which for SICK is 1 to 5.\n\n"

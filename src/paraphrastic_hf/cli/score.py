@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its similarity before it to this TSV file (default: print)",
     )
-    add_bad_lines(parser)
+    add_bad_lines(parser, "a blank line scored nan and ")
     parser.epilog = (
         "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"

@@ -78,7 +78,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
         help="which score counts where there are several references: the best (default) or the "
         "mean",
     )
-    add_bad_lines(parser)
+    add_bad_lines(parser, "a blank line scored 0 and ")
     add_latent_option(parser)
 
 
