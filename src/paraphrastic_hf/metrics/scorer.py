@@ -145,16 +145,15 @@ class SimileScorer:
         self.alpha, self.penalty, self.length = float(alpha), penalty, length
         self.lowercase, self.several = lowercase, several
         self._is_default = is_default(self.model)
-        is_ours = isinstance(self.model, SentenceEncoder)
-        rows = self.model.table() if is_ours and similarity != "sentences" else None
-        if similarity is None:
-            similarity = "windows" if self._is_default and rows is not None else "sentences"
-        if similarity == "windows" and rows is None:
+        self._rows: np.ndarray | None = None  # those of windows
+        if similarity == "windows" or (similarity is None and self._is_default):
+            self._rows = self.model.table() if isinstance(self.model, SentenceEncoder) else None
+        if similarity == "windows" and self._rows is None:
             raise ModelError(
                 f"{self._name} is no averaging model of this package in float32 on the CPU, so "
                 "there are no rows to make windows of; take similarity sentences"
             )
-        self.similarity, self._rows = similarity, rows if similarity == "windows" else None
+        self.similarity = "sentences" if self._rows is None else "windows"
         self._settings = self._describe()
 
     def score(

@@ -65,9 +65,8 @@ class Distillation(EncoderRun[DistillationRecipe]):
         context, of_teachers = self.context, []
         for number, teacher in enumerate(self.recipe.teachers):
             folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
-            converted = (
-                work / f"converted{number}"
-            )  # of CTranslate2, which goes by a model's last name
+            # CTranslate2's, which goes by a model's last name
+            converted = work / f"converted{number}"
             load = partial(load_teacher, teacher, context.data_root, converted)
             of_teachers.append(
                 teacher_vectors(texts, teacher, load, folder, progress=context.progress)
