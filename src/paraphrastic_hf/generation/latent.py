@@ -18,7 +18,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 from transformers.modeling_outputs import BaseModelOutput
 
-from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.batches import embed_texts, length_batches
 from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
@@ -93,6 +93,30 @@ class LatentGenerator(Saved):
             OSError: The disk is full or the directory cannot be written.
         """
         save_model(self.model, self.tokenizer, Path(directory), GENERATIVE)
+
+    def centre_on(self, texts: Sequence[str]) -> None:
+        """Take the mean vector of texts from the vectors that the model gives as a sentence encoder
+        (`LatentModel.centre_on`); what it writes stays as it is.
+
+        Args:
+            texts: Thousands of sentences such as it was trained on.
+
+        Raises:
+            ValueError: No text has a known token.
+
+        Example:
+            >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
+            >>> generator.centre_on(open("train.txt").read().splitlines())  # doctest: +SKIP
+            >>> generator.save_pretrained("runs/bgt-centred")  # doctest: +SKIP
+        """
+        ids = self.tokenizer.encode_batch(list(texts))
+        known = np.flatnonzero(np.diff(ids.offsets))
+        if not len(known):
+            raise ValueError("no text has a known token: give sentences of the model's languages")
+        by_meaning = self.model.reading(SEMANTIC)
+        by_meaning.centre_on(torch.zeros(self.model.config.hidden_size))
+        mean = embed_texts(by_meaning, ids, known).mean(0)
+        self.model.centre_on(mean)
 
     def translate(
         self,

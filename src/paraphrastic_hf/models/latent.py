@@ -22,14 +22,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import EncoderDecoderCache, GenerationMixin
-from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
+from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel, SentenceEncoderOutput
-from paraphrastic_hf.models.latent_parts import AnyInference, Decoder, LatentConfig
+from paraphrastic_hf.models.latent_parts import (
+    AnyInference,
+    Decoder,
+    LatentConfig,
+    VariableReader,
+    start_weights,
+)
 from paraphrastic_hf.models.pair_terms import (
     SEMANTIC,
     PairTerms,
@@ -55,6 +61,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         if config.decoder_kind == "lstm":
             config.use_cache = False  # `generate` would give it the last token alone
         super().__init__(config)
+        centre = torch.zeros(config.hidden_size) if config.is_centred else None
+        self.register_buffer("centre", centre)
 
     # -- what a model must say of itself -----------------------------------------------------------
 
@@ -132,15 +140,47 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
         return Gaussian(mean, inference.log_variance(pooled))
 
+    def centre_on(self, centre: Tensor) -> None:
+        """Take a vector from embeddings by meaning from now on, also once saved, and not from what
+        decoders read, who may use what all sentences share as a bias. No paper does so.
+
+        Args:
+            centre: (dim,), such as the mean vector of many sentences; zeros for none.
+
+        Raises:
+            ValueError: It is of another shape.
+
+        Example:
+            >>> from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+            >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
+            >>> model = BGTModel(BGTConfig(**sizes)).eval()
+            >>> ids = torch.tensor([[5, 6, 19]])
+            >>> model.centre_on(model(ids).sentence_embedding[0].detach())
+            >>> round(model(ids).sentence_embedding.abs().sum().item(), 4)
+            0.0
+        """
+        size = (int(self.config.hidden_size),)
+        if tuple(centre.shape) != size:
+            raise ValueError(f"centre must have the shape {size}, got {tuple(centre.shape)}")
+        self.register_buffer("centre", centre.detach().to(self.device, torch.float32, copy=True))
+        self.config.is_centred = True
+
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        return self.posterior(self.variable, ids, lengths).mean
+        mean = self.posterior(self.variable, ids, lengths).mean
+        return mean if self._shared is None else mean - self._shared * (lengths > 0)[:, None]
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """The mean's own map of each token's state, so that their mean is the sentence vector."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], kept.sum(1))
-        return padded_from_flat(inference.mean(states), kept)
+        means = inference.mean(states)
+        return padded_from_flat(means if self._shared is None else means - self._shared, kept)
+
+    @property
+    def _shared(self) -> Tensor | None:
+        """What embeddings are less of: `centre`, if they are by meaning."""
+        return self.centre if self.variable == SEMANTIC else None
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder_of(self.variable).encoder.table
@@ -221,7 +261,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
         """What turns a text into the variables of a task, for `generate`."""
-        return _Reader(self)
+        return VariableReader(self)
 
     def get_output_embeddings(self) -> None:
         return None
@@ -357,38 +397,4 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return tasks[0] if task is None else task
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Dense layers start Glorot uniform with bias 0; rows of tables and output layers normal,
-        of length about 1 (those of released output layers are Glorot, about half as long)."""
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-        elif isinstance(module, nn.LayerNorm):
-            module.reset_parameters()
-        elif isinstance(module, nn.LSTM):
-            module.reset_parameters()
-            with torch.no_grad():
-                module.get_parameter("bias_hh_l0").zero_()
-
-
-class _Reader(nn.Module):
-    """The encoder as `generate` calls it. It holds the model without being its parent."""
-
-    main_input_name = "input_ids"
-
-    def __init__(self, model: LatentModel) -> None:
-        super().__init__()
-        self._model: Any = [model]
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        task: str | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutput:
-        model = self._model[0]
-        latent = model.latent_of(model.named_task(task), input_ids, attention_mask)
-        return BaseModelOutput(last_hidden_state=latent[:, None])
+        start_weights(module)

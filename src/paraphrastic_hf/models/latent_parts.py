@@ -4,15 +4,20 @@ infers a latent variable, and what writes a sentence from some (thesis, 5.4, 5.5
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
+from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
 from paraphrastic_hf.models.pair_terms import SEMANTIC
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.models.latent import LatentModel
 
 ARCHITECTURES = ("transformer", "lstm")
 SIZES = (
@@ -54,6 +59,8 @@ class LatentConfig(PreTrainedConfig):
         is_variational: Whether variables are drawn from their posteriors in training; if not, each
             is its mean.
         variable: The variable whose mean is the embedding, `semantic` or a language.
+        is_centred: Whether embeddings by meaning are less a vector that all share
+            (`LatentModel.centre_on`).
 
     Raises:
         ValueError: Sizes that do not go together, or an unknown name.
@@ -75,6 +82,7 @@ class LatentConfig(PreTrainedConfig):
     latent_at: list[str] = field(default_factory=lambda: ["attention", "logit"])
     is_variational: bool = True
     variable: str = "semantic"
+    is_centred: bool = False
     is_encoder_decoder: bool = True
     use_cache: bool = True
     pad_token_id: int | None = 0
@@ -201,3 +209,41 @@ def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
         starts=starts,
         **shared,
     )
+
+
+class VariableReader(nn.Module):
+    """The encoder as `generate` calls it. It holds the model without being its parent."""
+
+    main_input_name = "input_ids"
+
+    def __init__(self, model: LatentModel) -> None:
+        super().__init__()
+        self._model: Any = [model]
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        task: str | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutput:
+        model = self._model[0]
+        latent = model.latent_of(model.named_task(task), input_ids, attention_mask)
+        return BaseModelOutput(last_hidden_state=latent[:, None])
+
+
+def start_weights(module: nn.Module) -> None:
+    """Dense layers start Glorot uniform with bias 0; rows of tables and output layers normal,
+    of length about 1 (those of released output layers are Glorot, about half as long)."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    elif isinstance(module, nn.LayerNorm):
+        module.reset_parameters()
+    elif isinstance(module, nn.LSTM):
+        module.reset_parameters()
+        with torch.no_grad():
+            module.get_parameter("bias_hh_l0").zero_()

@@ -173,6 +173,12 @@ class GenerativeTraining(TokenBatchArguments):
     margin: float = argument(
         0.4, help="margin of that hinge, in units of the cosine", at_least=0, at_most=2
     )
+    centre: int = argument(
+        0,
+        help="sentences of training whose mean vector is taken from all sentence vectors when the "
+        "model is scored and saved, such as 10000; the papers take none",
+        at_least=0,
+    )
     aggressive: bool = argument(
         False,
         help="let the encoders take steps alone before each step of the decoders, until held-out "

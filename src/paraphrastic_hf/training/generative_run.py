@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 
+from paraphrastic_hf.encoding.batches import embed_texts
 from paraphrastic_hf.encoding.directory import GENERATIVE, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.gauges import (
@@ -115,6 +117,7 @@ class Generative:
             for code in languages[len(own) :]:
                 logger.info("the model takes in the language %s", code)
                 started.add_language(code)
+            self._centre(started)  # also what a checkpoint of this run holds
             return started
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
         model: LatentModel = MODELS[self.recipe.model.kind](config)
@@ -138,6 +141,7 @@ class Generative:
             return None
 
         def score(model: LatentModel) -> float:
+            self._centre(model)
             gauges = self._measure(model, GAUGED)
             if gauges is None:
                 assert scorer is not None
@@ -155,6 +159,7 @@ class Generative:
     def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
         """The model directory, and what the model makes of the held-out pairs."""
         model = model.to("cpu")
+        self._centre(model)
         gauges = self._measure(model, len(self.held_out))
         record: dict[str, Any] = {
             "development": self.recipe.run.development,
@@ -174,6 +179,17 @@ class Generative:
             record["held_out"]["importance_weighted_nll"] = nll
         save_model(model, self.tokenizer, output, GENERATIVE)
         return record
+
+    def _centre(self, model: LatentModel) -> None:
+        """Take from sentence vectors the mean of some sentences of training, if asked for."""
+        most = self.recipe.training.centre
+        if most:
+            sides = np.unique(self.kept.sides)
+            chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
+            model.centre_on(torch.zeros(model.config.hidden_size))
+            length = self.recipe.data.max_length
+            vectors = embed_texts(model, self.corpus.sentences, chosen, max_length=length)
+            model.centre_on(vectors.mean(0))
 
     def _measure(self, model: LatentModel, most: int) -> Gauges | None:
         if not len(self.held_out):
@@ -195,6 +211,7 @@ class Generative:
             "decoder_layers": given.decoder_layers,
             "dropout": given.dropout,
             "is_variational": given.variational,
+            "is_centred": self.recipe.training.centre > 0,
             "has_language_variables": given.language_variables,
             "eos_token_id": end,
             "decoder_start_token_id": end,
