@@ -227,6 +227,20 @@ class VariableReader(nn.Module):
         task: str | None = None,
         **kwargs: Any,
     ) -> BaseModelOutput:
+        """The variables that a task writes from.
+
+        Args:
+            input_ids: (batch, seq).
+            attention_mask: (batch, seq), 1 for a token.
+            task: What is to be written, one of the model's `tasks`; the first if None.
+            **kwargs: Ignored.
+
+        Returns:
+            (batch, 1, numbers), as if one token had been read.
+
+        Raises:
+            ValueError: The model has no such task.
+        """
         model = self._model[0]
         latent = model.latent_of(model.named_task(task), input_ids, attention_mask)
         return BaseModelOutput(last_hidden_state=latent[:, None])
