@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,26 @@ def test_a_student_learns_the_similarities_of_its_teacher_and_of_translations(
     for texts in (english, german):
         found = student.similarity(english, texts)
         assert np.corrcoef(found.ravel(), wanted.ravel())[0, 1] > 0.95
+
+
+def test_a_hinge_beside_it_parts_what_is_not_a_translation(recipe: Path, tmp_path: Path) -> None:
+    options = ["--epochs", "20", "--run.log_every", "1"]
+    train(load_recipe(recipe, options), tmp_path / "plain")
+    hinge = ["--contrastive", "3", "--training.margin", "0.5"]
+    train(load_recipe(recipe, [*options, *hinge]), tmp_path / "hinge")
+    english = [f"the {animal} {verb}" for animal in ANIMALS for verb, _ in VERBS]
+    german = [f"die {tier} {tut}" for tier in KATZEN for _, tut in VERBS]
+    gaps = []
+    for name in ("plain", "hinge"):
+        found = SentenceEncoder.from_pretrained(tmp_path / name).similarity(german, english)
+        others = found - 2 * np.eye(len(found))
+        gaps.append((found.diagonal() - others.max(1)).mean())
+    assert gaps[1] > gaps[0] + 0.02
+    lines = (tmp_path / "hinge" / "logs" / "train.jsonl").read_text().splitlines()
+    logged = [line for line in map(json.loads, lines) if "contrastive" in line]
+    assert logged
+    for line in logged:
+        assert line["loss"] == pytest.approx(line["regression"] + line["contrastive"], rel=1e-4)
 
 
 def test_languages_that_are_not_learned_have_no_tokens(recipe: Path, tmp_path: Path) -> None:

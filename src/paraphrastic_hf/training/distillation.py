@@ -16,7 +16,7 @@ from accelerate import Accelerator
 from torch import nn
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.losses.regression import cosine_distance
+from paraphrastic_hf.losses.regression import cosine_distance, hinge_of_targets
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.batching import Step
@@ -116,7 +116,8 @@ def lessons(
 
 
 class DistillationObjective:
-    """Regression of an encoder onto given vectors, by the cosine (`losses/regression.py`).
+    """Regression of an encoder onto given vectors, by the cosine, with a hinge beside it if asked
+    for (`losses/regression.py`).
 
     The order of an epoch follows from the seed and the epoch alone, so that a resumed run repeats
     an unbroken one.
@@ -136,6 +137,7 @@ class DistillationObjective:
         accelerator: Accelerator,
     ) -> None:
         self.batch_size, self.seed = recipe.training.batch_size, recipe.seed
+        self.contrastive, self.margin = recipe.training.contrastive, recipe.training.margin
         self.max_length = recipe.data.max_length
         self.corpus, self.model, self.accelerator = corpus, model, accelerator
         self._order: tuple[int, np.ndarray] | None = None
@@ -165,7 +167,7 @@ class DistillationObjective:
     def loss(
         self, model: nn.Module, batch: tuple[np.ndarray, float], epoch: int, step: int
     ) -> Losses:
-        """One minus the cosine with the teacher's vectors.
+        """One minus the cosine with the teacher's vectors, and the hinge if there is one.
 
         Args:
             model: The encoder as Accelerate wrapped it.
@@ -177,9 +179,15 @@ class DistillationObjective:
         texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device
         ids = torch.from_numpy(texts.ids).to(device).long()
         lengths = torch.from_numpy(np.diff(texts.offsets)).to(device)
-        targets = self.corpus.vectors[self.corpus.row[numbers]].astype(np.float32)
+        rows = self.corpus.row[numbers]
+        targets = torch.from_numpy(self.corpus.vectors[rows].astype(np.float32)).to(device)
         vectors = model(ids, lengths=lengths).sentence_embedding
-        return Losses(cosine_distance(vectors, torch.from_numpy(targets).to(device)) * weight)
+        parts = {"regression": cosine_distance(vectors, targets) * weight}
+        if self.contrastive:
+            texts = torch.from_numpy(rows).to(device)
+            hinge = hinge_of_targets(vectors, targets, texts, self.margin)
+            parts["contrastive"] = hinge * (weight * self.contrastive)
+        return Losses.of(parts)
 
     def _sentences(self, epoch: int) -> np.ndarray:
         if self._order is None or self._order[0] != epoch:

@@ -71,6 +71,15 @@ class DistillationTraining(OptimisationArguments):
     """Regression onto the teacher's vectors, and its optimisation."""
 
     batch_size: int = argument(1024, help="sentences in a mini-batch", at_least=1)
+    contrastive: float = argument(
+        0.0,
+        help="weight of a hinge beside the regression: each sentence must be nearer to its "
+        "teacher's vector than to that of any other text of the batch",
+        at_least=0,
+    )
+    margin: float = argument(
+        0.4, help="margin of that hinge, in units of the cosine", at_least=0, at_most=2
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
