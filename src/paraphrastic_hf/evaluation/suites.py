@@ -5,6 +5,7 @@ from __future__ import annotations
 from paraphrastic_hf.evaluation.bins import STS_BINS
 from paraphrastic_hf.evaluation.development import DEVELOPMENT
 from paraphrastic_hf.evaluation.hard import STS_HARD
+from paraphrastic_hf.evaluation.metrics_on_sts import STS_METRICS
 from paraphrastic_hf.evaluation.phrases import PHRASES
 from paraphrastic_hf.evaluation.probing import PROBING
 from paraphrastic_hf.evaluation.retrieval import BUCC, TATOEBA
@@ -21,6 +22,7 @@ SUITES: dict[str, Suite] = {
     "sts": STS,
     "sts-hard": STS_HARD,
     "sts-bins": STS_BINS,
+    "sts-metrics": STS_METRICS,
     "sts17": STS17,
     "sick": SICK,
     "twitter": TWITTER,

@@ -6,25 +6,22 @@ language pair and averaged over these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from paraphrastic_hf.data.load import find_source, load_dataset
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.evaluation.metric_systems import (
+    METRICS,
+    Measure,
+    matching_measure,
+    semantic_measure,
+)
 from paraphrastic_hf.evaluation.similarity import spearman
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
-from paraphrastic_hf.metrics.matching import MATCHING, load_matching
-from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.metrics.matching import MATCHING
 
 YEARS = ("newstest2015", "newstest2016")
-BY_WINDOWS = " by windows"
-SEMANTIC = ("SIM", "SimiLE")
-METRICS = (*SEMANTIC, *(name + BY_WINDOWS for name in SEMANTIC), *MATCHING)
-
-Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
 
 def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
@@ -46,34 +43,11 @@ def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
 
 
 def _semantic(encoder: Any, data_dir: Path) -> list[Row]:
-    """Correlations of SIM; of SimiLE if the encoder has a tokenizer to measure lengths with; and of
-    both by windows if it averages the rows of a table."""
-    scorers = {}
-    for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):
-        try:
-            scorers[suffix] = SimileScorer(encoder, similarity=similarity)
-        except ModelError:
-            if not suffix:
-                scorers[suffix] = SimileScorer(encoder, similarity=similarity, penalty="none")
-
-    def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
-        values = {}
-        for suffix, scorer in scorers.items():
-            scores = scorer.score(outputs, references)
-            values[f"SIM{suffix}"] = scores.sim
-            if scorer.penalty != "none":
-                values[f"SimiLE{suffix}"] = scores.simile
-        return values
-
-    return list(correlations(measure, data_dir))
+    return list(correlations(semantic_measure(encoder), data_dir))
 
 
 def _matching(name: str) -> Task:
-    def task(encoder: Any, data_dir: Path) -> list[Row]:
-        score = load_matching(name)
-        return list(correlations(lambda h, r: {name: score(h, [[text] for text in r])}, data_dir))
-
-    return task
+    return lambda encoder, data_dir: list(correlations(matching_measure(name), data_dir))
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:

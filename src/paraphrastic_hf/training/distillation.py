@@ -184,8 +184,8 @@ class DistillationObjective:
         vectors = model(ids, lengths=lengths).sentence_embedding
         parts = {"regression": cosine_distance(vectors, targets) * weight}
         if self.contrastive:
-            texts = torch.from_numpy(rows).to(device)
-            hinge = hinge_of_targets(vectors, targets, texts, self.margin)
+            read = torch.from_numpy(rows).to(device)
+            hinge = hinge_of_targets(vectors, targets, read, self.margin)
             parts["contrastive"] = hinge * (weight * self.contrastive)
         return Losses.of(parts)
 
