@@ -70,6 +70,7 @@ LAST_STATE = {
 }
 OF_TWO_LANGUAGES = {
     "default/multilingual",
+    "default/multilingual-taught",
     "simple-and-effective-2019/bilingual-en-es",
 }
 

@@ -23,7 +23,7 @@ CASES = [
     ("data sta", ["stats"]),
     ("data stats sick", ["sick", "sick_e"]),
     ("analyse nor", ["norms"]),
-    ("evaluate english --suite sts-", ["sts-bins", "sts-hard"]),
+    ("evaluate english --suite sts-", ["sts-bins", "sts-hard", "sts-metrics"]),
     ("mine a.txt b.txt --score rat", ["ratio"]),
     ("mine a.txt b.txt --model mul", ["multilingual"]),
     ("encode --bad-lines keep mul", ["multilingual"]),
