@@ -45,8 +45,8 @@ OTHER_PAIRS = {
     "xnli": [("xnli", "validation")],
     "wmt-da": [("wmt_da", "test")],
 }
-# No suite of these has pairs of sentences of one language.
-WITHOUT_PAIRS = {"probing", "tatoeba", "bucc", "speed"}
+# No suite of these has pairs of sentences of one language that `sts` has not.
+WITHOUT_PAIRS = {"probing", "tatoeba", "bucc", "speed", "sts-metrics"}
 # Made of the pairs of others, and slow to read again.
 SUBSETS = {"sts-hard", "sts-bins"}
 # What recipes and classifiers learn from; of STS 2012-2015 their test sets, which are above.

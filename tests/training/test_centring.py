@@ -11,6 +11,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import BGTModel, SentenceEncoder
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
@@ -105,6 +106,26 @@ def test_a_run_that_is_resumed_ends_as_an_unbroken_one(tmp_path: Path) -> None:
         for name in ("whole", "broken")
     )
     np.testing.assert_array_equal(whole, broken)
+
+
+def test_going_on_from_a_centred_model_takes_the_mean_anew(plain: Path, tmp_path: Path) -> None:
+    start = centred(plain, tmp_path)
+    text = write_recipe(tmp_path).read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith(("tokenizer:", "model:"))]
+    path = tmp_path / "further.yaml"
+    path.write_text("\n".join([*kept, f"start: {start}"]), encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"which training moves: set training\.centre"):
+        train(load_recipe(path, BRIEF), tmp_path / "refused", progress=False)
+    train(load_recipe(path, [*BRIEF, "--centre", "1000"]), tmp_path / "out", progress=False)
+    found = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
+    assert np.abs(found.mean(0)).max() < 1e-6
+
+
+def test_a_reading_has_a_centre_of_its_own(plain: Path) -> None:
+    model = LatentGenerator.from_pretrained(plain).model
+    model.reading("semantic").centre_on(torch.ones(32))
+    assert model.centre is None
+    assert not model.config.is_centred
 
 
 def test_a_centre_of_another_size_and_texts_without_a_token_are_refused(plain: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
         (["--batch_tokens", "0"], "training.batch_tokens must be at least 1, got 0"),
         (
             ["--margin", "0.4"],
-            "--margin is a key of kind contrastive and generative, and this recipe is of",
+            "--margin is a key of kind contrastive and distillation and generative, and this",
         ),
     ],
 )

@@ -53,7 +53,7 @@ def matching_measure(name: str) -> Measure:
         name: One of `MATCHING`.
 
     Raises:
-        MissingExtraError: What it needs is not installed.
+        DataError: Its library or its data is not installed.
     """
     score = load_matching(name)
     return lambda outputs, references: {name: score(outputs, [[text] for text in references])}

@@ -121,6 +121,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """
         other = copy.copy(self)
         other.config = copy.copy(self.config)
+        other._buffers = dict(self._buffers)  # a centre of its own
         other.read_variable(name)
         return other
 
@@ -153,16 +154,15 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         Example:
             >>> from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
-            >>> model = BGTModel(BGTConfig(**sizes)).eval()
-            >>> ids = torch.tensor([[5, 6, 19]])
+            >>> model, ids = BGTModel(BGTConfig(**sizes)).eval(), torch.tensor([[5, 6, 19]])
             >>> model.centre_on(model(ids).sentence_embedding[0].detach())
             >>> round(model(ids).sentence_embedding.abs().sum().item(), 4)
             0.0
         """
-        size = (int(self.config.hidden_size),)
-        if tuple(centre.shape) != size:
-            raise ValueError(f"centre must have the shape {size}, got {tuple(centre.shape)}")
-        self.register_buffer("centre", centre.detach().to(self.device, torch.float32, copy=True))
+        size, given = (int(self.config.hidden_size),), tuple(centre.shape)
+        if given != size:
+            raise ValueError(f"centre must have the shape {size}, got {given}")
+        self.register_buffer("centre", centre.detach().to(self.device, self.dtype, copy=True))
         self.config.is_centred = True
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:

@@ -183,13 +183,14 @@ class Generative:
     def _centre(self, model: LatentModel) -> None:
         """Take from sentence vectors the mean of some sentences of training, if asked for."""
         most = self.recipe.training.centre
-        if most:
-            sides = np.unique(self.kept.sides)
-            chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
-            model.centre_on(torch.zeros(model.config.hidden_size))
-            length = self.recipe.data.max_length
-            vectors = embed_texts(model, self.corpus.sentences, chosen, max_length=length)
-            model.centre_on(vectors.mean(0))
+        if not most:
+            return
+        sides = np.unique(self.kept.sides)
+        chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
+        by_meaning, length = model.reading(SEMANTIC), self.recipe.data.max_length
+        by_meaning.centre_on(torch.zeros(model.config.hidden_size))
+        vectors = embed_texts(by_meaning, self.corpus.sentences, chosen, max_length=length)
+        model.centre_on(vectors.mean(0))
 
     def _measure(self, model: LatentModel, most: int) -> Gauges | None:
         if not len(self.held_out):
@@ -275,6 +276,11 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
             f"start ({recipe.start}) is of {', '.join(model.config.languages)} and can take in no "
             f"other language, and the sources have {', '.join(new)}: train an mgt "
             "(model.kind: mgt), or leave sources out"
+        )
+    if model.config.is_centred and not recipe.training.centre:
+        raise RecipeError(
+            f"start ({recipe.start}) has a mean taken from its sentence vectors, which training "
+            "moves: set training.centre, such as 10000, to take it anew"
         )
     training, is_plain = recipe.training, not model.config.is_variational
     for name, asked in (
