@@ -32,6 +32,22 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 
+def centre_on_texts(
+    model: LatentModel, texts: Ragged, which: np.ndarray, max_length: int | None = None
+) -> None:
+    """Take the mean of the meanings of texts from a model's embeddings by meaning.
+
+    Args:
+        model: The model; a centre that it has is replaced.
+        texts: The token ids of all texts.
+        which: The positions of the texts that count, (n,), 1 or more.
+        max_length: How many tokens each text is cut at; None for no limit.
+    """
+    by_meaning = model.reading(SEMANTIC)
+    by_meaning.centre_on(torch.zeros(model.config.hidden_size))
+    model.centre_on(embed_texts(by_meaning, texts, which, max_length=max_length).mean(0))
+
+
 class LatentGenerator(Saved):
     """A generative model of sentence pairs that writes.
 
@@ -113,10 +129,7 @@ class LatentGenerator(Saved):
         known = np.flatnonzero(np.diff(ids.offsets))
         if not len(known):
             raise ValueError("no text has a known token: give sentences of the model's languages")
-        by_meaning = self.model.reading(SEMANTIC)
-        by_meaning.centre_on(torch.zeros(self.model.config.hidden_size))
-        mean = embed_texts(by_meaning, ids, known).mean(0)
-        self.model.centre_on(mean)
+        centre_on_texts(self.model, ids, known)
 
     def translate(
         self,

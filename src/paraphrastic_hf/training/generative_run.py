@@ -12,7 +12,6 @@ import torch
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 
-from paraphrastic_hf.encoding.batches import embed_texts
 from paraphrastic_hf.encoding.directory import GENERATIVE, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.gauges import (
@@ -21,7 +20,7 @@ from paraphrastic_hf.generation.gauges import (
     importance_weighted_nll,
     measure,
 )
-from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.latent import LatentGenerator, centre_on_texts
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.latent_parts import LatentConfig
@@ -117,7 +116,8 @@ class Generative:
             for code in languages[len(own) :]:
                 logger.info("the model takes in the language %s", code)
                 started.add_language(code)
-            self._centre(started)  # also what a checkpoint of this run holds
+            if self.recipe.training.centre:  # room for what a checkpoint of this run holds
+                started.centre_on(torch.zeros(started.config.hidden_size))
             return started
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
         model: LatentModel = MODELS[self.recipe.model.kind](config)
@@ -187,10 +187,7 @@ class Generative:
             return
         sides = np.unique(self.kept.sides)
         chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
-        by_meaning, length = model.reading(SEMANTIC), self.recipe.data.max_length
-        by_meaning.centre_on(torch.zeros(model.config.hidden_size))
-        vectors = embed_texts(by_meaning, self.corpus.sentences, chosen, max_length=length)
-        model.centre_on(vectors.mean(0))
+        centre_on_texts(model, self.corpus.sentences, chosen, self.recipe.data.max_length)
 
     def _measure(self, model: LatentModel, most: int) -> Gauges | None:
         if not len(self.held_out):
