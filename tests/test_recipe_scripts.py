@@ -131,3 +131,44 @@ def test_more_equal_pairs_than_there_are_of_a_kind_are_refused(
         "the file of paraphrases has 20 pairs; --count must be at most" in capsys.readouterr().err
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_filters_train_on_every_part_and_go_on_where_they_were_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of("back-translation-2017/filters.py")
+    pairs = [line.split("\t") for line in (RECIPES / "demo/pairs.tsv").read_text().splitlines()]
+    corpus, out = tmp_path / "corpus.tsv", tmp_path / "out"
+    corpus.write_text("".join(f"{a}\t{b}\n" for a, b, *_ in pairs[:60]), encoding="utf-8")
+    asked: list[str] = []
+
+    def scores(encoder: Any, suite: str, *_: Any, **__: Any) -> dict[str, Any]:
+        asked.append(suite)
+        return {"headline": {"2012-2016": 40.0 + len(asked), "clean mean": 30.0}}
+
+    monkeypatch.setattr(script, "evaluate", scores)
+    options = ["--recipe", "towards-universal-2016/smoke", "--parts", "3", "--pairs", "10"]
+    options += ["--only", "trigram overlap", "--epochs", "1", "--data", str(tmp_path)]
+    given = ["filters.py", str(corpus), "--output", str(out), *options]
+    monkeypatch.setattr(sys, "argv", given)
+    script.main()
+    (out / "trigram-overlap" / "part-2-smoke" / "row.json").unlink()
+    monkeypatch.setattr(sys, "argv", given)
+    script.main()
+    assert asked == ["sts", "development"] * 4
+    table = (out / "table.md").read_text(encoding="utf-8").splitlines()
+    assert table[0] == "| filter | encoder | 1 | 2 | 3 |"
+    assert table[2] == "| trigram overlap | smoke | 41.0 | 47.0 | 45.0 |"
+    parts = [path.read_text("utf-8").splitlines() for path in sorted(out.glob("*/part-?.tsv"))]
+    assert [len(part) for part in parts] == [10, 10, 10]
+
+
+def test_filters_are_named_where_one_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of("back-translation-2017/filters.py")
+    given = ["corpus.tsv", "--data", str(tmp_path), "--output", str(tmp_path), "--only", "length"]
+    monkeypatch.setattr(sys, "argv", ["filters.py", *given])
+    with pytest.raises(SystemExit):
+        script.main()
+    assert "there is no filter 'length'; they are paraphrase score" in capsys.readouterr().err

@@ -63,6 +63,8 @@ def test_every_recipe_of_a_corpus_resolves_and_survives_a_round_trip(
 LAST_STATE = {
     "charagram-2016/charagram",
     "charagram-2016/charagram-large",
+    "charagram-2016/words-char-cnn",
+    "charagram-2016/words-char-lstm",
     "demo/demo",
     "simple-and-effective-2019/own",
     "simple-and-effective-2019/fine-tune",

@@ -51,6 +51,7 @@ def analyse(root: Path, kind: str, *arguments: str) -> int:
         ("weighting", ["--text", str(DEMO)]),
         ("fit", ["--pairs", "10", "--batch-size", "5"]),
         ("under-training", []),
+        ("negatives", ["--pairs", "12", "--batch-size", "3", "--sizes", "1", "2", "4"]),
         ("errors", ["english", "--count", "2"]),
     ],
 )

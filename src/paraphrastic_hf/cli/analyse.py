@@ -21,6 +21,7 @@ OF_A_MODEL = (
     "under-training",
     "gates",
     "variables",
+    "negatives",
 )  # kinds that take one model
 KINDS: dict[str, tuple[str, str]] = {
     "neighbours": (
@@ -44,6 +45,12 @@ KINDS: dict[str, tuple[str, str]] = {
         "how well encoders fit the pairs that they were trained on (thesis 3.3)",
         "  paraphrastic analyse fit runs/avg runs/lstm --data DATA --output analysis\n\n"
         "The pairs are those of the first model's recipe.",
+    ),
+    "negatives": (
+        "the negatives that mega-batches of several sizes hold (thesis 4.5.5, Table 31)",
+        "  paraphrastic analyse negatives runs/word --sizes 1 20 40 --data DATA "
+        "--output analysis\n\n"
+        "The pairs are those of the model's recipe.",
     ),
     "under-training": (
         "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
@@ -145,6 +152,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             help="text files to count tokens in (default: the pairs of the model's recipe)",
         )
     _fit_arguments(added["fit"])
+    _negatives_arguments(added["negatives"])
     added["errors"].add_argument("models", nargs="+", help="the two models to compare")
     added["errors"].add_argument(
         "--count", type=int, default=10, help="how many pairs to show for each (default: 10)"
@@ -218,6 +226,23 @@ def _fit_arguments(kind: argparse.ArgumentParser) -> None:
         "--batch-size", type=int, default=100,
         help="among how many pairs a negative is looked for (default: 100)",
     )  # fmt: skip
+
+
+def _negatives_arguments(kind: argparse.ArgumentParser) -> None:
+    kind.add_argument(
+        "--sizes", nargs="+", type=int, default=[1, 20, 40], metavar="M",
+        help="mini-batches of a mega-batch (default: 1 20 40)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--batch-size", type=int, default=100, help="pairs of a mini-batch (default: 100)"
+    )
+    kind.add_argument(
+        "--pairs", type=int, default=20_000,
+        help="how many pairs to draw at random (default: 20000)",
+    )  # fmt: skip
+    kind.add_argument(
+        "--count", type=int, default=5, help="how many sentences to show (default: 5)"
+    )
 
 
 def _variables_arguments(kind: argparse.ArgumentParser) -> None:

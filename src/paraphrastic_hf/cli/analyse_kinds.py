@@ -68,14 +68,25 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.fit import fit as analyse
 
-    root = data_root(arguments.data, "the training pairs")
-    all_pairs = list(_training_pairs(arguments.models[0], root, "name another model first"))
-    drawn = np.random.default_rng(1).permutation(len(all_pairs))[: arguments.pairs]
-    pairs = [all_pairs[number] for number in drawn]
+    pairs = _drawn_pairs(arguments.models[0], arguments, "name another model first")
     encoders = {_name(model): load_encoder(model) for model in arguments.models}
     if len(encoders) < len(arguments.models):
         raise DataError("two models have one name; rename a directory")
     return analyse(encoders, pairs, batch_size=arguments.batch_size)
+
+
+def negatives(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.negatives import negatives as analyse
+
+    pairs = _drawn_pairs(arguments.model, arguments, "give another model")
+    return analyse(
+        load_encoder(arguments.model),
+        pairs,
+        name=_name(arguments.model),
+        sizes=arguments.sizes,
+        batch_size=arguments.batch_size,
+        count=arguments.count,
+    )
 
 
 def under_training(arguments: argparse.Namespace) -> Analysis:
@@ -264,6 +275,14 @@ def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
     if arguments.text:
         return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
     return chain.from_iterable(_training_pairs(arguments.model, root, "give --text"))
+
+
+def _drawn_pairs(model: str, arguments: argparse.Namespace, way_out: str) -> list[tuple[str, str]]:
+    """`--pairs` of those that a model's recipe names, at random."""
+    root = data_root(arguments.data, "the training pairs")
+    found = list(_training_pairs(model, root, way_out))
+    drawn = np.random.default_rng(1).permutation(len(found))[: arguments.pairs]
+    return [found[number] for number in drawn]
 
 
 def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,126 @@
+"""Which rows of a back-translated corpus are the best to train on: `filters.py CORPUS --data DATA
+--output DIR` (2017 paper, 5.5 to 5.7; thesis 4.5.4, Table 29).
+
+A corpus is cut into tenths by what each filter scores, an encoder is trained on as many pairs of
+every tenth, and scored on STS 2012-2016. Run again, it goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.corpus.read import read_corpus
+from paraphrastic_hf.corpus.steps import make_step
+from paraphrastic_hf.corpus.tenths import write_tenths
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.text.files import write_bytes, write_json
+from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.run import train
+
+RECIPES = Path(__file__).resolve().parent.parent
+FILTERS: dict[str, tuple[str, dict[str, Any]]] = {  # a name, the step and its keys
+    "paraphrase score": ("paraphrase_score", {}),
+    "trigram overlap": ("overlap", {"n": 3}),
+    "bigram overlap": ("overlap", {"n": 2}),
+    "unigram overlap": ("overlap", {"n": 1}),
+    "BLEU": ("bleu", {}),
+    "words of the translation": ("words", {"of": "translation"}),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", help="what `paraphrastic corpus make` wrote")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--recipe", nargs="+", default=["paranmt-2018/word"], help="encoders")
+    parser.add_argument("--parts", type=int, default=10, help="how many parts (default: 10)")
+    parser.add_argument("--pairs", type=int, default=24_000, help="of a part (default: 24000)")
+    parser.add_argument("--epochs", type=int, default=5, help="(default: 5)")
+    parser.add_argument("--only", nargs="+", help="names of filters (default: all)")
+    parser.add_argument("--reference", metavar="MODEL", help="a run of reference-averaging.yaml")
+    parser.add_argument("--language-model", metavar="MODEL", help="or a file of KenLM's")
+    arguments = parser.parse_args()
+    filters = dict(FILTERS)
+    if arguments.reference:
+        filters["reference classifier"] = ("reference", {"model": arguments.reference})
+    if arguments.language_model:
+        filters["cross-entropy"] = ("cross_entropy", {"model": arguments.language_model})
+    for name in arguments.only or filters:
+        if name not in filters:
+            parser.error(f"there is no filter {name!r}; they are {', '.join(filters)}")
+        folder = arguments.output / name.replace(" ", "-")
+        for part in cut(arguments, folder, *filters[name]):
+            for recipe in arguments.recipe:
+                run(arguments, recipe, folder, name, part)
+                write_table(arguments.output)
+
+
+def cut(
+    arguments: argparse.Namespace, folder: Path, step: str, keys: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The parts of the corpus by a filter, lowest first; written once."""
+    done = folder / "parts.json"
+    if not done.exists():
+
+        def batches() -> Iterator[Sequence[Any]]:
+            yield from read_corpus(arguments.corpus)
+
+        parts = write_tenths(
+            batches,
+            make_step(step, keys).score,
+            folder,
+            parts=arguments.parts,
+            most=arguments.pairs,
+        )
+        found = [{"file": part.path.name, "low": part.low, "high": part.high} for part in parts]
+        write_json(done, {"parts": found})
+    parts: list[dict[str, Any]] = json.loads(done.read_text(encoding="utf-8"))["parts"]
+    return parts
+
+
+def run(
+    arguments: argparse.Namespace, recipe: str, folder: Path, name: str, part: dict[str, Any]
+) -> None:
+    """Train and score an encoder on one part, unless it is done."""
+    place = folder / f"{Path(part['file']).stem}-{Path(recipe).name}"
+    if (place / "row.json").exists():
+        return
+    settings = ["--epochs", str(arguments.epochs), "--sources", str(folder / part["file"])]
+    loaded = load_recipe(ContrastiveRecipe, RECIPES / f"{recipe}.yaml", settings)
+    train(loaded, place, data_root=arguments.data, progress=False)
+    encoder = SentenceEncoder.from_pretrained(place)
+    headline = evaluate(encoder, "sts", arguments.data / "eval", name=name)["headline"]
+    clean = evaluate(encoder, "development", arguments.data / "eval", name=name)["headline"]
+    scores = {"STS 2012-2016": headline["2012-2016"], "clean": clean["clean mean"]}
+    row = {"filter": name, "encoder": Path(recipe).name, **part, **scores}
+    write_json(place / "row.json", row)
+    print(*row.values(), sep="\t", flush=True)
+
+
+def write_table(output: Path) -> None:
+    """All finished parts as `table.md`, a line for each filter and encoder."""
+    rows = [json.loads(path.read_text("utf-8")) for path in sorted(output.glob("*/*/row.json"))]
+    most = max(int(Path(row["file"]).stem.split("-")[1]) for row in rows)
+    lines = [
+        "| filter | encoder | " + " | ".join(map(str, range(1, most + 1))) + " |",
+        "|---|---|" + "---:|" * most,
+    ]
+    for name, encoder in dict.fromkeys((row["filter"], row["encoder"]) for row in rows):
+        cells = {
+            row["file"]: f"{row['STS 2012-2016']:.1f}"
+            for row in rows
+            if (row["filter"], row["encoder"]) == (name, encoder)
+        }
+        lines.append(f"| {name} | {encoder} | " + " | ".join(cells.values()) + " |")
+    write_bytes(output / "table.md", ("\n".join(lines) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()
