@@ -63,7 +63,7 @@ def test_a_curve_is_over_the_pairs_seen(tmp_path: Path) -> None:
 
 def test_the_best_is_nearly_reached_before(tmp_path: Path) -> None:
     curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]))
-    assert (curve.best, curve.pairs_until(0.99 * curve.best)) == (70.0, 200)
+    assert (curve.best, curve.seen_until(0.99 * curve.best)) == (70.0, 200)
     below = convergence([run(tmp_path / "below", [-20.0, -10.0])]).tables[0]
     assert column(below, "99 % of it at") == [200]
 
@@ -80,6 +80,29 @@ def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
         convergence([other, run(tmp_path / "more" / "other", [1.0])])
     with pytest.raises(DataError, match="do not compare: a on clean, other on sts17-en-en"):
         convergence([run(tmp_path / "a", [1.0]), other])
+
+
+def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_steps(
+    tmp_path: Path,
+) -> None:
+    tagger = run(tmp_path / "tagger", [70.0])
+    task = "task: {kind: tagging, dataset: {name: treebank}}\ntraining: {batch_size: 5}\nrun: {}\n"
+    put(tagger, {"recipe.yaml": task})
+    curve = read_curve(tagger)
+    assert (curve.development, curve.unit) == ("validation split of treebank", "accuracy, %")
+    assert (curve.counts, curve.seen) == ("examples", [50])
+    writer = run(tmp_path / "writer", [40.0])
+    text = "training: {batch_tokens: 4096, batch_size: 9}\nrun: {development: clean}\n"
+    put(writer, {"recipe.yaml": text})
+    assert (read_curve(writer).counts, read_curve(writer).seen) == ("steps", [10])
+    assert "over the steps seen" in convergence([writer]).title
+    with pytest.raises(DataError, match=r"count.*: writer has steps, a has pairs"):
+        convergence([writer, run(tmp_path / "a", [1.0])])
+    translator = put(tmp_path / "mt", {"recipe.yaml": "training: {batch_tokens: 9}\nrun: {}\n"})
+    put(translator, {"logs/train.jsonl": '{"step": 3, "development": -2.5}\n'})
+    assert read_curve(translator).development == "held-out text"
+    words = read_curve(run(tmp_path / "words", [40.0], development="ws353-tuning"))
+    assert words.unit == "2 WS-S - WS-R, Spearman's rho x 100"
 
 
 # Amount of data

@@ -1,5 +1,5 @@
-"""How fast models learn: development scores by the number of training pairs seen, from the logs of
-runs (thesis, 3.7.4, Figure 2)."""
+"""How fast models learn: development scores by how much has been seen, from the logs of runs of any
+kind (thesis, 3.7.4, Figure 2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
 from paraphrastic_hf.errors import DataError, RecipeError
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 NEARLY = 0.99  # a score is near the best if it is this share of it
 LOG = "logs/train.jsonl"
+UNITS = {  # of development sets
+    "ws353-tuning": "2 WS-S - WS-R, Spearman's rho x 100",
+    "clean-and-bitext": "mean of Pearson r x 100 and retrieval, %",
+}
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,17 @@ class Curve:
     Attributes:
         name: The name of the run.
         development: The development set.
-        pairs: How many pairs had been seen at each evaluation.
-        scores: Pearson's r x 100 at each evaluation.
+        unit: The unit of its scores.
+        counts: What is counted, `pairs`, `examples` or `steps`.
+        seen: How many of them had been seen at each evaluation.
+        scores: The score at each evaluation.
     """
 
     name: str
     development: str
-    pairs: list[int]
+    unit: str
+    counts: str
+    seen: list[int]
     scores: list[float]
 
     @property
@@ -41,9 +49,9 @@ class Curve:
         """The highest score of the run."""
         return max(self.scores)
 
-    def pairs_until(self, score: float) -> int:
-        """Return how many pairs had been seen when a score was first reached."""
-        return next(n for n, value in zip(self.pairs, self.scores, strict=True) if value >= score)
+    def seen_until(self, score: float) -> int:
+        """Return how much had been seen when a score was first reached."""
+        return next(n for n, value in zip(self.seen, self.scores, strict=True) if value >= score)
 
 
 def read_curve(run: str | Path, name: str | None = None) -> Curve:
@@ -60,27 +68,46 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     try:
         recipe = read_mapping(run / "recipe.yaml")
         lines = (run / LOG).read_text(encoding="utf-8").splitlines()
-        batch, development = recipe["training"]["batch_size"], recipe["run"]["development"]
+        batch, counts = _counted(recipe)
+        development, unit = _scored(recipe)
     except (OSError, RecipeError, KeyError, TypeError) as error:
         raise DataError(
             f"{run} holds no recipe.yaml and {LOG} to read ({error}); give the --output of "
             "`paraphrastic train`"
         ) from error
-    pairs, scores = [], []
+    seen, scores = [], []
     for line in lines:
         try:
             entry = json.loads(line)
         except ValueError:  # the last line of a run that was killed
             continue
         if "development" in entry:
-            pairs.append(entry["step"] * batch)
+            seen.append(entry["step"] * batch)
             scores.append(float(entry["development"]))
     if not scores:
         raise DataError(
             f"{run} has no development score in {LOG}: train with --development clean, and "
             "--evaluate_every as often as the curve shall have points"
         )
-    return Curve(name or run.name, development, pairs, scores)
+    return Curve(name or run.name, development, unit, counts, seen, scores)
+
+
+def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
+    """How much a step sees, and what of; batches of so many tokens have any number of pairs."""
+    if "batch_tokens" in recipe["training"]:
+        return 1, "steps"
+    return int(recipe["training"]["batch_size"]), "examples" if "task" in recipe else "pairs"
+
+
+def _scored(recipe: dict[str, Any]) -> tuple[str, str]:
+    """What a run is scored on while it trains, and the unit of the scores."""
+    if development := recipe["run"].get("development"):
+        return development, UNITS.get(development, "Pearson r x 100")
+    if "task" not in recipe:
+        return "held-out text", "score"
+    task = recipe["task"]
+    unit = "Pearson r x 100" if task["kind"] == "relatedness" else "accuracy, %"
+    return f"validation split of {task['dataset']['name']}", unit
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
@@ -92,7 +119,7 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
 
     Raises:
         DataError: A run has no log or no development score, the runs were scored on different
-            sets, or two of them have one name.
+            sets or count different things, or two of them have one name.
     """
     if not isinstance(runs, Mapping):
         named = {Path(run).name: run for run in runs}
@@ -100,32 +127,46 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
             raise DataError("two runs have one name; rename a directory, or give names to runs")
         runs = named
     curves = [read_curve(run, name) for name, run in runs.items()]
-    sets = {curve.development: curve.name for curve in curves}
-    if len(sets) > 1:
-        scored = ", ".join(f"{name} on {development}" for development, name in sets.items())
-        raise DataError(f"the runs are scored on different sets, which do not compare: {scored}")
+    first = curves[0]
+    _check_alike(
+        {curve.development: f"{curve.name} on {curve.development}" for curve in curves},
+        "are scored on different sets",
+    )
+    _check_alike(
+        {curve.counts: f"{curve.name} has {curve.counts}" for curve in curves},
+        "count different things",
+    )
     rows: list[list[Cell]] = []
     for curve in curves:
-        near = curve.pairs_until(curve.best - (1 - NEARLY) * abs(curve.best))
-        best = curve.pairs_until(curve.best)
-        rows.append([curve.name, curve.pairs[0], curve.scores[0], curve.best, best, near])
+        near = curve.seen_until(curve.best - (1 - NEARLY) * abs(curve.best))
+        best = curve.seen_until(curve.best)
+        rows.append([curve.name, curve.seen[0], curve.scores[0], curve.best, best, near])
     columns = ["run", "first at", "first score", "best score", "best at", "99 % of it at"]
     points: list[list[Cell]] = [
-        [curve.name, pairs, score]
+        [curve.name, seen, score]
         for curve in curves
-        for pairs, score in zip(curve.pairs, curve.scores, strict=True)
+        for seen, score in zip(curve.seen, curve.scores, strict=True)
     ]
     return Analysis(
         "convergence",
-        f"Convergence: {curves[0].development} over the pairs seen",
+        f"Convergence: {first.development} over the {first.counts} seen",
         [
-            Table("runs", "Runs; Pearson r x 100, and pairs seen", columns, rows),
-            Table("points", "Points", ["run", "pairs", "score"], points, False),
+            Table("runs", f"Runs; {first.unit}, and {first.counts} seen", columns, rows),
+            Table("points", "Points", ["run", first.counts, "score"], points, False),
         ],
         _figure(curves),
-        ["A pair counts each time it is seen; the last mini-batch of an epoch as a whole one."],
+        []
+        if first.counts == "steps"
+        else [
+            "Each counts as often as it is seen; the last mini-batch of an epoch as a whole one."
+        ],
         {"runs": [str(run) for run in runs.values()]},
     )
+
+
+def _check_alike(kinds: Mapping[str, str], what: str) -> None:
+    if len(kinds) > 1:
+        raise DataError(f"the runs {what}, which do not compare: {', '.join(kinds.values())}")
 
 
 def _figure(curves: Sequence[Curve]) -> Figure:
@@ -133,13 +174,13 @@ def _figure(curves: Sequence[Curve]) -> Figure:
     axes = figure.add_subplot()
     for number, curve in enumerate(curves):
         axes.plot(
-            curve.pairs, curve.scores, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8,
+            curve.seen, curve.scores, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8,
             linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
             color=COLOURS[number % len(COLOURS)], label=curve.name,
         )  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xlabel("pairs seen")
-    axes.set_ylabel(f"{curves[0].development}, Pearson r x 100")
+    axes.set_xlabel(f"{curves[0].counts} seen")
+    axes.set_ylabel(f"{curves[0].development}, {curves[0].unit}")
     plain_axes(axes)
     axes.legend(frameon=False, fontsize=8)
     return figure
