@@ -89,6 +89,15 @@ def test_machine_text_leaves_out_names_of_columns_and_other_bad_rows(
     assert "without two columns (pairs.tsv:12)" in caplog.text
 
 
+def test_machine_text_takes_the_columns_that_a_first_line_names(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    lines = ["score\ttranslation\treference", *(f"0.5\t{b}\t{a}" for a, b in pairs(10))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    splits = made(path, train_rows=18, test_rows=2)
+    known = {a: "reference" for a, _ in pairs(10)} | {b: "translation" for _, b in pairs(10)}
+    assert {t: label for found in splits.values() for t, label in found} == known
+
+
 @pytest.mark.parametrize("name", ["reference-averaging", "reference-lstm"])
 def test_a_classifier_learns_to_tell_references_and_is_a_step(name: str, tmp_path: Path) -> None:
     corpus = write(tmp_path / "pairs.tsv", pairs(300))

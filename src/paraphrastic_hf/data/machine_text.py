@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import datasets
@@ -62,7 +63,17 @@ def _pairs(folder: Folder) -> Iterator[Example]:
 
 
 def _of_lines(path: Path) -> Iterator[Example]:
-    sides = ((place, row if isinstance(row, str) else row[:2]) for place, row in iterate_rows(path))
+    """The columns that a first line calls reference and translation, else the first two."""
+    rows = iterate_rows(path)
+    head = next(rows, None)
+    names = [] if head is None or isinstance(head[1], str) else head[1]
+    is_named = {REFERENCE, TRANSLATION} <= set(names)
+    first, second = map(names.index, (REFERENCE, TRANSLATION)) if is_named else (0, 1)
+    rest = rows if is_named or head is None else chain([head], rows)
+    sides = (
+        (place, row if isinstance(row, str) else [row[i] for i in (first, second) if i < len(row)])
+        for place, row in rest
+    )
     for row in good_rows(sides, name=str(path), columns=2):
         yield row[0], row[1]
 
