@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import (
@@ -20,10 +19,11 @@ from paraphrastic_hf.cli.lines import (
     read_blocks,
 )
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import counted
+from paraphrastic_hf.errors import DataError, counted
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.mining.files import TextSide
+    from paraphrastic_hf.corpus.mine import MinedShards
+    from paraphrastic_hf.mining.files import MinedLines, TextSide
 
 EPILOG = """\
 Lines that are equal but for white space around them are one sentence, which stands where it came
@@ -60,6 +60,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where the pairs go: a file NAME.parquet, or any other file for lines of "
         "tab-separated score, source and target; - (default) prints those lines",
     )
+    add_pair_options(parser)
+    option(
+        "--index",
+        choices=("exact", "faiss-flat", "faiss-ivf"),
+        default="exact",
+        help="how neighbours are searched: exact (default), by FAISS over all rows, or by FAISS "
+        "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
+    )
+    option(
+        "--probes",
+        type=int,
+        default=32,
+        help="how many cells faiss-ivf looks into for each line (default: 32)",
+    )
+    option(
+        "--memory",
+        type=float,
+        default=1024,
+        help="how many MB vectors may take, beside the model and about 200 bytes a line (default: "
+        "1024)",
+    )
+    option(
+        "--work",
+        help="keep texts, vectors and the search in this folder (default: OUTPUT.work, removed at "
+        "the end)",
+    )
+    add_bad_lines(parser)
+    option("--quiet", action="store_true", help="show no progress bars")
+    parser.epilog = EPILOG
+    add_latent_option(parser)
+    parser.set_defaults(run=run)
+
+
+def add_pair_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how neighbours are searched and which pairs are chosen among them."""
+    option = parser.add_argument
     option(
         "--score",
         choices=("ratio", "distance", "absolute", "cosine"),
@@ -96,42 +132,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="never pair a line with an equal one, to find paraphrases within one text",
     )
     option(
-        "--index",
-        choices=("exact", "faiss-flat", "faiss-ivf"),
-        default="exact",
-        help="how neighbours are searched: exact (default), by FAISS over all rows, or by FAISS "
-        "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
-    )
-    option(
-        "--probes",
-        type=int,
-        default=32,
-        help="how many cells faiss-ivf looks into for each line (default: 32)",
-    )
-    option(
         "--precision",
         choices=("float32", "bfloat16"),
         default="float32",
         help="the precision of the exact search: bfloat16 may be several times faster, and misses "
         "a neighbour now and then (default: float32)",
     )
-    option(
-        "--memory",
-        type=float,
-        default=1024,
-        help="how many MB vectors may take, beside the model and about 200 bytes a line (default: "
-        "1024)",
-    )
-    option(
-        "--work",
-        help="keep texts, vectors and the search in this folder (default: OUTPUT.work, removed at "
-        "the end)",
-    )
-    add_bad_lines(parser)
-    option("--quiet", action="store_true", help="show no progress bars")
-    parser.epilog = EPILOG
-    add_latent_option(parser)
-    parser.set_defaults(run=run)
+
+
+def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """These options as `mining.bitext.mine` takes them, but for `different`.
+
+    Raises:
+        DataError: A number is out of range.
+    """
+    if arguments.k < 1:
+        raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
+    return {
+        "score": "absolute" if arguments.score == "cosine" else arguments.score,
+        "k": arguments.k,
+        "threshold": arguments.threshold,
+        "candidates": arguments.candidates,
+        "one_to_one": not arguments.many,
+        "precision": arguments.precision,
+    }
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -139,15 +163,13 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.encoding.load import load_encoder
-    from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.mining.files import mine_lines
     from paraphrastic_hf.text.files import output_file
 
     if arguments.source == arguments.target == "-":
         raise DataError("both sides cannot come from standard input")
-    if arguments.k < 1:
-        raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
+    options = pair_options(arguments)
     is_table = not arguments.output.endswith(".parquet")
     if not is_table:
         require("data", "pyarrow", what=f"--output {arguments.output}")
@@ -162,16 +184,11 @@ def run(arguments: argparse.Namespace) -> None:
             different=arguments.different,
             memory=arguments.memory,
             progress=not arguments.quiet and sys.stderr.isatty(),
-            score="absolute" if arguments.score == "cosine" else arguments.score,
-            k=arguments.k,
-            threshold=arguments.threshold,
-            candidates=arguments.candidates,
-            one_to_one=not arguments.many,
             index=arguments.index,
             probes=arguments.probes,
-            precision=arguments.precision,
+            **options,
         )
-        write = _write_table if is_table else _write_parquet
+        write = _write_table if is_table else write_parquet
         write(mined, arguments.output)
     if arguments.output != "-":
         print(f"{arguments.output}: {counted(len(mined.pairs.score), 'pair')}")
@@ -199,20 +216,16 @@ def _side(path: str, bad_lines: str) -> TextSide:
     """The lines of a file, with a stamp that changes when it does; nothing is known of standard
     input. Lines that were kept are read again where they are to be refused."""
     from paraphrastic_hf.mining.files import TextSide
+    from paraphrastic_hf.mining.store import file_stamp
 
     blocks = read_blocks(path, bad_lines=bad_lines)
     if path == "-":
         return TextSide(blocks)
-    status = os.stat(path)
-    stamp = f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
-    return TextSide(blocks, stamp + " refuse" * (bad_lines == "refuse"))
+    return TextSide(blocks, file_stamp(path) + " refuse" * (bad_lines == "refuse"))
 
 
-def _write_table(mined: object, output: str) -> None:
+def _write_table(mined: MinedLines, output: str) -> None:
     """A tab inside a sentence becomes a space."""
-    from paraphrastic_hf.mining.files import MinedLines
-
-    assert isinstance(mined, MinedLines)
     with open_output(output) as file:
         for part in mined.rows():
             for score, *texts in zip(part["score"], part["source"], part["target"], strict=True):
@@ -220,24 +233,19 @@ def _write_table(mined: object, output: str) -> None:
                 file.write(f"{score:.6f}\t{first}\t{second}\n")
 
 
-def _write_parquet(mined: object, output: str) -> None:
-    """Complete or not at all."""
+def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:
+    """Write the pairs as a table of the columns of `rows`, complete or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from paraphrastic_hf.mining.files import MinedLines
     from paraphrastic_hf.text.files import output_file, replacing
 
-    assert isinstance(mined, MinedLines)
-    schema = pa.schema(
-        [
-            ("score", pa.float32()),
-            ("source", pa.string()),
-            ("target", pa.string()),
-            ("source_line", pa.int64()),
-            ("target_line", pa.int64()),
-        ]
-    )
+    def kind(name: str) -> Any:
+        if name == "score":
+            return pa.float32()
+        return pa.int64() if name.endswith("_line") else pa.string()
+
+    schema = pa.schema([(name, kind(name)) for name in mined.COLUMNS])
     with replacing(output_file(output)) as partial, pq.ParquetWriter(partial, schema) as writer:
         for part in mined.rows():
             writer.write_table(pa.table(part, schema=schema))

@@ -305,10 +305,22 @@ def _without(
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)
-    return _dropped(forward, to_target, k), _dropped(backward, to_source, k)
+    return dropped(forward, to_target, k), dropped(backward, to_source, k)
 
 
-def _dropped(neighbours: Neighbours, is_dropped: np.ndarray, k: int) -> Neighbours:
+def dropped(neighbours: Neighbours, is_dropped: np.ndarray, k: int) -> Neighbours:
+    """The k best neighbours of each sentence, without some.
+
+    Args:
+        neighbours: The neighbours of each sentence, (sentences, more).
+        is_dropped: Which of them are left out, (sentences, more).
+        k: Number of neighbours, 1 or more.
+
+    Example:
+        >>> near = Neighbours(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))
+        >>> dropped(near, np.array([[True, False]]), 1).ids.tolist()
+        [[1]]
+    """
     scores = np.where(is_dropped, -np.inf, neighbours.scores).astype(np.float32)
     ids = np.where(is_dropped, -1, neighbours.ids)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,20 +36,24 @@ class MinedLines:
     """The pairs that were found, with the lines of both sides.
 
     Attributes:
+        COLUMNS: The columns of `rows`.
         pairs: The pairs as numbers of lines, from 0, best pair first.
         source: The lines of the source side.
         target: The lines of the target side.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "score", "source", "target", "source_line", "target_line",
+    )  # fmt: skip
 
     pairs: Pairs
     source: TextStore
     target: TextStore
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Give the pairs as columns of a table, some thousands of pairs at a time.
+        """Give the pairs as columns of a table, `COLUMNS`, some thousands of pairs at a time.
 
-        The columns are `score`, `source`, `target`, and the numbers of the lines, counted from 1,
-        `source_line` and `target_line`.
+        Lines are counted from 1.
         """
         for start in range(0, len(self.pairs.score), PAIRS_AT_A_TIME):
             part = Pairs(*(column[start : start + PAIRS_AT_A_TIME] for column in self.pairs))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -73,6 +73,7 @@ def nearest(
     keep: Path | None = None,
     key: str = "",
     progress: bool = False,
+    told: Callable[[float], None] = lambda cosines: None,
 ) -> tuple[Neighbours, Neighbours]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
@@ -91,6 +92,7 @@ def nearest(
         keep: A file that holds the state of the search, so that an interrupted one goes on.
         key: Says what the vectors are; a state in `keep` is used only if its key is equal.
         progress: Show a progress bar.
+        told: Called with the number of cosines more that are done.
 
     Returns:
         The neighbours of the sources and those of the targets, numbered by their place among the
@@ -118,7 +120,9 @@ def nearest(
         for finished, strip in enumerate(_strips(*sizes, plan), 1):
             if finished > done:
                 search.compare(strip)
-            bar.update((strip.rows[1] - strip.rows[0]) * (strip.columns[1] - strip.columns[0]))
+            made = (strip.rows[1] - strip.rows[0]) * (strip.columns[1] - strip.columns[0])
+            bar.update(made)
+            told(made)
             if finished > done and time.monotonic() - saved >= SAVE_SECONDS:
                 write_search(keep, key, finished, forward, backward)
                 saved = time.monotonic()

@@ -8,6 +8,7 @@ model and the tokenizer are the same.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -205,6 +206,12 @@ def _state(path: Path) -> dict[str, Any]:
         return found if isinstance(found, dict) else {}
     except (OSError, ValueError):
         return {}
+
+
+def file_stamp(path: str) -> str:
+    """Says which file it is, and changes when the file does; for `TextStore.write`."""
+    status = os.stat(path)
+    return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
 
 
 def check_folder(folder: Path) -> None:

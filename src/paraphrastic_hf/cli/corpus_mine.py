@@ -1,0 +1,72 @@
+"""`paraphrastic corpus mine SOURCE TARGET --output DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from paraphrastic_hf.cli.lines import read_blocks
+from paraphrastic_hf.cli.mine import add_pair_options, pair_options, write_parquet
+from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.errors import counted
+
+EPILOG = """\
+Each file of one side is searched in each file of the other, which is a task; what they find is
+joined, so that DIR/pairs.parquet has the pairs of one search over all text: score, source, target,
+and the file and line of both. For two files, or on one machine, `paraphrastic mine` is simpler.
+
+The same command goes on where it was interrupted; when all is searched, another --score,
+--candidates or --threshold takes one more reading of what was found. DIR has a copy of the text. A
+task takes vectors of a quarter of `memory` (4 GB) at a time; choosing pairs at the end takes about
+12 bytes x --neighbours a line.
+
+Any key of `make` in a recipe of `paraphrastic corpus make` can be set: executor, workers,
+partition, memory, cpus, gpus, patience, attempts.
+
+example:
+  paraphrastic corpus encode multilingual fr/*.txt.xz --output vectors/fr --workers 8
+  paraphrastic corpus encode multilingual en/*.txt.xz --output vectors/en --workers 8
+  paraphrastic corpus mine vectors/fr vectors/en --output mined --workers 8 --threshold 1.05"""
+
+
+def configure(parser: Parser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("source", help="a folder that `paraphrastic corpus encode` wrote")
+    parser.add_argument("target", help="that of the other side, by the same model")
+    parser.add_argument("--output", required=True, help="the folder of the searches and the pairs")
+    add_pair_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
+    parser.epilog = EPILOG
+    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=())  # keys of make alone
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Search, choose, then write the pairs, best first."""
+    options = pair_options(arguments)
+    from paraphrastic_hf.extras import require
+
+    require("corpora", "datatrove", "pyarrow", what="corpus mine")
+    from paraphrastic_hf.corpus.arguments import MakeArguments
+    from paraphrastic_hf.corpus.mine import mine_shards
+    from paraphrastic_hf.recipe import build, check_bounds, parse_overrides
+
+    make = build(MakeArguments, dict(parse_overrides(arguments.overrides)))
+    check_bounds(make)
+    mined = mine_shards(
+        arguments.source,
+        arguments.target,
+        arguments.output,
+        make,
+        read=read_blocks,
+        memory=make.memory * 1024 / 4,
+        different=arguments.different,
+        progress=not arguments.quiet and sys.stderr.isatty(),
+        **options,
+    )
+    if isinstance(mined, int):
+        print(f"{arguments.output}: {counted(mined, 'task')} still at work")
+        return
+    path = Path(arguments.output) / "pairs.parquet"
+    write_parquet(mined, path)
+    print(f"{path}: {counted(len(mined.pairs.score), 'pair')}")

@@ -1,0 +1,111 @@
+"""Neighbours that were found shard against shard, joined into those of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining.neighbours import Neighbours
+from paraphrastic_hf.text.files import replacing
+
+ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
+
+
+def join(parts: Sequence[Neighbours], sizes: Sequence[int], k: int) -> Neighbours:
+    """The k nearest sentences of the other side, of those found in each of its shards.
+
+    Args:
+        parts: For each shard of the other side the neighbours of the same sentences in it, numbered
+            from 0 within the shard.
+        sizes: How many sentences each shard has.
+        k: Number of neighbours, 1 or more; fewer where the parts have fewer together.
+
+    Returns:
+        Neighbours numbered through all shards, in their order; of equal ones the lower number
+        first.
+
+    Example:
+        >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
+        >>> nearer = Neighbours(np.array([[0.9]], np.float32), np.array([[0]]))
+        >>> join([near, nearer], [2, 3], 2).ids.tolist()
+        [[2, 1]]
+    """
+    starts = np.cumsum([0, *sizes[:-1]])
+    scores = np.concatenate([part.scores for part in parts], axis=1)
+    ids = np.concatenate(
+        [
+            np.where(part.ids < 0, -1, part.ids + start)
+            for part, start in zip(parts, starts, strict=True)
+        ],
+        axis=1,
+    )
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return Neighbours(np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1))
+
+
+def stack(parts: Iterable[Neighbours]) -> Neighbours:
+    """The neighbours of several groups of sentences, one group after the other.
+
+    Where one has fewer neighbours, the rest of its rows is filled with -inf and -1.
+
+    Args:
+        parts: The neighbours of each group.
+
+    Example:
+        >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
+        >>> stack([near, near]).ids.tolist()
+        [[1], [1]]
+    """
+    found = list(parts)
+    width = max((part.scores.shape[1] for part in found), default=0)
+    rows = sum(len(part.scores) for part in found)
+    scores = np.full((rows, width), -np.inf, np.float32)
+    ids = np.full((rows, width), -1, np.int64)
+    start = 0
+    for part in found:
+        stop = start + len(part.scores)
+        scores[start:stop, : part.scores.shape[1]] = part.scores
+        ids[start:stop, : part.scores.shape[1]] = part.ids
+        start = stop
+    return Neighbours(scores, ids)
+
+
+def write_neighbours(path: Path, forward: Neighbours, backward: Neighbours) -> None:
+    """Keep the neighbours of two shards, both ways; the file is written whole or not at all.
+
+    Args:
+        path: The file to write.
+        forward: The nearest targets of each source.
+        backward: The nearest sources of each target.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "found.npz"
+        >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
+        >>> write_neighbours(path, near, near)
+        >>> read_neighbours(path)[0].ids.tolist()
+        [[1]]
+    """
+    arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
+    with replacing(path) as partial, partial.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def read_neighbours(path: Path) -> tuple[Neighbours, Neighbours]:
+    """The neighbours of the sources and of the targets that `write_neighbours` kept.
+
+    Args:
+        path: The file that it wrote.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            arrays = [kept[name] for name in ARRAYS]
+    except Exception as error:  # numpy's and zipfile's of damaged files are of many kinds
+        raise DataError(f"{path} is missing or damaged: {error}; search again") from error
+    return Neighbours(*arrays[:2]), Neighbours(*arrays[2:])
