@@ -12,6 +12,7 @@ import pytest
 
 from paraphrastic_hf.cli.completion import Level, levels_of
 from paraphrastic_hf.cli.main import COMMANDS, build_parser, main
+from paraphrastic_hf.corpus.arguments import MakeArguments
 from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import CORPUS, key_paths, kind_of, read_mapping
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -126,6 +127,9 @@ def test_a_command_is_offered_the_keys_that_it_takes_and_no_others(
     assert "make.workers" in keys("corpus", "make")
     assert "training.margin" not in keys("corpus", "make") | keys("corpus", "encode")
     assert keys("tune") < keys("train")
+    for action in ("encode", "mine"):
+        names = {name for option in levels["corpus", action].options for name in option.names}
+        assert {f"--{key}" for key in key_paths(MakeArguments)} < names
 
 
 @pytest.mark.parametrize("command", ["translate", "reconstruct", "transfer", "paraphrase"])

@@ -151,16 +151,18 @@ def _suites() -> tuple[str, ...]:
 
 
 def recipe_keys(kinds: Sequence[str] | None) -> list[Option]:
-    """The keys of recipes of some kinds, or of all that are trained, as options that set them."""
+    """The keys of recipes of some kinds, or of all that are trained, as options that set them; of
+    the kind `make`, those that say how work is divided, which are no recipe."""
     try:
-        from paraphrastic_hf.corpus.arguments import CorpusRecipe
+        from paraphrastic_hf.corpus.arguments import CorpusRecipe, MakeArguments
         from paraphrastic_hf.training.kinds import KINDS
     except ImportError:  # training is not installed
         return []
     classes = {kind: entry.recipe for kind, entry in KINDS.items()}
+    classes |= {CORPUS: CorpusRecipe, "make": MakeArguments}
     found: dict[str, Option] = {}
-    for kind in classes if kinds is None else kinds:
-        for key, field in key_paths(CorpusRecipe if kind == CORPUS else classes[kind]).items():
+    for kind in KINDS if kinds is None else kinds:
+        for key, field in key_paths(classes[kind]).items():
             earlier = found[key].values if key in found else ()
             values = tuple(dict.fromkeys((*earlier, *field.metadata["choices"])))
             found[key] = Option((f"--{key}",), summary(field.metadata["help"]), True, values)

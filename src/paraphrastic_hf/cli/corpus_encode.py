@@ -37,7 +37,7 @@ def configure(parser: Parser) -> None:
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=())  # keys of make alone
+    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
 
 
 def run(arguments: argparse.Namespace) -> None:

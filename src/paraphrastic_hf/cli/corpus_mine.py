@@ -38,7 +38,7 @@ def configure(parser: Parser) -> None:
     add_pair_options(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
     parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=())  # keys of make alone
+    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
 
 
 def run(arguments: argparse.Namespace) -> None:
