@@ -156,6 +156,10 @@ def test_filters_train_on_every_part_and_go_on_where_they_were_interrupted(
     monkeypatch.setattr(sys, "argv", given)
     script.main()
     assert asked == ["sts", "development"] * 4
+    monkeypatch.setattr(sys, "argv", [*given, "--pairs", "9"])
+    with pytest.raises(SystemExit):
+        script.main()
+    assert "was begun with other settings" in capsys.readouterr().err
     table = (out / "table.md").read_text(encoding="utf-8").splitlines()
     assert table[0] == "| filter | encoder | 1 | 2 | 3 |"
     assert table[2] == "| trigram overlap | smoke | 41.0 | 47.0 | 45.0 |"

@@ -56,10 +56,27 @@ def main() -> None:
         if name not in filters:
             parser.error(f"there is no filter {name!r}; they are {', '.join(filters)}")
         folder = arguments.output / name.replace(" ", "-")
+        check_settings(parser, arguments, folder, filters[name])
         for part in cut(arguments, folder, *filters[name]):
             for recipe in arguments.recipe:
                 run(arguments, recipe, folder, name, part)
                 write_table(arguments.output)
+
+
+def check_settings(
+    parser: argparse.ArgumentParser,
+    arguments: argparse.Namespace,
+    folder: Path,
+    step: tuple[str, dict[str, Any]],
+) -> None:
+    """Keep what a filter's folder is begun with, and refuse to go on with anything else."""
+    given = {name: getattr(arguments, name) for name in ("corpus", "parts", "pairs", "epochs")}
+    wanted = json.loads(json.dumps({**given, "step": step}))
+    record = folder / "settings.json"
+    if record.exists() and json.loads(record.read_text(encoding="utf-8")) != wanted:
+        parser.error(f"{folder} was begun with other settings; choose another --output")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(record, wanted)
 
 
 def cut(

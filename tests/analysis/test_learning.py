@@ -98,9 +98,11 @@ def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_ste
     assert "over the steps seen" in convergence([writer]).title
     with pytest.raises(DataError, match=r"count.*: writer has steps, a has pairs"):
         convergence([writer, run(tmp_path / "a", [1.0])])
-    translator = put(tmp_path / "mt", {"recipe.yaml": "training: {batch_tokens: 9}\nrun: {}\n"})
-    put(translator, {"logs/train.jsonl": '{"step": 3, "development": -2.5}\n'})
-    assert read_curve(translator).development == "held-out text"
+    for development, unit in [("held_out", "nats a token, below zero"), ("bleu", "BLEU")]:
+        text = f"training: {{batch_tokens: 9}}\nrun: {{development: {development}}}\n"
+        assert read_curve(put(writer, {"recipe.yaml": text})).unit == unit
+    put(writer, {"recipe.yaml": "training: {batch_tokens: 9}\nrun: {}\n"})
+    assert read_curve(writer).development == "held-out text"
     words = read_curve(run(tmp_path / "words", [40.0], development="ws353-tuning"))
     assert words.unit == "2 WS-S - WS-R, Spearman's rho x 100"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.corpus.arguments import MakeArguments
-from paraphrastic_hf.corpus.mine import found_in, mine_shards
+from paraphrastic_hf.corpus.mine import Search, Shard, found_in
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.neighbours import Neighbours
 from paraphrastic_hf.mining.shards import join, read_neighbours, stack
 from tests.texts import SENTENCES
 
-OWN = [*SENTENCES[::2], "", SENTENCES[0], "  "]  # with lines that are in no pair, or again
-OTHER = [*SENTENCES[1::2], SENTENCES[4], SENTENCES[1]]
+# With lines that are in no pair, that come again, and that have no token.
+OWN = [*SENTENCES[::2], "", SENTENCES[0], "  ", "\u2063"]
+OTHER = [*SENTENCES[1::2], SENTENCES[4], SENTENCES[1], SENTENCES[0]]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,7 @@ def mined(
         (["--neighbours", "2", "--score", "distance", "--candidates", "intersection"], "other"),
         (["--many", "--threshold", "1.0", "--candidates", "forward"], "other"),
         (["--different", "--score", "cosine"], "own"),
+        (["--different", "--neighbours", "1"], "other"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
@@ -88,7 +90,6 @@ def test_what_is_searched_is_kept_and_pairs_can_be_chosen_again(
     stamp = kept.stat().st_mtime_ns
     lost = found_in(output / "search", 2, 0)
     lost.unlink()
-    (output / "logs" / "completions" / "00004").unlink()
     some = mined(encoded, output, "--threshold", "1.05")
     assert 0 < len(some) < len(first)
     assert some == first[: len(some)]
@@ -98,7 +99,8 @@ def test_what_is_searched_is_kept_and_pairs_can_be_chosen_again(
     lost.write_bytes(b"half")
     sides = [str(encoded / "own"), str(encoded / "other")]
     assert main(["corpus", "mine", *sides, "--output", str(output)]) == 2
-    assert "is missing or damaged" in capsys.readouterr().err
+    assert "is missing or damaged; give the same command, which makes it" in capsys.readouterr().err
+    assert mined(encoded, output) == first
 
 
 def test_mistakes_are_one_line_with_the_way_out(
@@ -117,7 +119,7 @@ def test_mistakes_are_one_line_with_the_way_out(
     )
     assert main(["corpus", "mine", own, other, "--output", output]) == 0
     capsys.readouterr()
-    assert "was begun with other vectors, neighbours" in refused(
+    assert "was begun with other neighbours; choose another --output" in refused(
         own, other, "--output", output, "--neighbours", "3"
     )
     assert "is not empty" in refused(own, other, "--output", str(encoded))
@@ -133,16 +135,66 @@ def test_mistakes_are_one_line_with_the_way_out(
     assert "encode both by one model" in refused(str(half), other, "--output", output)
 
 
-def test_text_that_has_changed_since_it_was_encoded_is_refused(
+def test_text_and_vectors_that_have_changed_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, vectors = tmp_path / "a.txt", str(tmp_path / "vectors")
+    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
     file.write_text("a cat\na dog\n", encoding="utf-8")
-    assert main(["corpus", "encode", "english", str(file), "--output", vectors]) == 0
-    file.write_text("a cat\n", encoding="utf-8")
-    command = ["corpus", "mine", vectors, vectors, "--output", str(tmp_path / "mined")]
+    encode = ["corpus", "encode", "english", str(file), "--output", str(vectors)]
+    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    assert main(encode) == 0
+    assert main(command) == 0
+    file.write_text("a dog\na cat\n", encoding="utf-8")
     assert main(command) == 2
-    assert "has 1 line, and" in capsys.readouterr().err
+    assert f"{file} has changed since {vectors} got its vectors" in capsys.readouterr().err
+    shutil.rmtree(vectors)
+    assert main(encode) == 0
+    assert main(command) == 2
+    assert "was begun with other source and target" in capsys.readouterr().err
+    file.unlink()
+    assert main(command) == 2
+    assert "is not there any more" in capsys.readouterr().err
+
+
+def test_vectors_of_other_lines_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
+    file.write_text("a cat\na dog\n", encoding="utf-8")
+    assert main(["corpus", "encode", "english", str(file), "--output", str(vectors)]) == 0
+    np.save(vectors / "a.npy", np.load(vectors / "a.npy")[:1])
+    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    assert main(command) == 2
+    assert "has 2 lines, and" in capsys.readouterr().err
+
+
+def test_a_search_goes_on_from_what_a_killed_one_kept(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mined(encoded, tmp_path / "mined")
+    monkeypatch.setattr("paraphrastic_hf.mining.neighbours.SAVE_SECONDS", 0.0)
+    folder = tmp_path / "again"
+    folder.mkdir()
+    shards = [
+        Shard(str(path), encoded / "own" / f"{path.stem}.npy", tmp_path / "mined/source/00000", 0)
+        for path in [encoded / "own-0.txt"]
+    ]
+    search = Search((shards, shards), folder, k=2, precision="float32", memory=64, key="cats")
+    with monkeypatch.context() as patch:
+        patch.setattr("paraphrastic_hf.corpus.mine.write_neighbours", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(search.run(None, 0))
+    assert (folder / "00000-00000.state").exists()
+    with monkeypatch.context() as patch:  # nothing is left to compare
+        patch.setattr("paraphrastic_hf.mining.neighbours._Search.compare", _interrupted)
+        list(search.run(None, 0))
+    assert read_neighbours(folder / "00000-00000.npz")[0].ids[:, 0].tolist() == list(
+        range(len(shards[0].rows))
+    )
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_sides_without_text_have_no_pairs(tmp_path: Path) -> None:
@@ -156,12 +208,6 @@ def test_sides_without_text_have_no_pairs(tmp_path: Path) -> None:
     assert "target_line" in table.column_names
 
 
-def test_an_option_that_mining_has_not_is_refused(encoded: Path, tmp_path: Path) -> None:
-    folder = encoded / "own"
-    with pytest.raises(DataError, match="mining has no option 'scores'"):
-        mine_shards(folder, folder, tmp_path, MakeArguments(), read=iter, scores="ratio")
-
-
 def test_shards_with_fewer_neighbours_than_wanted_are_joined() -> None:
     def near(scores: list[list[float]], ids: list[list[int]]) -> Neighbours:
         return Neighbours(np.array(scores, np.float32), np.array(ids).reshape(len(scores), -1))
@@ -172,11 +218,11 @@ def test_shards_with_fewer_neighbours_than_wanted_are_joined() -> None:
         3,
     )
     assert joined.ids.tolist() == [[1, 4, 0]]  # of equal scores the lower number first
-    stacked = stack([joined, near([[0.1]], [[0]])])
+    stacked = stack([joined, near([[0.1]], [[0]])], 2, 3)
     assert stacked.ids.tolist() == [[1, 4, 0], [0, -1, -1]]
     assert stacked.scores[1, 1] == -np.inf
 
 
 def test_a_file_of_neighbours_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent.npz is missing or damaged.*search again"):
+    with pytest.raises(DataError, match=r"absent.npz is missing or damaged"):
         read_neighbours(tmp_path / "absent.npz")

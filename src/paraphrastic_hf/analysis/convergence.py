@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 NEARLY = 0.99  # a score is near the best if it is this share of it
 LOG = "logs/train.jsonl"
-UNITS = {  # of development sets
+PEARSON = "Pearson r x 100"
+UNITS = {  # of what `run.development` names, where it is no Pearson's r
     "ws353-tuning": "2 WS-S - WS-R, Spearman's rho x 100",
     "clean-and-bitext": "mean of Pearson r x 100 and retrieval, %",
+    "held_out": "nats a token, below zero",
+    "bleu": "BLEU",
+    "expected_cost": "expected cost x 100, below zero",
+    "first": "cost of the first candidate x 100, below zero",
 }
+TASK_UNITS = {"relatedness": PEARSON, "parsing": "labelled F1, %"}
 
 
 @dataclass(frozen=True)
@@ -102,11 +108,11 @@ def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
 def _scored(recipe: dict[str, Any]) -> tuple[str, str]:
     """What a run is scored on while it trains, and the unit of the scores."""
     if development := recipe["run"].get("development"):
-        return development, UNITS.get(development, "Pearson r x 100")
+        return development, UNITS.get(development, PEARSON)
     if "task" not in recipe:
         return "held-out text", "score"
     task = recipe["task"]
-    unit = "Pearson r x 100" if task["kind"] == "relatedness" else "accuracy, %"
+    unit = TASK_UNITS.get(task["kind"], "accuracy, %")
     return f"validation split of {task['dataset']['name']}", unit
 
 

@@ -26,6 +26,7 @@ class Negative:
     """A sentence, its paraphrase, and its negative of a mega-batch.
 
     Attributes:
+        is_first: Whether the sentence is the first side of its pair.
         sentence: The sentence.
         partner: The other side of its pair.
         text: Its negative.
@@ -33,6 +34,7 @@ class Negative:
         partner_cosine: Of the sentence and its paraphrase, -1 to 1.
     """
 
+    is_first: bool
     sentence: str
     partner: str
     text: str
@@ -110,6 +112,7 @@ def negatives_of(
                 partner = anchor ^ 1
                 found[size].append(
                     Negative(
+                        anchor % 2 == 0,
                         texts[anchor],
                         texts[partner],
                         texts[number],
@@ -151,7 +154,7 @@ def negatives(
         mean = float(np.mean([one.cosine for one in each]))
         partner = float(np.mean([one.partner_cosine for one in each]))
         rows.append([size, len(each), mean, partner, 100 * nearer])
-    shown = zip(*(each[: 2 * count : 2] for each in found.values()), strict=True)
+    shown = [same for same in zip(*found.values(), strict=True) if same[0].is_first][:count]
     examples: list[list[Cell]] = [
         [same[0].sentence, same[0].partner, *(one.text for one in same)] for same in shown
     ]

@@ -10,7 +10,7 @@ from paraphrastic_hf.cli.parser import Parser
 ACTIONS = {  # each is configured and run by the module `cli/corpus_NAME.py`
     "make": "translate bitext back, score and filter it: a corpus of paraphrases",
     "encode": "turn the text of many files into vectors, on one machine or a cluster",
-    "mine": "find the sentences of many files that translate each other, likewise",
+    "mine": "find sentences of many files that translate each other, here or on a cluster",
     "stats": "lengths, rarity of words, paraphrase score and entropies of corpora (Table 25)",
     "sample": "rows by score bin for people to judge, and what they judged (Table 27)",
     "lexicon": "the words that are paraphrases of each other, by PMI (thesis, 4.9.1)",

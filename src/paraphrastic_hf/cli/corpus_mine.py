@@ -16,10 +16,12 @@ Each file of one side is searched in each file of the other, which is a task; wh
 joined, so that DIR/pairs.parquet has the pairs of one search over all text: score, source, target,
 and the file and line of both. For two files, or on one machine, `paraphrastic mine` is simpler.
 
-The same command goes on where it was interrupted; when all is searched, another --score,
---candidates or --threshold takes one more reading of what was found. DIR has a copy of the text. A
-task takes vectors of a quarter of `memory` (4 GB) at a time; choosing pairs at the end takes about
-12 bytes x --neighbours a line.
+The same command goes on where it was interrupted. With the executor slurm it submits the jobs and
+returns; given again when they have ended, it chooses the pairs. When all is searched, --score,
+--candidates, --threshold and --many may change, and the pairs are chosen again from what was found.
+
+DIR has a copy of the text. A task has a quarter of `memory` (4 gigabytes) for vectors; choosing
+pairs takes some 200 bytes for each line of both sides.
 
 Any key of `make` in a recipe of `paraphrastic corpus make` can be set: executor, workers,
 partition, memory, cpus, gpus, patience, attempts.
@@ -53,7 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     make = build(MakeArguments, dict(parse_overrides(arguments.overrides)))
     check_bounds(make)
-    mined = mine_shards(
+    path = Path(arguments.output) / "pairs.parquet"
+    with mine_shards(
         arguments.source,
         arguments.target,
         arguments.output,
@@ -63,10 +66,12 @@ def run(arguments: argparse.Namespace) -> None:
         different=arguments.different,
         progress=not arguments.quiet and sys.stderr.isatty(),
         **options,
-    )
-    if isinstance(mined, int):
-        print(f"{arguments.output}: {counted(mined, 'task')} still at work")
-        return
-    path = Path(arguments.output) / "pairs.parquet"
-    write_parquet(mined, path)
+    ) as mined:
+        if isinstance(mined, int):
+            print(
+                f"{arguments.output}: {counted(mined, 'task')} not complete; when no job is at "
+                "work any more, give the same command again"
+            )
+            return
+        write_parquet(mined, path)
     print(f"{path}: {counted(len(mined.pairs.score), 'pair')}")

@@ -141,7 +141,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
 
 
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """These options as `mining.bitext.mine` takes them, but for `different`.
+    """These options, but for `--different`, as `mining.bitext.mine` takes them.
 
     Raises:
         DataError: A number is out of range.

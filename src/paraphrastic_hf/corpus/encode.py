@@ -19,6 +19,7 @@ from paraphrastic_hf.encoding.arrays import array_writer
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining.store import file_stamp
 from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.text.locked import locked
 
@@ -71,6 +72,29 @@ def array_of(output: Path, path: str) -> Path:
     return output / f"{Path(path).name.partition('.')[0]}.npy"
 
 
+def check_begun(record: Path, wanted: dict[str, Any]) -> None:
+    """Keep what a folder is begun with, or see that it was begun with the same.
+
+    Args:
+        record: The file in the folder that says so.
+        wanted: What it is to say, by names.
+
+    Raises:
+        DataError: It was begun with something else, or holds other files.
+    """
+    folder = record.parent
+    if record.exists():
+        begun = read_json(record)
+        other = [name for name in wanted if begun.get(name) != wanted[name]]
+        if other:
+            raise DataError(
+                f"{folder} was begun with other {' and '.join(other)}; choose another --output"
+            )
+    elif any(folder.iterdir()):
+        raise DataError(f"{folder} is not empty; choose another --output")
+    write_json(record, wanted)
+
+
 def encode_files(
     model: str,
     files: Sequence[str],
@@ -97,7 +121,7 @@ def encode_files(
 
     Raises:
         DataError: There is no file, two would be written to one place, or the folder was begun with
-            other files or another model.
+            other files, another model, or files that have changed since.
         BusyError: Another process is at work in the folder.
     """
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
@@ -105,17 +129,15 @@ def encode_files(
         raise DataError("there is no file to encode")
     if len({array_of(folder, name) for name in names}) < len(names):
         raise DataError("two files have the same name before the first dot; rename one")
-    wanted: dict[str, Any] = {"model": model, "normalize": normalize, "files": names}
+    stamps = [file_stamp(name) for name in names]
+    wanted: dict[str, Any] = {
+        "model": model,
+        "normalize": normalize,
+        "files": names,
+        "stamps": stamps,
+    }
     with locked(folder, doing="encoding"):
-        record = folder / FILES
-        if record.exists():
-            if read_json(record) != wanted:
-                raise DataError(
-                    f"{folder} was begun with other files or another model; choose another --output"
-                )
-        elif any(folder.iterdir()):
-            raise DataError(f"{folder} is not empty; choose another --output")
-        write_json(record, wanted)
+        check_begun(folder / FILES, wanted)
         with tqdm(desc="encoding", unit=" texts", unit_scale=True, disable=not progress) as bar:
             unfinished = run_stages(
                 [Encode(names, folder, model, normalize=normalize, read=read)],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
 import queue
 import subprocess
@@ -133,6 +134,7 @@ class LocalExecutor(LocalPipelineExecutor):
             [sys.executable, "-m", "paraphrastic_hf.corpus.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env={"OMP_NUM_THREADS": str(_threads(self.workers)), **os.environ},
         )
         assert process.stdin is not None
         process.stdin.write(self._told)
@@ -217,6 +219,13 @@ class _Again:
     """A failure that another attempt may not meet."""
 
     reason: str
+
+
+def _threads(workers: int) -> int:
+    """How many threads numpy and torch use in each of so many workers, if nothing else is said."""
+    return (
+        max(1, len(os.sched_getaffinity(0)) // workers) if hasattr(os, "sched_getaffinity") else 1
+    )
 
 
 def _how_it_ended(process: subprocess.Popen[bytes]) -> str:

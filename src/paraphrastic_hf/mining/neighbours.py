@@ -131,8 +131,8 @@ def nearest(
     del search
     rows = max(1, int(memory * MEGABYTE / 4 / (plan.keep * source.dimension * 8)))
     return (
-        rescored(source, target, forward.columns, k, rows),
-        rescored(target, source, backward.columns, k, rows),
+        rescored(source, target, forward.columns, k, rows, told),
+        rescored(target, source, backward.columns, k, rows, told),
     )
 
 
@@ -264,7 +264,12 @@ class _Search:
 
 
 def rescored(
-    rows: UnitRows, others: UnitRows, candidates: np.ndarray, k: int, rows_at_a_time: int
+    rows: UnitRows,
+    others: UnitRows,
+    candidates: np.ndarray,
+    k: int,
+    rows_at_a_time: int,
+    told: Callable[[float], None] = lambda cosines: None,
 ) -> Neighbours:
     """Choose the k best of each sentence's candidates, by cosines computed pair by pair.
 
@@ -274,6 +279,7 @@ def rescored(
         candidates: Numbers of candidates among `others`, (sentences, candidates), -1 for none.
         k: Number of neighbours to choose, 1 or more.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, 1 or more.
+        told: Called with 0 whenever some are done.
 
     Example:
         >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
@@ -291,4 +297,5 @@ def rescored(
         best = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
         scores[start : start + len(found)] = np.take_along_axis(cosine, best, 1)
         ids[start : start + len(found)] = np.take_along_axis(found, best, 1)
+        told(0)
     return Neighbours(scores, ids)

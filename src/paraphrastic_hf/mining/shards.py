@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,12 +15,12 @@ from paraphrastic_hf.text.files import replacing
 ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
-def join(parts: Sequence[Neighbours], sizes: Sequence[int], k: int) -> Neighbours:
+def join(parts: Iterable[Neighbours], sizes: Sequence[int], k: int) -> Neighbours:
     """The k nearest sentences of the other side, of those found in each of its shards.
 
     Args:
         parts: For each shard of the other side the neighbours of the same sentences in it, numbered
-            from 0 within the shard.
+            from 0 within the shard; they are taken one at a time.
         sizes: How many sentences each shard has.
         k: Number of neighbours, 1 or more; fewer where the parts have fewer together.
 
@@ -33,39 +34,41 @@ def join(parts: Sequence[Neighbours], sizes: Sequence[int], k: int) -> Neighbour
         >>> join([near, nearer], [2, 3], 2).ids.tolist()
         [[2, 1]]
     """
-    starts = np.cumsum([0, *sizes[:-1]])
-    scores = np.concatenate([part.scores for part in parts], axis=1)
-    ids = np.concatenate(
-        [
-            np.where(part.ids < 0, -1, part.ids + start)
-            for part, start in zip(parts, starts, strict=True)
-        ],
-        axis=1,
-    )
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return Neighbours(np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1))
+    best: Neighbours | None = None
+    start = 0
+    for part, size in zip(parts, sizes, strict=True):
+        found = Neighbours(part.scores, np.where(part.ids < 0, -1, part.ids + start))
+        start += size
+        if best is not None:
+            found = Neighbours(
+                np.concatenate([best.scores, found.scores], axis=1),
+                np.concatenate([best.ids, found.ids], axis=1),
+            )
+        order = np.argsort(-found.scores, axis=1, kind="stable")[:, :k]
+        best = Neighbours(*(np.take_along_axis(each, order, 1) for each in found))
+    assert best is not None, "a side has no shard"
+    return best
 
 
-def stack(parts: Iterable[Neighbours]) -> Neighbours:
+def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
     """The neighbours of several groups of sentences, one group after the other.
 
     Where one has fewer neighbours, the rest of its rows is filled with -inf and -1.
 
     Args:
-        parts: The neighbours of each group.
+        parts: The neighbours of each group, k at most; they are taken one at a time.
+        rows: How many sentences the groups have together.
+        k: Number of neighbours, 1 or more.
 
     Example:
         >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
-        >>> stack([near, near]).ids.tolist()
+        >>> stack([near, near], 2, 1).ids.tolist()
         [[1], [1]]
     """
-    found = list(parts)
-    width = max((part.scores.shape[1] for part in found), default=0)
-    rows = sum(len(part.scores) for part in found)
-    scores = np.full((rows, width), -np.inf, np.float32)
-    ids = np.full((rows, width), -1, np.int64)
+    scores = np.full((rows, k), -np.inf, np.float32)
+    ids = np.full((rows, k), -1, np.int64)
     start = 0
-    for part in found:
+    for part in parts:
         stop = start + len(part.scores)
         scores[start:stop, : part.scores.shape[1]] = part.scores
         ids[start:stop, : part.scores.shape[1]] = part.ids
@@ -106,6 +109,6 @@ def read_neighbours(path: Path) -> tuple[Neighbours, Neighbours]:
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]
-    except Exception as error:  # numpy's and zipfile's of damaged files are of many kinds
-        raise DataError(f"{path} is missing or damaged: {error}; search again") from error
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} is missing or damaged") from error
     return Neighbours(*arrays[:2]), Neighbours(*arrays[2:])
