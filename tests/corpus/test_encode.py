@@ -37,7 +37,7 @@ def test_the_vectors_of_many_files_are_those_of_their_lines_and_are_kept(
     assert "was begun with other normalize" in capsys.readouterr().err
     files[0].write_text("another line\n", encoding="utf-8")
     assert main([*command, "--normalize"]) == 2
-    assert "was begun with other stamps" in capsys.readouterr().err
+    assert "was begun with other contents" in capsys.readouterr().err
     assert main([*command, "--tasks", "0"]) == 2
     assert "tasks must be from 1 to 10000" in capsys.readouterr().err
 

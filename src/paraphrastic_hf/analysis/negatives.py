@@ -147,13 +147,14 @@ def negatives(
     """
     found = negatives_of(encoder, pairs, sizes=sizes, batch_size=batch_size)
     rows: list[list[Cell]] = []
+    means: dict[int, float] = {}
     for size, each in found.items():
         if not each:
             raise DataError("all sentences are the same, so that none has a negative")
         nearer = float(np.mean([one.cosine > one.partner_cosine for one in each]))
-        mean = float(np.mean([one.cosine for one in each]))
+        means[size] = float(np.mean([one.cosine for one in each]))
         partner = float(np.mean([one.partner_cosine for one in each]))
-        rows.append([size, len(each), mean, partner, 100 * nearer])
+        rows.append([size, len(each), means[size], partner, 100 * nearer])
     shown = [same for same in zip(*found.values(), strict=True) if same[0].is_first][:count]
     examples: list[list[Cell]] = [
         [same[0].sentence, same[0].partner, *(one.text for one in same)] for same in shown
@@ -171,7 +172,7 @@ def negatives(
                 examples,
             ),
         ],
-        _figure({size: float(row[2]) for size, row in zip(found, rows, strict=True)}),  # type: ignore[arg-type]
+        _figure(means),
         [
             f"A mini-batch has {batch_size} pairs, and a mega-batch M of them; the same sentences "
             "look for a negative in each.",

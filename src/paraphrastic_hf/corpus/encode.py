@@ -134,7 +134,7 @@ def encode_files(
         "model": model,
         "normalize": normalize,
         "files": names,
-        "stamps": stamps,
+        "contents": stamps,
     }
     with locked(folder, doing="encoding"):
         check_begun(folder / FILES, wanted)

@@ -223,9 +223,7 @@ class _Again:
 
 def _threads(workers: int) -> int:
     """How many threads numpy and torch use in each of so many workers, if nothing else is said."""
-    return (
-        max(1, len(os.sched_getaffinity(0)) // workers) if hasattr(os, "sched_getaffinity") else 1
-    )
+    return max(1, (os.cpu_count() or 1) // workers)
 
 
 def _how_it_ended(process: subprocess.Popen[bytes]) -> str:

@@ -263,7 +263,7 @@ def _encoded(folder: Path) -> dict[str, Any]:
     """What `corpus encode` says of a folder that is complete, and when its vectors were written."""
     try:
         record: dict[str, Any] = read_json(folder / FILES)
-        files, stamps = record["files"], record["stamps"]
+        files, stamps = record["files"], record["contents"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{folder} holds no {FILES}; give a folder that `paraphrastic corpus encode` wrote"
@@ -302,6 +302,8 @@ def _shards(
             )
         shards.append(Shard(file, array, place, len(store)))
         hashes.append(store.hashes)
+    if all((shard.store / "rows.npy").exists() for shard in shards):
+        return shards  # the record has seen to it that text and vectors are those of before
     every = np.concatenate(hashes)
     _, first = np.unique(every, return_index=True)
     first = np.sort(first[every[first] != NO_TEXT])
