@@ -10,6 +10,7 @@ import pytest
 
 from paraphrastic_hf.corpus.arguments import MakeArguments
 from paraphrastic_hf.corpus.executors import run_stages
+from paraphrastic_hf.errors import ParaphrasticError
 from tests.corpus.acting import Acting
 
 TASKS = 2
@@ -24,6 +25,12 @@ if ! grep -q merge_stats "$script"; then
 fi
 echo "Submitted batch job 7"
 """
+SQUEUE = """#!/bin/bash
+# A job is in the queue as long as there is a file with its number beside this program.
+[ -f "$(dirname "$0")/job-${@: -1}" ] && echo "${@: -1}_[0-1] cpu PD" && exit
+echo "slurm_load_jobs error: Invalid job id specified" >&2
+exit 1
+"""
 SRUN = """#!/bin/bash
 shift 3  # -l -n 1
 exec "$@"
@@ -37,6 +44,7 @@ def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir()
     for name, text in (
         ("sbatch", SBATCH),
+        ("squeue", SQUEUE),
         ("srun", SRUN),
         ("scontrol", "#!/bin/bash\necho here\n"),
     ):
@@ -65,3 +73,47 @@ def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(tmp_path: Path) ->
     assert run() == []
     begun = [(tmp_path / f"begun-{rank}").stat().st_size for rank in range(TASKS)]
     assert begun == [1, 2]
+
+
+@pytest.mark.usefixtures("_programs")
+def test_what_slurm_has_in_its_queue_is_not_submitted_again(tmp_path: Path) -> None:
+    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
+    waiting, jobs = tmp_path / "programs" / "job-7", tmp_path / "logs" / "ranks_to_run.json"
+
+    def run() -> list[int]:
+        stage: Any = Acting(tmp_path, "fail-once")
+        return run_stages([stage], make, tmp_path / "logs")
+
+    assert run() == [1]
+    waiting.touch()
+    listed = jobs.read_text()
+    assert run() == [1]
+    assert jobs.read_text() == listed  # which the waiting jobs read
+    waiting.unlink()
+    assert run() == []
+
+
+@pytest.mark.parametrize("program", ["sbatch", "squeue"])
+@pytest.mark.usefixtures("_programs")
+def test_a_machine_without_slurm_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    (tmp_path / "programs" / program).unlink()
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
+    stage: Any = Acting(tmp_path)
+    with pytest.raises(ParaphrasticError, match=f"no program {program}: .*--executor local"):
+        run_stages([stage], make, tmp_path / "logs")
+
+
+@pytest.mark.usefixtures("_programs")
+def test_jobs_that_slurm_does_not_take_are_an_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refusing = "#!/bin/bash\necho 'invalid partition specified: gpu' >&2\nexit 1\n"
+    (tmp_path / "programs" / "sbatch").write_text(refusing)
+    make = MakeArguments(executor="slurm", partition="gpu", tasks=TASKS)
+    stage: Any = Acting(tmp_path)
+    with pytest.raises(ParaphrasticError, match=r"launch_script\.slurm: .*status 1"):
+        run_stages([stage], make, tmp_path / "logs")
+    assert "invalid partition" in capfd.readouterr().err

@@ -68,9 +68,9 @@ def _local(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_
 
 
 def _slurm(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_rows: Any) -> Any:
-    from datatrove.executor import SlurmPipelineExecutor
+    from paraphrastic_hf.corpus.slurm import SlurmExecutor
 
-    return SlurmPipelineExecutor(
+    return SlurmExecutor(
         stages,
         job_name=name,
         time=make.time,
