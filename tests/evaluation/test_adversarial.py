@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -125,10 +126,12 @@ def test_figures_of_paraphrases() -> None:
 
 
 class AttackedText:
-    """What of `textattack.shared` the plugin uses."""
+    """What of `textattack.shared` the plugin uses, as strict as that."""
 
-    def __init__(self, text_input: dict[str, str], attack_attrs: Any = None) -> None:
-        self._text_input, self.attack_attrs = text_input, attack_attrs
+    def __init__(self, text_input: Any, attack_attrs: Any = None) -> None:
+        if not isinstance(text_input, OrderedDict):
+            raise TypeError(f"Invalid text_input type {type(text_input)}")
+        self._text_input, self.attack_attrs = text_input, attack_attrs or {}
 
 
 def test_textattack_gets_paraphrases_of_the_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,9 +150,11 @@ def test_textattack_gets_paraphrases_of_the_first_text(monkeypatch: pytest.Monke
         "model", lambda texts: [["b a", "a b", "b a", "a, b"]]
     )
     assert (goal, constraints, search) == (("goal", "model"), [], ("beams", 1))
-    found = change._get_transformations(AttackedText({"premise": "a b", "hypothesis": "c"}), None)
+    text = AttackedText(OrderedDict(premise="a b", hypothesis="c"))
+    found = change._get_transformations(text, None)
     assert [each._text_input["premise"] for each in found] == ["b a", "a, b"]
     assert {each._text_input["hypothesis"] for each in found} == {"c"}
+    assert change._get_transformations(found[0], None) == []  # or its search would not end
 
 
 def test_without_textattack_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

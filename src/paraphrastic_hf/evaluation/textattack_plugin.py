@@ -2,14 +2,15 @@
 attack of the thesis (6.5) made of it.
 
 `textattack` is no dependency. This file keeps to its documented interface, `Transformation` with
-`_get_transformations` and `Attack` of goal function, constraints, transformation and search; it has
-been run against a stand-in for it, not against `textattack` itself. `paraphrastic attack` reports
-the same attack without it.
+`_get_transformations` and `Attack` of goal function, constraints, transformation and search. It was
+run in textattack 0.3.11, whose word-level packages were left out. `paraphrastic attack` reports the
+same attack without it.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,16 +38,22 @@ def transformation(paraphrase: Paraphrasing) -> Any:
     attacked_text = _part("shared").AttackedText
 
     class SyntacticParaphrases(base):  # type: ignore[misc,valid-type]
-        """Each paraphrase of the text, which becomes its first column where it has several."""
+        """Each paraphrase of the text, which becomes its first column where it has several.
+
+        A paraphrase has none of its own: searches of TextAttack go on as long as there are any.
+        """
 
         def _get_transformations(self, current_text: Any, indices_to_modify: Any) -> list[Any]:
-            columns = dict(current_text._text_input)
+            if current_text.attack_attrs.get("previous_attacked_text") is not None:
+                return []
+            columns = OrderedDict(current_text._text_input)
             first = next(iter(columns))
             (found,) = paraphrase([columns[first]])
             texts = [text for text in dict.fromkeys(found) if text and text != columns[first]]
             attrs = {"previous_attacked_text": current_text, "modified_indices": set()}
             return [
-                attacked_text({**columns, first: text}, attack_attrs=dict(attrs)) for text in texts
+                attacked_text(OrderedDict(columns, **{first: text}), attack_attrs=dict(attrs))
+                for text in texts
             ]
 
         @property
