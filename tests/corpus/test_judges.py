@@ -150,7 +150,7 @@ class Model:
     def score(self, text: str, bos: bool, eos: bool) -> float:
         assert bos
         assert eos
-        return -float(len(text.split()) + 1)
+        return -float(len(text.encode().split(b" ")) + 1)
 
 
 def test_a_model_of_kenlm_is_told_by_its_ending(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +159,10 @@ def test_a_model_of_kenlm_is_told_by_its_ending(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "kenlm", kenlm)
     step = make_step("cross_entropy", {"model": "x.arpa", "column": "trigrams"})
     assert step.name == "trigrams"
-    found = step.score([{"translation": "a b"}, {"translation": " "}])
-    assert found == [pytest.approx(2.302585), None]
+    texts = ["a b", " ", "a\u00a0b\tc", "a \ud800"]
+    found = step.score([{"translation": text} for text in texts])
+    ten = pytest.approx(2.302585)
+    assert found == [ten, None, ten, ten]
     with pytest.raises(ModelError, match=r"cannot load the language model damaged\.arpa"):
         make_step("cross_entropy", {"model": "damaged.arpa"}).score([{"translation": "a"}])
 

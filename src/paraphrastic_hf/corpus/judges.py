@@ -78,11 +78,12 @@ def _kenlm(path: str) -> Scorer:
         raise ModelError(f"cannot load the language model {path}: {error}") from error
 
     def score(texts: Sequence[str]) -> list[float | None]:
-        counts = [len(text.split()) for text in texts]
-        return [
-            -math.log(10) * model.score(text, bos=True, eos=True) / (count + 1) if count else None
-            for text, count in zip(texts, counts, strict=True)
-        ]
+        found: list[float | None] = []
+        for text in texts:
+            words = text.encode("utf-8", "replace").decode().split()
+            nats = -math.log(10) * model.score(" ".join(words), bos=True, eos=True)
+            found.append(nats / (len(words) + 1) if words else None)
+        return found
 
     return score
 
