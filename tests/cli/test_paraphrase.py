@@ -48,6 +48,25 @@ def test_each_line_and_template_gives_a_row(
     assert "'no tree' is no tree" in errors
 
 
+def test_every_line_has_a_tree_or_the_file_of_trees_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trees.txt").write_text("(S (NP (NN girl)))\n\n", encoding="utf-8")
+    options = ["--generator", folder / "parse-generator", "--trees", tmp_path / "trees.txt"]
+    options += ["--template", TEMPLATE]
+    assert run("paraphrase", folder / "scpn", folder / "lines.txt", *options) == 2
+    assert "trees.txt ends before line 3" in capsys.readouterr().err
+
+
+def test_a_least_share_of_words_out_of_range_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--generator", folder / "parse-generator", "--trees", folder / "trees.txt"]
+    options += ["--template", TEMPLATE, "--max-tokens", 3, "--min-overlap", "nan"]
+    assert run("paraphrase", folder / "scpn", folder / "lines.txt", *options) == 2
+    assert "min_overlap must be from 0 to 1, got nan" in capsys.readouterr().err
+
+
 def test_canonicalising_keeps_every_line_in_its_place(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +92,11 @@ def test_canonicalising_keeps_every_line_in_its_place(
         (["--template", TEMPLATE], "name a parse generator"),
         (["--template", TEMPLATE, "--generator", "nothing-there"], "nothing-there"),
         (["--template", TEMPLATE, "--beams", "0"], "beams must be at least 1"),
+        (["--template", TEMPLATE, "--outputs", "0"], "outputs must be at least 1"),
+        (["--template", TEMPLATE, "--temperature", "1e-40"], "temperature must be above 0"),
+        (["--template", TEMPLATE, "--seed", str(2**64)], "seed must be from 0"),
+        (["--canonical", "--outputs", "2"], "--canonical writes one line"),
+        (["--template-file", "-", "--trees", "-"], "only one input can be -"),
     ],
 )
 def test_options_without_a_meaning_are_refused(
@@ -124,6 +148,52 @@ def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
     path.write_text("good\ta\nbad\tb\tc\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:2 has 3 columns"):
         attack_command.read_examples(str(path))
+    for text in ("good\ta\n\nbad\tb\n", "good\ta\nbad\t \n"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=r"rows.tsv:2 is blank or has a blank column"):
+            attack_command.read_examples(str(path))
+    path.write_text("\n1\ta text\n\n9\tanother\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"rows.tsv:4 is no paraphrase"):
+        attack_command.read_paraphrases(str(path), 2)
+    path.write_text("9" * 5000 + "\ta text\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"rows.tsv:1 is no paraphrase"):
+        attack_command.read_paraphrases(str(path), 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--paraphrases", "a/par.tsv", "--paraphrases", "b/par.tsv"], "need different names"),
+        (["--paraphrases", "../up=a/par.tsv"], "got '../up'"),
+        (["--paraphrases", "=a/par.tsv"], "got ''"),
+        (["--paraphrases", "nmt-bt=a/par.tsv", "--back-translate", "x", "y"], "got 'nmt-bt'"),
+        (["--back-translate", "x", "y", "--outputs", "0"], "--outputs must be at least 1, got 0"),
+        (["--paraphrases", "a/par.tsv", "--output", "dev.tsv"], "cannot write dev.tsv"),
+        (["--paraphrases", "a/par.tsv", "--output", "-"], "--output is a folder here"),
+        (["--paraphrases", "-", "--paraphrases", "x=-"], "only one input can be -"),
+    ],
+)
+def test_what_an_attack_cannot_do_is_said_before_it_begins(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("dev.tsv", "a/par.tsv", "b/par.tsv"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("1\ta text\n", encoding="utf-8")
+    more = [] if "--output" in options else ["--output", "out"]
+    assert main(["attack", "english", "dev.tsv", *options, *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
+    folder = tmp_path / "x=1"
+    folder.mkdir()
+    (folder / "par.tsv").touch()
+    assert attack_command._named(str(folder / "par.tsv")) == ("par", str(folder / "par.tsv"))
 
 
 def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Path) -> None:

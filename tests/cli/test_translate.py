@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.cli.writing import print_written
 from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.generation.writing import Written
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
@@ -85,6 +87,8 @@ def test_lines_of_standard_input_are_translated_as_they_come(
         (["--to", "fr"], "writes one language"),
         (["--from", "en"], "told no source language"),
         (["--outputs", "9"], "9 sentences from each text need as many beams"),
+        (["--output", "/dev/null/x"], "cannot write /dev/null/x"),
+        (["--output", os.curdir], "is a folder; name a file to write"),
     ],
 )
 def test_what_a_model_cannot_do_is_named(
@@ -94,6 +98,36 @@ def test_what_a_model_cannot_do_is_named(
     source.write_text("a cat\n", encoding="utf-8")
     assert run(model, str(source), *options) == 2
     assert message in capsys.readouterr().err
+
+
+def test_line_ends_that_a_model_writes_are_spaces(capsys: pytest.CaptureFixture[str]) -> None:
+    print_written(sys.stdout, 7, [[Written("a\nb\tc", -0.5), Written("d\u2028", -1)]])
+    assert capsys.readouterr().out == "7\t-0.5000\ta b c\n7\t-1.0000\td\n"
+
+
+@pytest.mark.parametrize("damage", ["weights", "tokens", "end"])
+def test_what_cannot_write_is_refused_at_loading(
+    model: str, tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = Translator.from_pretrained(model)
+    if damage == "weights":
+        translator.model.model.encoder.layers[0].fc1.weight.data[0, 0] = float("nan")
+    elif damage == "tokens":
+        rows = len(translator.tokenizer) - 1
+        translator.model.resize_token_embeddings(rows)
+    else:
+        translator.model.generation_config.eos_token_id = 5
+    translator.model.save_pretrained(tmp_path / "model")
+    translator.tokenizer.save_pretrained(tmp_path / "model")
+    source = tmp_path / "in.txt"
+    source.write_text("a cat\n", encoding="utf-8")
+    assert run(str(tmp_path / "model"), str(source)) == 2
+    wanted = {
+        "weights": "model.encoder.layers.0.fc1.weight has NaN or infinite numbers",
+        "tokens": "is of another model: it has",
+        "end": "is of another model: its eos token is",
+    }
+    assert wanted[damage] in capsys.readouterr().err
 
 
 def test_an_encoder_does_not_translate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.generation import latent
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.training.kinds import load_recipe
@@ -121,6 +123,18 @@ def test_damaged_and_endless_lines_keep_their_place(
     files = ["--source", str(lines), "--style", str(lines), "--language", "en", "--quiet"]
     assert run("transfer", model, *files, "--max-tokens", "4") == 0
     assert [bool(line) for line in capsys.readouterr().out.split("\n")[:-1]] == is_written
+
+
+def test_a_text_is_read_as_far_as_is_said(
+    model: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What attends takes the square of a text's length in time."""
+    monkeypatch.setattr(latent, "MOST_READ", 3)
+    generator = LatentGenerator.from_pretrained(model)
+    ids = generator.tokenizer.encode_batch(["the cat sleeps in the house", "the"])
+    means = generator._means("semantic", ids)
+    assert "1 text cut: of a text its first 3 tokens are read" in caplog.text
+    torch.testing.assert_close(means, generator._means("semantic", ids.select(np.arange(2), 3)))
 
 
 @pytest.mark.parametrize("writing", [Writing(beams=1), Writing(sample=True, count=2), Writing()])

@@ -22,10 +22,19 @@ def test_lines_have_trees_with_labels_of_the_treebank() -> None:
     assert str(template(found[0].tree)) == "(ROOT (S (NP) (VP) (.)))"
     assert found[0].tree.words() == ["The", "man", "is", "smiling", "."]
     assert found[1].problem == "empty"
-    assert [each.problem for each in found[3:]] == ["", "not parsed"]
+    assert [each.problem for each in found[3:]] == ["", "too long"]
     for each in found:
         assert each.problem or each.tree.words() == each.words
         assert {node.label for node in each.tree.nodes()} <= LABELS
+
+
+@NEEDS_IT
+def test_the_mark_as_a_line_moves_no_tree() -> None:
+    lines = ["the cat sleeps .", "dogs bark", "he gave her a book ."]
+    parser = LinkGrammarParser()
+    together = parser.parse(lines)
+    assert together == [parser.parse([line])[0] for line in lines]
+    assert not any(each.problem for each in together)
 
 
 def test_it_is_said_how_to_install_it() -> None:

@@ -140,7 +140,7 @@ def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> 
     (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=None, min_similarity=0.0)[0]
     assert one.is_kept
     assert one.overlap == word_overlap(LINES[0], one.text)
-    strict = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=1.1, min_similarity=1.1)
+    strict = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=1.0, min_similarity=1.0)
     assert "overlap" in strict[0][0].remark
     assert "similarity" in strict[0][0].remark
     assert not strict[0][0].is_kept

@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.errors import ModelError, RecipeError
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.models.mgt import MGTModel
-from paraphrastic_hf.training import loop
+from paraphrastic_hf.training import generative_run, loop
 from paraphrastic_hf.training.checkpoint import save_checkpoint
 from paraphrastic_hf.training.generative import PairBatch
 from paraphrastic_hf.training.generative_run import Generative
@@ -131,6 +131,16 @@ def test_a_resumed_run_is_the_unbroken_one(tmp_path: Path, monkeypatch: pytest.M
         load_file(tmp_path / name / "model.safetensors") for name in ("whole", "broken")
     )
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_language_whose_pairs_are_all_held_out_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halves = np.arange(len(LINES)), np.arange(len(LINES), 2 * len(LINES))  # fr, zh
+    monkeypatch.setattr(generative_run, "hold_out_pairs", lambda *_: halves)
+    recipe = load_recipe(write_recipe(tmp_path), ["--held_out", str(len(LINES))])
+    with pytest.raises(DataError, match="all pairs in fr are held out"):
+        train(recipe, tmp_path / "out", progress=False)
 
 
 def test_terms_are_logged_by_language(tmp_path: Path) -> None:

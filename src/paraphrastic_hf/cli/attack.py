@@ -8,12 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
+from paraphrastic_hf.cli.lines import (
+    check_inputs,
+    check_output,
+    is_blank,
+    one_line,
+    open_output,
+    read_blocks,
+)
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.text.files import finite
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack, Classify, Example
+
+TRANSLATED = "nmt-bt"  # what paraphrases by translation are called in reports
+MOST_DIGITS = 10  # of a line's number
 
 EXAMPLES = """examples:
   paraphrastic paraphrase runs/scpn sentences.txt --generator runs/parse-generator \\
@@ -72,6 +83,16 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.classifier)
     named = [_named(each) for each in arguments.paraphrases]
     check_inputs(arguments.file, *(path for _, path in named))
+    names = [*(name for name, _ in named), *([TRANSLATED] if arguments.back_translate else [])]
+    for name in names:
+        if not name or "/" in name or names.count(name) > 1:
+            raise DataError(
+                f"sources of paraphrases need different names, which files are called by, got "
+                f"{name!r}; give --paraphrases NAME=FILE"
+            )
+    if arguments.outputs < 1:
+        raise DataError(f"--outputs must be at least 1, got {arguments.outputs}")
+    check_output(arguments.output, is_folder=True)
     if not named and not arguments.back_translate:
         raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
     from paraphrastic_hf.evaluation.adversarial import (
@@ -92,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
         forth, back = map(Translator.from_pretrained, arguments.back_translate)
         count = arguments.outputs
         write = back_translation(forth, back, outputs=count, beams=max(count, 5))
-        sources.append(("nmt-bt", [list(each) for each in write([e.text for e in examples])]))
+        sources.append((TRANSLATED, [list(each) for each in write([e.text for e in examples])]))
     classify = load_classifier(arguments.classifier, labels=sorted({e.label for e in examples}))
     encoder, perplexity = _judges(arguments)
     folder = Path(arguments.output)
@@ -107,7 +128,8 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(str(folder / "attack.md")) as file:
         file.write(f"# Attack on {Path(arguments.classifier).name}\n\n{text}")
     with open_output(str(folder / "attack.json")) as file:
-        json.dump({name: each.to_dict() for name, each in reports.items()}, file, indent=2)
+        told = {name: finite(each.to_dict()) for name, each in reports.items()}
+        json.dump(told, file, indent=2, allow_nan=False)
         file.write("\n")
     print(text, end="")
 
@@ -122,13 +144,19 @@ def read_examples(path: str) -> list[Example]:
 
     found: list[Example] = []
     columns = 0
-    for number, row in enumerate(_rows(path), 1):
+    for number, row in _rows(path):
         columns = columns or len(row)
         if len(row) != columns or columns not in (2, 3):
             raise DataError(
                 f"{path}:{number} has {counted(len(row), 'column')}; every row must be a label "
                 "and a text, or "
                 "a label and two texts, tab-separated"
+            )
+        if number != len(found) + 1 or any(map(is_blank, row)):
+            at = number if number == len(found) + 1 else len(found) + 1
+            raise DataError(
+                f"{path}:{at} is blank or has a blank column: paraphrases go by the number of a "
+                "line, so leave it out here and in the sentences that were paraphrased"
             )
         found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
     if not found:
@@ -145,13 +173,12 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
     """
     found: list[list[str]] = [[] for _ in range(count)]
     rows = _rows(path)
-    header = rows[0] if rows and rows[0][0] == "line" else None
-    for number, row in enumerate(rows, 1):
-        if header is not None and number == 1:
-            continue
+    header = rows[0][1] if rows and rows[0][1][0] == "line" else None
+    for number, row in rows[0 if header is None else 1 :]:
         fields = dict(zip(header or ("line", "paraphrase"), row, strict=False))
         line, text = fields.get("line", ""), fields.get("paraphrase")
-        if text is None or not line.isdecimal() or not 1 <= int(line) <= count:
+        is_number = line.isdecimal() and len(line) < MOST_DIGITS
+        if text is None or not is_number or not 1 <= int(line) <= count:
             raise DataError(
                 f"{path}:{number} is no paraphrase: a row is the number of an example, 1 to "
                 f"{count}, and a text, or what `paraphrastic paraphrase` writes"
@@ -234,20 +261,22 @@ def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
     from paraphrastic_hf.evaluation.adversarial import training_rows
 
     with open_output(str(folder / f"{name}.training.tsv")) as file:
-        file.writelines("\t".join(row) + "\n" for row in training_rows(attacks))
+        file.writelines("\t".join(map(one_line, row)) + "\n" for row in training_rows(attacks))
     with open_output(str(folder / f"{name}.broken.tsv")) as file:
         file.write("label\tanswer\ttext\tparaphrase\n")
         for each in (each for each in attacks if each.is_broken):
             for text, answer in zip(each.paraphrases, each.answers, strict=True):
                 if answer != each.example.label:
-                    file.write(f"{each.example.label}\t{answer}\t{each.example.text}\t{text}\n")
+                    row = (each.example.label, answer, each.example.text, text)
+                    file.write("\t".join(map(one_line, row)) + "\n")
 
 
 def _named(text: str) -> tuple[str, str]:
     name, equals, path = text.partition("=")
-    return (name, path) if equals else (Path(text).stem, text)
+    return (name, path) if equals and not Path(text).exists() else (Path(text).stem, text)
 
 
-def _rows(path: str) -> list[list[str]]:
-    lines = [line for block in read_blocks(path) for line in block]
-    return [line.split("\t") for line in lines if line.strip()]
+def _rows(path: str) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, with their numbers from 1."""
+    lines = (line for block in read_blocks(path) for line in block)
+    return [(i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()]

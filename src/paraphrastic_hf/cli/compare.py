@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import check_inputs
+from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.count < 0:
         raise DataError(f"--count must be 0 or more, got {arguments.count}")
     if arguments.output:
+        check_output(arguments.output, is_folder=True)
         require("compare", "matplotlib", what="a report with plots")
     bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
     scorer, references = scorer_and_references(arguments)

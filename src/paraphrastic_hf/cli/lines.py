@@ -9,6 +9,7 @@ import argparse
 import codecs
 import contextlib
 import lzma
+import os
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -86,13 +87,54 @@ def check_inputs(*paths: str) -> None:
     """Refuse an input that is not there before anything is loaded; `-` is standard input.
 
     Raises:
-        DataError: It is not there, or is a folder.
+        DataError: It is not there, or is a folder, or several are standard input.
     """
+    if paths.count("-") > 1:
+        raise DataError("only one input can be -, standard input, which is read once; name files")
     for path in paths:
-        if path != "-" and not Path(path).exists():
+        if path == "-":
+            continue
+        if not Path(path).exists():
             raise DataError(f"{path} is not there")
         if Path(path).is_dir():
             raise DataError(f"{path} is a folder; name a file")
+
+
+def check_output(path: str, *, is_folder: bool = False) -> None:
+    """Refuse an output that cannot be written before anything is computed, and make its folder.
+
+    Args:
+        path: A file, or `-` for standard output, or a folder.
+        is_folder: Whether it is a folder.
+
+    Raises:
+        DataError: It cannot be written there.
+    """
+    if path == "-" and is_folder:
+        raise DataError("--output is a folder here, which standard output is not; name one")
+    if is_stream(path):
+        return
+    folder = Path(path) if is_folder else Path(path).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}; name another --output") from error
+    if not is_folder and Path(path).is_dir():
+        raise DataError(f"{path} is a folder; name a file to write")
+    if not os.access(folder, os.W_OK):
+        raise DataError(
+            f"cannot write {path}: no right to write in {folder}; name another --output"
+        )
+
+
+def one_line(text: str) -> str:
+    """A text as a field of a line: line ends and tabs in it are spaces.
+
+    Example:
+        >>> one_line("a\\tb\\nc")
+        'a b c'
+    """
+    return " ".join(text.replace("\t", " ").splitlines())
 
 
 def read_blocks(

@@ -6,9 +6,17 @@ import argparse
 import random
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    one_line,
+    open_output,
+    read_blocks,
+)
 from paraphrastic_hf.cli.writing import writing_of
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -121,6 +129,12 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(
             "give templates (--template, --templates top20 or --template-file), or --canonical"
         )
+    if arguments.canonical and (arguments.count > 1 or arguments.kept):
+        raise DataError(
+            "--canonical writes one line for each line, and filters none: leave out --outputs and "
+            "--kept"
+        )
+    check_output(arguments.output)
     how = writing_of(arguments)
     paraphraser = load_paraphraser(arguments)
     templates = None if arguments.canonical else templates_of(arguments, paraphraser)
@@ -136,10 +150,15 @@ def run(arguments: argparse.Namespace) -> None:
         if templates is not None:
             output.write(COLUMNS + "\n")
         for block in blocks:
-            parses = None if trees is None else [next(trees, None) for _ in block]
+            parses = None if trees is None else list(islice(trees, len(block)))
+            if parses is not None and len(parses) < len(block):
+                raise DataError(
+                    f"{arguments.trees} ends before line {number + len(parses) + 1}: it must have "
+                    f"a tree for each line of {arguments.file}"
+                )
             if templates is None:
                 for text in paraphraser.canonicalise(block, writing=how):
-                    output.write(text + "\n")
+                    output.write(one_line(text) + "\n")
             else:
                 found = paraphraser.paraphrase(
                     block,
@@ -213,12 +232,15 @@ def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
     from paraphrastic_hf.text.parse_tokens import checked_tree
 
     def read() -> Iterator[Tree | None]:
+        number = 0
         for block in read_blocks(arguments.trees):
             for line in block:
+                number += 1
                 try:
                     yield checked_tree(line)
                 except DataError as error:
-                    print(f"paraphrastic paraphrase: {error}", file=sys.stderr)
+                    place = f"{arguments.trees}:{number}"
+                    print(f"paraphrastic paraphrase: {place}: {error}", file=sys.stderr)
                     yield None
 
     return read()

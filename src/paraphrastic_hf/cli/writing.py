@@ -6,7 +6,14 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    one_line,
+    open_output,
+    read_blocks,
+)
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
@@ -88,6 +95,7 @@ def write_lines(
     """
     check_model_name(arguments.model)
     check_inputs(arguments.file)
+    check_output(arguments.output)
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     how = writing_of(arguments)
@@ -128,5 +136,5 @@ def print_written(output: IO[str], first: int, found: Iterable[list[Written]]) -
         for sentence in sentences:
             if len(sentences) > 1:
                 output.write(f"{number}\t{sentence.nats:.4f}\t")
-            output.write(sentence.text + "\n")
+            output.write(one_line(sentence.text) + "\n")
     output.flush()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.parse_tree import (
@@ -20,12 +20,13 @@ from paraphrastic_hf.text.parse_tree import (
     Tree,
     read_tree,
 )
-from paraphrastic_hf.text.parsed import EMPTY, FAILED, ParsedLine
+from paraphrastic_hf.text.parsed import EMPTY, FAILED, TOO_LONG, ParsedLine
 from paraphrastic_hf.text.treebank_words import treebank_words
 
 PROGRAM = "link-parser"
 MARK, MARKED = "dogs bark", "(S (NP dogs.n) (VP bark.v))"  # stands after every sentence
 SECONDS = 5  # for one sentence
+MOST_WORDS = 200  # it reads no longer sentence
 TAG_OF_END = {
     **{"n": "NN", "v": "VB", "a": "JJ", "e": "RB", "p": "PRP", "r": "IN", "ij": "CC", "j": "CC"},
     **{"q": "VB", "g": "VBG", "t": "NN", "d": "DT", "m": "NNP", "f": "NNP", "b": "NNP", "l": "NNP"},
@@ -62,29 +63,46 @@ class LinkGrammarParser:
     def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
         """The tree of every line; where link-grammar finds none, it is marked."""
         words = [treebank_words(line) for line in lines]
-        asked = [number for number, each in enumerate(words) if each]
-        found = [ParsedLine.without_tree(each, FAILED if each else EMPTY) for each in words]
+        found = [
+            ParsedLine.without_tree(
+                each, EMPTY if not each else TOO_LONG if len(each) > MOST_WORDS else FAILED
+            )
+            for each in words
+        ]
+        asked = [number for number, each in enumerate(found) if each.problem == FAILED]
         # A line that begins with ! or % is a command to it.
-        text = "".join(f" {' '.join(words[number]).lstrip('!%')}\n{MARK}\n" for number in asked)
-        for number, block in zip(asked, self._blocks(text), strict=False):
+        texts = [f" {' '.join(words[number]).lstrip('!%')}\n" for number in asked]
+        blocks = self._blocks(texts)
+        if len(blocks) != len(asked):  # a line has the tree of the mark, or ended the program
+            blocks = [self._alone(text) for text in texts]
+        for number, block in zip(asked, blocks, strict=True):
             tree = None if block is None else _tree(block, words[number])
             if tree is not None:
                 found[number] = ParsedLine(words[number], tree)
         return found
 
-    def _blocks(self, text: str) -> Iterator[str | None]:
+    def _blocks(self, texts: Sequence[str]) -> list[str | None]:
         """What the program prints for each sentence: its first tree, or None."""
+        found: list[str | None] = []
+        first = None
+        for line in self._printed("".join(f"{text}{MARK}\n" for text in texts)):
+            if line == MARKED:
+                found.append(first)
+                first = None
+            elif first is None:
+                first = line
+        return found
+
+    def _alone(self, text: str) -> str | None:
+        """The same of one sentence, by a process of its own."""
+        return next(iter(self._printed(text)), None)
+
+    def _printed(self, text: str) -> list[str]:
         options = ["-graphics=0", "-constituents=3", "-verbosity=0", f"-timeout={SECONDS}"]
         done = subprocess.run(
             [self.program, "en", *options], input=text, capture_output=True, text=True, check=False
         )
-        first: str | None = None
-        for line in done.stdout.splitlines():
-            if line.strip() == MARKED:
-                yield first
-                first = None
-            elif line.startswith("(") and first is None:
-                first = line.strip()
+        return [line.strip() for line in done.stdout.splitlines() if line.startswith("(")]
 
 
 def _tree(block: str, words: Sequence[str]) -> Tree | None:

@@ -7,6 +7,7 @@ so does what is written from it: the empty string.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
+
+logger = logging.getLogger(__name__)
+MOST_READ = 10_000  # tokens of a text; what attends takes its square in time
 
 
 def centre_on_texts(
@@ -265,11 +269,14 @@ class LatentGenerator(Saved):
             language = able[0]
         if language not in able:
             into = "translates into" if verb == "translate" else "reconstructs"
-            asked = "name one of them" if language is None else f"not {language!r}"
+            option = "--to" if verb == "translate" else "--language"
+            asked = f"name one of them ({option})" if language is None else f"not {language!r}"
+            trained = ", ".join(self.model.tasks()) or "nothing"
             raise ValueError(
                 f"this model {into} {', '.join(able)}, {asked}"
                 if able
-                else f"this model {into} no language"
+                else f"this model {into} no language: it was trained to {trained}; name a model "
+                f"whose recipe has such a task"
             )
         return f"{verb}_{language}"
 
@@ -295,11 +302,19 @@ class LatentGenerator(Saved):
     def _means(self, variable: str, ids: Ragged) -> Tensor:
         size, device = self.model.config.hidden_size, self.model.device
         means = torch.zeros(len(ids), size, device=device)
-        for chosen in length_batches(np.diff(ids.offsets), self.batch_size, self.model.most_tokens):
-            batch = ids.select(chosen)
+        lengths = np.diff(ids.offsets)
+        if (lengths > MOST_READ).any():
+            logger.warning(
+                "%s cut: of a text its first %d tokens are read",
+                counted(int((lengths > MOST_READ).sum()), "text"),
+                MOST_READ,
+            )
+        short = np.minimum(lengths, MOST_READ)
+        for chosen in length_batches(short, self.batch_size, self.model.most_tokens):
+            batch = ids.select(chosen, MOST_READ)
             flat = torch.from_numpy(batch.ids).to(device).long()
-            lengths = torch.from_numpy(np.diff(batch.offsets)).to(device)
-            posterior = self.model.posterior(variable, flat, lengths)
+            sizes = torch.from_numpy(np.diff(batch.offsets)).to(device)
+            posterior = self.model.posterior(variable, flat, sizes)
             means[torch.from_numpy(chosen).to(device)] = posterior.mean.float()
         return means
 

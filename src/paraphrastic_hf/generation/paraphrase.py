@@ -77,6 +77,7 @@ class SyntacticParaphraser(Saved):
             raise ModelError("the parse generator writes sentences: name one that writes parses")
         self.writer, self.generator, self.parser = writer, generator, parser
         self.templates, self.encoder, self.most_tokens = templates or {}, encoder, most_tokens
+        self._told: set[str] = set()  # templates of which it was said that no sentence had them
 
     @classmethod
     def from_pretrained(
@@ -247,7 +248,8 @@ class SyntacticParaphraser(Saved):
             tree = checked_tree(text)
             is_whole = tree.top != template(tree).top
             cut = parse_text(template(tree))
-            if self.templates and cut not in self.templates:
+            if self.templates and cut not in self.templates and cut not in self._told:
+                self._told.add(cut)
                 logger.warning(
                     "no sentence of training had the template %s: expect little of it",
                     bracketed(cut),

@@ -21,6 +21,7 @@ from paraphrastic_hf.encoding.directory import TRANSLATION, no_progress_bar, sav
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.loading import check_weights
 from paraphrastic_hf.generation.search import MOST_SCORES, evaluating, padded, until_end
 from paraphrastic_hf.generation.templates import TEMPLATES, load_templates, save_templates
 from paraphrastic_hf.generation.translate import NOTHING, Translator
@@ -107,6 +108,7 @@ class TemplatedWriter(Saved):
                 f"{directory} holds a {type(model).__name__} that was not trained to paraphrase; "
                 "name a directory of a recipe of kind paraphrase"
             )
+        check_weights(directory, model)
         if device is None:
             device = "cuda" if torch.cuda.is_available() else "cpu"
         writer = cls(model.to(device), tokenizer, directory=directory, batch_size=batch_size)

@@ -27,6 +27,7 @@ from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import Languages
+from paraphrastic_hf.generation.loading import check_tokenizer, check_weights
 from paraphrastic_hf.generation.search import (
     EndInTime,
     evaluating,
@@ -122,7 +123,8 @@ class Translator(Saved):
                 `local_files_only` of a repository.
 
         Raises:
-            ModelError: It is not there, damaged, or no encoder-decoder.
+            ModelError: It is not there, damaged, no encoder-decoder, or its tokenizer is of another
+                model.
             ValueError: A number is out of range, or the tokenizer does not have such a language.
         """
         check_model_name(name)
@@ -140,6 +142,8 @@ class Translator(Saved):
             raise ModelError(
                 f"{name} holds no encoder-decoder with its tokenizer: {str(error).strip()}"
             ) from error
+        check_weights(name, model)
+        check_tokenizer(name, model, tokenizer)
         if device is None:
             device = "cuda" if torch.cuda.is_available() else "cpu"
         translator = cls(model.eval().to(device), tokenizer, **own)

@@ -14,7 +14,8 @@ class Writing:
         beams: Beginnings kept at each step; 1 takes the likeliest token each time.
         sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
         top_p: That share, above 0, at most 1.
-        temperature: Below 1 likelier tokens are drawn more often, above 1 less often; above 0.
+        temperature: Below 1 likelier tokens are drawn more often, above 1 less often; from 0.001 to
+            1,000.
         count: Sentences written from each text, at most `beams` unless they are drawn.
         max_tokens: Most tokens of a sentence, its end included.
         seed: Number that every draw follows from.
@@ -41,11 +42,17 @@ class Writing:
     def __post_init__(self) -> None:
         for name in ("beams", "count", "max_tokens"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+                said = "outputs" if name == "count" else name  # as commands and `translate` say
+                raise ValueError(f"{said} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
-        if not self.temperature > 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+        if not 1e-3 <= self.temperature <= 1e3:
+            raise ValueError(
+                f"temperature must be above 0, from 0.001 to 1000, got {self.temperature}; without "
+                "sampling the likeliest tokens are taken"
+            )
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must be from 0 to 2**63 - 1, got {self.seed}")
         if not self.sample and self.count > self.beams:
             raise ValueError(
                 f"{self.count} sentences from each text need as many beams, got {self.beams}; "

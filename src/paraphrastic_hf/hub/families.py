@@ -174,7 +174,7 @@ def translator(config: Config, tokens: str) -> str:
     return (
         f"A transformer that translates, of transformers' own class for {config['model_type']}, "
         f"over {tokens}: {counted(encoder, 'block')} to read, {decoder} to write, dimensions "
-        f"{config['d_model']}, entries {config['vocab_size']:,}."
+        f"{config.get('d_model') or config['hidden_size']}, entries {config['vocab_size']:,}."
     )
 
 

@@ -186,9 +186,10 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
         parts = [part.strip() for part in line.split("|||")]
         if len(parts) < 2 or not parts[0].isdecimal():
             raise DataError(f"{name}:{i} is not `number ||| hypothesis ||| ...`: {line[:60]!r}")
-        if int(parts[0]) >= segments:
+        if len(parts[0]) > len(str(segments)) or int(parts[0]) >= segments:
             raise DataError(
-                f"{name}:{i} is of segment {parts[0]}, counted from 0, but there are {segments:,}"
+                f"{name}:{i} is of segment {parts[0][:20]}, counted from 0, but there are "
+                f"{segments:,}"
             )
         lists[int(parts[0])].append(parts[1])
     return lists

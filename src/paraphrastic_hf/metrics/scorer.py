@@ -133,8 +133,8 @@ class SimileScorer:
             raise ValueError(f"length must be one of {', '.join(UNITS)}, got {length!r}")
         if several not in SEVERAL:
             raise ValueError(f"several must be one of {', '.join(SEVERAL)}, got {several!r}")
-        if not alpha >= 0:
-            raise ValueError(f"alpha must be 0 or more, got {alpha}")
+        if not 0 <= alpha < math.inf:
+            raise ValueError(f"alpha must be a finite number, 0 or more, got {alpha}")
         is_name = isinstance(model, (str, Path))
         if hub and not is_name:
             raise TypeError(f"{', '.join(hub)} is for a model that is loaded by name")

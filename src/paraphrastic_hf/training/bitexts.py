@@ -57,6 +57,10 @@ class Bitexts:
         found = {pair: self.sides[self.bitext == i] for i, pair in enumerate(self.languages)}
         return {pair: sides for pair, sides in found.items() if len(sides)}
 
+    def codes(self) -> set[str]:
+        """The languages of its pairs."""
+        return {code for pair in self.grouped() for code in pair}
+
     def counts(self) -> np.ndarray:
         """Pairs of each bitext."""
         return np.bincount(self.bitext, minlength=len(self.languages))

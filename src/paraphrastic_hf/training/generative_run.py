@@ -110,6 +110,12 @@ class Generative:
             self.corpus.group[bitexts.sides], self.recipe.data.held_out, self.recipe.seed
         )
         self.held_out, self.kept = bitexts.select(chosen), bitexts.select(kept)
+        lost = bitexts.codes() - self.kept.codes()
+        if lost:
+            raise DataError(
+                f"all pairs in {', '.join(sorted(lost))} are held out, and none is left to learn "
+                "from: lower data.held_out, or name more text"
+            )
         if self.start is not None:
             started = self.start.model
             started.scores_part = self.recipe.training.candidates is not None

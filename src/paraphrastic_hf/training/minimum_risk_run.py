@@ -199,7 +199,6 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     except ValueError as error:
         raise RecipeError(f"from_code, to_code: {error}") from error
     tokenizer, model = translator.tokenizer, translator.model
-    rows = model.get_input_embeddings().weight.shape[0]
     marks = [
         (name, getattr(tokenizer, f"{name}_token_id"), getattr(model.generation_config, key))
         for name, key in (("pad", "pad_token_id"), ("eos", "eos_token_id"))
@@ -209,8 +208,6 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
         for name, own, of_model in marks
         if own is None or own not in (of_model if isinstance(of_model, list) else [of_model])
     ]
-    if len(tokenizer) > rows:
-        wrong.insert(0, f"it has {len(tokenizer):,} tokens, the model {rows:,}")
     if wrong:
         raise ModelError(f"the tokenizer in {start} is of another model: {'; '.join(wrong)}")
     return translator

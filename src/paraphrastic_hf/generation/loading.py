@@ -1,0 +1,36 @@
+"""Whether what was loaded can write at all."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from paraphrastic_hf.errors import ModelError
+
+
+def check_weights(name: str | os.PathLike[str], model: Any) -> None:
+    """See that all weights are numbers.
+
+    Raises:
+        ModelError: One is not.
+    """
+    for key, weight in model.named_parameters():
+        if not weight.isfinite().all():
+            raise ModelError(f"{name} is damaged: {key} has NaN or infinite numbers")
+
+
+def check_tokenizer(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
+    """See that a tokenizer of transformers goes with a model.
+
+    Raises:
+        ModelError: It has more tokens than the model, or another end mark.
+    """
+    rows = model.get_input_embeddings().weight.shape[0]
+    ends, own = model.generation_config.eos_token_id, tokenizer.eos_token_id
+    wrong = []
+    if len(tokenizer) > rows:
+        wrong.append(f"it has {len(tokenizer):,} tokens, the model {rows:,}")
+    if None not in (ends, own) and own not in (ends if isinstance(ends, list) else [ends]):
+        wrong.append(f"its eos token is {own}, the model's {ends}")
+    if wrong:
+        raise ModelError(f"the tokenizer in {name} is of another model: {'; '.join(wrong)}")
