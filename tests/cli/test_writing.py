@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation import latent
 from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
@@ -154,3 +156,10 @@ def test_what_is_written_has_the_score_of_its_tokens(model: str, writing: Writin
 def _tensors(generator: LatentGenerator, text: str) -> tuple[torch.Tensor, torch.Tensor]:
     ids = torch.from_numpy(generator.tokenizer.encode_batch([text]).ids).long()[None]
     return ids, torch.ones_like(ids)
+
+
+def test_a_model_of_several_tasks_is_no_translator(model: str) -> None:
+    with pytest.raises(
+        ModelError, match=r"writes several languages .*`paraphrastic translate --to"
+    ):
+        Translator.from_pretrained(model)

@@ -256,7 +256,7 @@ def row(number: int, one: Paraphrase) -> str:
             f"{one.nats:.4f}",
             f"{one.overlap:.4f}",
             f"{one.similarity:.4f}",
-            one.text,
+            one_line(one.text),
             one.remark,
         ]
     )

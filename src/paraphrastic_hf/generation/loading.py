@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.latent import LatentModel
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:
@@ -19,12 +20,20 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
             raise ModelError(f"{name} is damaged: {key} has NaN or infinite numbers")
 
 
-def check_tokenizer(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
-    """See that a tokenizer of transformers goes with a model.
+def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
+    """See that a model writes one translation of a text, that its weights are numbers, and that a
+    tokenizer of transformers goes with it.
 
     Raises:
-        ModelError: It has more tokens than the model, or another end mark.
+        ModelError: It is one of several tasks, one is not, or the tokenizer has more tokens than
+            the model or another end mark.
     """
+    if isinstance(model, LatentModel):
+        raise ModelError(
+            f"{name} writes several languages from variables ({', '.join(model.tasks())}), so that "
+            "it is no translator by itself: use `paraphrastic translate --to` or LatentGenerator"
+        )
+    check_weights(name, model)
     rows = model.get_input_embeddings().weight.shape[0]
     ends, own = model.generation_config.eos_token_id, tokenizer.eos_token_id
     wrong = []

@@ -27,7 +27,7 @@ from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import Languages
-from paraphrastic_hf.generation.loading import check_tokenizer, check_weights
+from paraphrastic_hf.generation.loading import check_translator
 from paraphrastic_hf.generation.search import (
     EndInTime,
     evaluating,
@@ -142,8 +142,7 @@ class Translator(Saved):
             raise ModelError(
                 f"{name} holds no encoder-decoder with its tokenizer: {str(error).strip()}"
             ) from error
-        check_weights(name, model)
-        check_tokenizer(name, model, tokenizer)
+        check_translator(name, model, tokenizer)
         if device is None:
             device = "cuda" if torch.cuda.is_available() else "cpu"
         translator = cls(model.eval().to(device), tokenizer, **own)
