@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.cli.lines import (
     check_inputs,
     check_output,
+    dump_json,
     is_blank,
     one_line,
     open_output,
@@ -18,7 +18,6 @@ from paraphrastic_hf.cli.lines import (
 )
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError, counted
-from paraphrastic_hf.text.files import finite
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack, Classify, Example
@@ -128,9 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(str(folder / "attack.md")) as file:
         file.write(f"# Attack on {Path(arguments.classifier).name}\n\n{text}")
     with open_output(str(folder / "attack.json")) as file:
-        told = {name: finite(each.to_dict()) for name, each in reports.items()}
-        json.dump(told, file, indent=2, allow_nan=False)
-        file.write("\n")
+        dump_json({name: each.to_dict() for name, each in reports.items()}, file)
     print(text, end="")
 
 
@@ -153,10 +150,9 @@ def read_examples(path: str) -> list[Example]:
                 "a label and two texts, tab-separated"
             )
         if number != len(found) + 1 or any(map(is_blank, row)):
-            at = number if number == len(found) + 1 else len(found) + 1
             raise DataError(
-                f"{path}:{at} is blank or has a blank column: paraphrases go by the number of a "
-                "line, so leave it out here and in the sentences that were paraphrased"
+                f"{path}:{len(found) + 1} is blank or has a blank column: paraphrases go by the "
+                "number of a line, so leave it out here and in the sentences that were paraphrased"
             )
         found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
     if not found:

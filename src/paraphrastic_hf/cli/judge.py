@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output, open_output
+from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.text.files import finite
 
 EPILOG = """\
 A table with a line for each system: corpus BLEU and chrF (sacrebleu's), mean SIM and SimiLE, with
@@ -75,7 +74,6 @@ def run(arguments: argparse.Namespace) -> None:
     counted_file = [arguments.frequencies] if arguments.frequencies else []
     check_inputs(*arguments.systems, *arguments.references, *counted_file)
     check_output(arguments.output)
-    import json
 
     from paraphrastic_hf.cli.simile import read_segments, scorer_and_references
     from paraphrastic_hf.errors import DataError
@@ -104,7 +102,6 @@ def run(arguments: argparse.Namespace) -> None:
     )
     with open_output(arguments.output) as output:
         if arguments.output.endswith(".json"):
-            json.dump(finite(report.to_dict()), output, indent=2, allow_nan=False)
-            output.write("\n")
+            dump_json(report.to_dict(), output)
         else:
             output.write(generation_markdown(report))

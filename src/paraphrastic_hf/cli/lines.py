@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import codecs
 import contextlib
+import json
 import lzma
+import math
 import os
 import sys
 import zlib
@@ -273,3 +275,17 @@ def open_output(path: str) -> Iterator[IO[str]]:
             yield file
     except OSError as error:
         raise DataError(f"cannot write {path}: {error}") from error
+
+
+def dump_json(value: Any, output: IO[str]) -> None:
+    """Write a report as JSON, with null for a number that is NaN or infinite."""
+    json.dump(_finite(value), output, indent=2, allow_nan=False)
+    output.write("\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

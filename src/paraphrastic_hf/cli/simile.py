@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output, read_blocks
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    dump_json,
+    open_output,
+    read_blocks,
+)
 from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
@@ -127,8 +133,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Score each system, and print one table or the segments."""
     check_model_name(arguments.model)
     check_inputs(*arguments.systems, *arguments.references)
-    import json
-
     from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 
     scorer, references = scorer_and_references(arguments)
@@ -139,8 +143,7 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(arguments.output) as output:
         if arguments.output.endswith(".json"):
             values = [system.to_dict(segments=arguments.segments) for system in results]
-            json.dump(values, output, indent=2)
-            output.write("\n")
+            dump_json(values, output)
         elif arguments.segments:
             output.writelines(segment_rows(results))
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
@@ -54,11 +53,10 @@ class SlurmExecutor(SlurmPipelineExecutor):
         with self.logging_dir.open(SUBMITTED) as file:
             job = file.read().strip()
         asked = subprocess.run(
-            ["squeue", "--noheader", "--jobs", job],
+            ["squeue", "--noheader", "--format=%i", "--jobs", job],
             capture_output=True,
             text=True,
             check=False,
-            env={name: value for name, value in os.environ.items() if name != "SQUEUE_FORMAT"},
         )
         if asked.returncode and "Invalid job id" not in asked.stderr:
             raise ParaphrasticError(

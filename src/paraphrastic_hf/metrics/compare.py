@@ -13,6 +13,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.metrics.matching import SegmentScores
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, checked_segments
 
+MOST_DIGITS = 18  # of a segment's number
 EQUAL = 1e-4  # on the scale of 0 to 100; scores closer than that differ by rounding alone
 MEASURES = ("SimiLE", "SIM", "BLEU")
 
@@ -186,7 +187,7 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
         parts = [part.strip() for part in line.split("|||")]
         if len(parts) < 2 or not parts[0].isdecimal():
             raise DataError(f"{name}:{i} is not `number ||| hypothesis ||| ...`: {line[:60]!r}")
-        if len(parts[0]) > len(str(segments)) or int(parts[0]) >= segments:
+        if len(parts[0]) > MOST_DIGITS or int(parts[0]) >= segments:
             raise DataError(
                 f"{name}:{i} is of segment {parts[0][:20]}, counted from 0, but there are "
                 f"{segments:,}"

@@ -134,7 +134,7 @@ class SimileScorer:
         if several not in SEVERAL:
             raise ValueError(f"several must be one of {', '.join(SEVERAL)}, got {several!r}")
         if not 0 <= alpha < math.inf:
-            raise ValueError(f"alpha must be 0 or more, got {alpha}, and finite")
+            raise ValueError(f"alpha must be 0 or more, got {alpha}; name a finite number")
         is_name = isinstance(model, (str, Path))
         if hub and not is_name:
             raise TypeError(f"{', '.join(hub)} is for a model that is loaded by name")

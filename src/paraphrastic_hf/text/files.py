@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -149,17 +148,3 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
             "model_input_names": ["input_ids", "attention_mask"],
         },
     )
-
-
-def finite(value: Any) -> Any:
-    """What JSON can hold of a value: None for a number that is NaN or infinite, however deep.
-
-    Example:
-        >>> finite({"a": [1.5, float("nan")]})
-        {'a': [1.5, None]}
-    """
-    if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

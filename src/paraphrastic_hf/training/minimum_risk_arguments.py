@@ -69,7 +69,10 @@ class CandidateArguments:
         at_most=1,
     )
     temperature: float = argument(
-        1.0, help="sample: below 1 for likelier tokens, above 1 for others", above=0
+        1.0,
+        help="sample: below 1 for likelier tokens, above 1 for others",
+        at_least=0.001,
+        at_most=1000,
     )
     max_ratio: float = argument(
         1.5,
