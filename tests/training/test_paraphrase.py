@@ -102,6 +102,18 @@ def test_the_same_parses_may_stay_and_one_direction_do(tmp_path: Path) -> None:
     assert (kind.kept[:, 1] % 2 == 1).all()  # the second sentence is written
 
 
+def test_a_paraphraser_needs_no_parses(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "pairs.tsv", [row[:2] for row in ROWS])
+    plain = [*scpn.KINDS["paraphraser"], "--sources", f"[{path}]"]
+    with pytest.raises(DataError, match="4 without column 4"):
+        prepared(tmp_path, *plain, "--differing", "true")
+    kind, work = prepared(tmp_path, *plain, "--differing", "false")
+    kind.build(work)
+    assert len(kind.kept) == 8  # every pair, both ways
+    assert kind.templates is None
+    assert not kind.corpus.counts
+
+
 def test_a_stock_model_reads_the_parse_after_the_sentence(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.tsv", ROWS[:1])
     options = [*scpn.KINDS["bart"], "--tokenizer.kind", "char"]

@@ -36,7 +36,7 @@ OF_KIND = {
 
 @dataclass(frozen=True)
 class ParaphraseData(DataArguments):
-    """Which parsed pairs to train on: sentence1, sentence2, tree1, tree2."""
+    """Which pairs to train on: sentence1, sentence2, and tree1, tree2 where parses are read."""
 
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
@@ -46,7 +46,9 @@ class ParaphraseData(DataArguments):
         True, help="train on each pair both ways (6.2.2); else the second sentence is written"
     )
     differing: bool = argument(
-        True, help="leave out pairs whose parses are the same (released code)"
+        True,
+        help="leave out pairs whose parses are the same (released code); with false, and with "
+        "model.template none, pairs need no parses",
     )
     max_template: int = argument(
         300, help="leave out pairs with a parse of more tokens", at_least=1, at_most=2**31 - 1

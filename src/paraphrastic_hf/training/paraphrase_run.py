@@ -1,4 +1,4 @@
-"""A run of a paraphrase generator: parsed pairs to a finished model (thesis, 4.6 and 6.3)."""
+"""A run of a paraphrase generator: pairs, parsed or not, to a finished model (thesis, 4.6 and 6.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.parse_tokens import parse_tokenizer
-from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.arguments import SourceArguments, resolve_path
 from paraphrastic_hf.training.corpus import has_columns, hold_out_pairs
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
@@ -31,9 +31,11 @@ from paraphrastic_hf.training.paraphrase_arguments import (
     ParaphraseRecipe,
 )
 from paraphrastic_hf.training.parsed_pairs import (
+    TREES,
     build_parsed_corpus,
     load_parsed_corpus,
     parsed_pairs,
+    reads_trees,
     texts_to_learn,
     with_tree_columns,
     writes_sentences,
@@ -70,8 +72,11 @@ class Paraphrasing(Seq2SeqRun):
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
+        beside = {name: name for name in TREES} if reads_trees(recipe) else {}
         given = [
-            item if isinstance(item, tuple) else (item, _of_dataset(number))
+            item
+            if isinstance(item, tuple)
+            else (item, SourceArguments(path=f"dataset {number}", beside=beside))
             for number, item in enumerate(context.datasets)
         ]
         sources = read_sources(recipe, context.data_root, given, progress=context.progress)
@@ -135,15 +140,9 @@ class Paraphrasing(Seq2SeqRun):
     def save(self, model: Any, output: Path) -> dict[str, Any]:
         """The model directory, with the templates of its training, and how well it predicts the
         held-out pairs."""
-        save_templates(output, self.corpus.counts)
+        if self.corpus.counts:
+            save_templates(output, self.corpus.counts)
         return super().save(model, output)
-
-
-def _of_dataset(number: int) -> Any:
-    """What is known of a dataset that is given beside the recipe."""
-    from paraphrastic_hf.training.arguments import SourceArguments
-
-    return SourceArguments(path=f"dataset {number}", beside={"tree1": "tree1", "tree2": "tree2"})
 
 
 def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:

@@ -49,7 +49,7 @@ class ParsedSentence:
 
     Attributes:
         text: The sentence.
-        parse: Its parse as tokens with spaces, without words.
+        parse: Its parse as tokens with spaces, without words; "" where trees are not read.
         template: The top two levels of that.
     """
 
@@ -91,8 +91,15 @@ class ParsedCorpus:
         return np.stack([sources, offset + (sources ^ 1)], 1)
 
 
+def reads_trees(recipe: ParaphraseRecipe) -> bool:
+    """Whether pairs need trees: a model of the sentences alone needs none."""
+    model = recipe.model
+    return recipe.data.differing or model.template != NONE or model.writes == PARSE
+
+
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
-    """The recipe, with the columns of the trees named for sources that do not name theirs.
+    """The recipe, with the columns of the trees, if they are read, named for sources that do not
+    name theirs.
 
     Args:
         recipe: The whole recipe.
@@ -101,6 +108,8 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
     Raises:
         RecipeError: A source names other columns beside its sentences.
     """
+    if not reads_trees(recipe):
+        return recipe
     sources = []
     for source in recipe.data.sources:
         if source.beside and set(source.beside) != set(TREES):
@@ -117,15 +126,19 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
 def parsed_pairs(
     sources: Sequence[SourcePairs], recipe: ParaphraseRecipe
 ) -> list[tuple[ParsedSentence, ParsedSentence]]:
-    """The pairs whose trees are whole and differ; a warning counts the others.
+    """The pairs whose trees are whole and differ; a warning counts the others. All pairs where no
+    trees are read.
 
     Args:
-        sources: Pairs with `tree1` and `tree2` beside them.
+        sources: Pairs, with `tree1` and `tree2` beside them where those are read.
         recipe: The whole recipe.
 
     Raises:
         DataError: No pair is left, or a tree is bad and data.bad_rows is refuse.
     """
+    if not reads_trees(recipe):
+        pairs = [pair for item in sources for pair in item.pairs]
+        return [(ParsedSentence(a, "", ""), ParsedSentence(b, "", "")) for a, b in pairs]
     found, report = [], RowReport()
     alike = long = 0
     for item in sources:
@@ -207,7 +220,7 @@ def build_parsed_corpus(
             [_beside(side, recipe) for side in sides]
         )
     _, columns["group"] = np.unique([side.text for side in sides], return_inverse=True)
-    counts = Counter(side.template for side in sides)
+    counts = Counter(side.template for side in sides if side.template)
     common = counts.most_common(MOST_TEMPLATES)
     write_columns(directory, columns, {"counts": common})
 
