@@ -1,4 +1,4 @@
-"""A run of a paraphrase generator: pairs, parsed or not, to a finished model (thesis, 4.6 and 6.3)."""
+"""A run of a paraphrase generator: pairs to a finished model (thesis, 4.6 and 6.3)."""
 
 from __future__ import annotations
 
