@@ -56,6 +56,9 @@ def test_every_line_has_a_tree_or_the_file_of_trees_is_refused(
     options += ["--template", TEMPLATE]
     assert run("paraphrase", folder / "scpn", folder / "lines.txt", *options) == 2
     assert "trees.txt ends before line 3" in capsys.readouterr().err
+    (tmp_path / "trees.txt").write_text("(S (NP (NN girl)))\n" * 4, encoding="utf-8")
+    assert run("paraphrase", folder / "scpn", folder / "lines.txt", *options) == 2
+    assert "trees.txt goes on after line 3" in capsys.readouterr().err
 
 
 def test_a_least_share_of_words_out_of_range_is_refused(
@@ -96,6 +99,10 @@ def test_canonicalising_keeps_every_line_in_its_place(
         (["--template", TEMPLATE, "--temperature", "1e-40"], "temperature must be above 0"),
         (["--template", TEMPLATE, "--seed", str(2**64)], "seed must be from 0"),
         (["--canonical", "--outputs", "2"], "--canonical writes one line"),
+        (
+            ["--template", TEMPLATE, "--encoder", "none", "--min-similarity", "0.5"],
+            "--min-similarity goes by an encoder",
+        ),
         (["--template-file", "-", "--trees", "-"], "only one input can be -"),
     ],
 )

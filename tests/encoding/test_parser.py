@@ -120,10 +120,10 @@ def test_other_parsers_answer_to_the_same_call() -> None:
         assert str(found[2].tree) == "(ROOT (S (NP (PRP I)) (VP (VBP am))))"
 
 
-@pytest.mark.parametrize("name", ["stanza", "benepar"])
+@pytest.mark.parametrize("name", ["stanza", "benepar", "Stanza"])
 def test_a_parser_that_is_not_installed_is_named(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, name, None)
-    with pytest.raises(ModelError, match=f"pip install {name}"):
+    monkeypatch.setitem(__import__("sys").modules, name.lower(), None)
+    with pytest.raises(ModelError, match=f"pip install {name.lower()}"):
         load_parser(name)

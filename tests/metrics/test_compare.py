@@ -180,6 +180,17 @@ def test_a_carriage_return_does_not_break_a_row(scorer: SimileScorer) -> None:
     assert "\r" not in report(comparison, scorer, count=9)
 
 
+def test_a_text_of_a_megabyte_is_cut_in_the_report_alone(
+    scorer: SimileScorer, tmp_path: Path
+) -> None:
+    texts = ["cat " * 250_000, *FIRST[1:]]
+    comparison = compare(scorer, word_share, ("one|1", "two"), (texts, SECOND), REFERENCES)
+    assert len(report(comparison, scorer, count=9)) < 10_000
+    systems = compare_systems(scorer, [("one|1", texts), ("two", SECOND)], REFERENCES, samples=20)
+    write_comparison(comparison, systems, tmp_path)
+    assert texts[0].strip() in (tmp_path / "segments.tsv").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 2), (9, 6)])
 def test_as_many_examples_are_shown_as_asked(
     comparison: Comparison, scorer: SimileScorer, count: int, shown: int

@@ -25,6 +25,7 @@ from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
 from paraphrastic_hf.training import minimum_risk_arguments
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateLists, CandidateMaker
 from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.memory import way_out
 from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective
 from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments, CostArguments
 from paraphrastic_hf.training.minimum_risk_run import MinimumRisk
@@ -281,6 +282,12 @@ def test_the_reference_is_a_candidate_as_the_recipe_says(translator: Translator)
         assert keep != "added" or all(is_there)
         assert keep != "excluded" or not any(is_there)
         assert keep != "as_found" or any(is_there)
+
+
+def test_what_to_lower_when_memory_runs_out_is_of_the_recipe() -> None:
+    recipe = load_recipe("beyond-bleu-2019/small-minimum-risk", [])
+    keys = "candidates.count, training.batch_size, training.batch_tokens or data.max_length"
+    assert way_out(recipe) == f"lower {keys}, whichever is large"
 
 
 def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(

@@ -253,7 +253,9 @@ def test_memory_that_runs_out_is_a_clear_error_and_leaves_nothing(
 
     monkeypatch.setattr(f"paraphrastic_hf.training.loop.{place}", fail)
     with pytest.raises(
-        RecipeError, match=r"memory ran out \(.*\): lower model.hidden_size"
+        RecipeError,
+        match=r"memory ran out \(.*\): lower model.hidden_size, tokenizer.vocab_size, "
+        r"training.batch_size or data.max_length, whichever",
     ) as said:
         train(load_recipe(recipe), tmp_path / "out", progress=False)
     assert "\n" not in str(said.value)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.text.parse_tree import Tree
 
 LINES_AT_A_TIME = 64
+MIN_SIMILARITY = 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EXAMPLES = """examples:
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
@@ -81,8 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-similarity",
         type=float,
-        default=0.7,
-        help="least cosine that is kept (default: 0.7, the thesis's)",
+        help=f"least cosine that is kept (default: {MIN_SIMILARITY}, the thesis's)",
     )
     parser.add_argument(
         "--encoder",
@@ -134,12 +134,17 @@ def run(arguments: argparse.Namespace) -> None:
             "--canonical writes one line for each line, and filters none: leave out --outputs and "
             "--kept"
         )
+    if arguments.encoder == "none" and arguments.min_similarity is not None:
+        raise DataError("--min-similarity goes by an encoder: leave it or --encoder none out")
     check_output(arguments.output)
     how = writing_of(arguments)
     paraphraser = load_paraphraser(arguments)
     templates = None if arguments.canonical else templates_of(arguments, paraphraser)
     from tqdm.auto import tqdm
 
+    least = arguments.min_similarity
+    if least is None and paraphraser.encoder is not None:
+        least = MIN_SIMILARITY
     trees = _trees(arguments)
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
@@ -166,9 +171,7 @@ def run(arguments: argparse.Namespace) -> None:
                     parses=parses,
                     writing=how,
                     min_overlap=arguments.min_overlap,
-                    min_similarity=None
-                    if paraphraser.encoder is None
-                    else arguments.min_similarity,
+                    min_similarity=least,
                 )
                 for place, each in enumerate(found, number + 1):
                     for one in each:
@@ -177,6 +180,11 @@ def run(arguments: argparse.Namespace) -> None:
             number += len(block)
             output.flush()
             bar.update(len(block))
+        if trees is not None and any(True for _ in trees):
+            raise DataError(
+                f"{arguments.trees} goes on after line {number}: it must have a tree for each line "
+                f"of {arguments.file}, and no other"
+            )
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:

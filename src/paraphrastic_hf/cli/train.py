@@ -57,6 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
     check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.run import train
 
+    if arguments.quiet:
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
     result = train(
         recipe,
         arguments.output,

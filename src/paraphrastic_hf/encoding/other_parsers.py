@@ -100,8 +100,8 @@ def load_parser(name: str, **hub: Any) -> LineParser:
     Raises:
         ModelError: It is not installed, not there, or no parser.
     """
-    if name in OTHERS:
-        parser: LineParser = OTHERS[name]()  # type: ignore[assignment]
+    if name.lower() in OTHERS:
+        parser: LineParser = OTHERS[name.lower()]()  # type: ignore[assignment]
         return parser
     from paraphrastic_hf.encoding.parser import SentenceParser
 

@@ -17,6 +17,7 @@ from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
 from paraphrastic_hf.metrics.systems import SystemScores, untested
 from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 
+MOST_SHOWN = 1000  # characters of a text
 COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
 
 
@@ -151,14 +152,19 @@ def comparison_markdown(
 def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
     rows = []
     for i in segments:
-        rows.append([str(i + 1), f"*{literal(comparison.references[i][0])}*", *[""] * 4])
+        rows.append([str(i + 1), f"*{_shown(comparison.references[i][0])}*", *[""] * 4])
         for side, name in enumerate(comparison.names):
             values = [comparison.scores[m][side][i] for m in ("BLEU", "SIM")]
             changes = [comparison.change(m)[i] for m in ("BLEU", "SIM")] if side else []
             cells = [f"{v:.2f}" for v in values] + ([f"{v:+.2f}" for v in changes] or ["", ""])
-            rows.append([name, literal(comparison.hypotheses[side][i]), *cells])
+            rows.append([name, _shown(comparison.hypotheses[side][i]), *cells])
     columns = ["", "sentence", "BLEU", "SIM", "change of BLEU", "change of SIM"]
     return markdown_table(columns, rows, "llrrrr")
+
+
+def _shown(text: str) -> str:
+    """A text as a cell of the report; segments.tsv has the whole of a long one."""
+    return literal(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ...")
 
 
 def _write_segments(comparison: Comparison, path: Path) -> None:

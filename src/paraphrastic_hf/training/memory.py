@@ -7,6 +7,8 @@ memory is asked for, and that becomes an error of this package too.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -17,10 +19,32 @@ from paraphrastic_hf.models.base import ParaphrasticModel
 BYTES = 4  # of a float32
 GIGABYTE = 1 << 30
 SMALLEST_TABLE = 3  # rows, where the vocabulary is not known yet
-WAY_OUT = (
-    "lower model.hidden_size, tokenizer.vocab_size, training.batch_size or data.max_length, "
-    "whichever is large"
-)
+OF_MODEL = ("model.hidden_size", "tokenizer.vocab_size")
+LARGE = (
+    *OF_MODEL,
+    "candidates.count",
+    "training.batch_size",
+    "training.batch_tokens",
+    "data.max_length",
+)  # keys, of which a kind of recipe has some
+
+
+def way_out(recipe: Any) -> str:
+    """What to lower where memory runs out: the keys of a recipe that it goes by.
+
+    Args:
+        recipe: The whole recipe, of any kind.
+    """
+    known = {
+        f"{group.name}.{name}"
+        for group in fields(recipe)
+        for name in getattr(getattr(recipe, group.name), "__dict__", ())
+    }
+    return _lower([key for key in LARGE if key in known])
+
+
+def _lower(keys: Sequence[str]) -> str:
+    return f"lower {', '.join(keys[:-1])} or {keys[-1]}, whichever is large"
 
 
 def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
@@ -40,7 +64,7 @@ def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
     if most is not None and numbers * BYTES > most:
         raise RecipeError(
             f"a model of {numbers:,} numbers takes {numbers * BYTES / GIGABYTE:,.1f} GB, and this "
-            f"machine has {most / GIGABYTE:,.1f} GB of memory: {WAY_OUT}"
+            f"machine has {most / GIGABYTE:,.1f} GB of memory: {_lower(OF_MODEL)}"
         )
 
 

@@ -28,7 +28,7 @@ from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
-from paraphrastic_hf.training.memory import WAY_OUT
+from paraphrastic_hf.training.memory import way_out
 from paraphrastic_hf.training.output import (
     circumstances,
     claim,
@@ -126,7 +126,7 @@ def train(
                 give_up(output)
             if no_memory:
                 reason = str(error).partition("\n")[0]
-                raise RecipeError(f"memory ran out ({reason}): {WAY_OUT}") from error
+                raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
             raise
 
 
