@@ -98,7 +98,9 @@ def test_canonicalising_keeps_every_line_in_its_place(
         (["--template", TEMPLATE, "--outputs", "0"], "outputs must be at least 1"),
         (["--template", TEMPLATE, "--temperature", "1e-40"], "temperature must be above 0"),
         (["--template", TEMPLATE, "--seed", str(2**64)], "seed must be from 0"),
-        (["--canonical", "--outputs", "2"], "--canonical writes one line"),
+        (["--canonical", "--outputs", "2"], "leave --outputs out"),
+        (["--canonical", "--draw", "2", "--min-overlap", "0"], "--draw and --min-overlap out"),
+        (["--template", TEMPLATE, "--trees", "a", "--parser", "b"], "leave --parser out"),
         (
             ["--template", TEMPLATE, "--encoder", "none", "--min-similarity", "0.5"],
             "--min-similarity goes by an encoder",

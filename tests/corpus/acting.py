@@ -21,7 +21,8 @@ class Acting(PipelineStep):
 
     Args:
         folder: Where it writes; `begun-RANK` has a byte for each time a task was begun.
-        how: `kill`, `hang`, `fail`, `disk` or `engine`; only the first time if it ends in `-once`.
+        how: `kill`, `hang`, `fail`, `disk`, `missing`, `network` or `engine`; only the first time
+            if it ends in `-once`.
         rank: The task in which.
     """
 
@@ -51,5 +52,9 @@ class Acting(PipelineStep):
             raise DataError("a row is bad")
         elif how == "disk":
             raise OSError(errno.ENOSPC, "No space left on device")
+        elif how == "missing":
+            raise FileNotFoundError(errno.ENOENT, "No such file", "rows.tsv")
+        elif how == "network":
+            raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
         elif how == "engine":
             raise EngineError("it gave up")

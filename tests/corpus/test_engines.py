@@ -203,6 +203,19 @@ def test_ctranslate2_writes_and_scores_as_transformers_does(
 
 
 @ctranslate2
+@pytest.mark.parametrize("penalty", [0.0, 0.5, 2.0])
+def test_the_score_of_ctranslate2_is_a_mean_whatever_the_length_penalty(
+    folder: Path, tmp_path: Path, penalty: float
+) -> None:
+    """Which no text depends on that is written without a choice between lengths."""
+    how: dict[str, Any] = {"beams": 1, "max_tokens": 12, "precision": "float32"}
+    means = ct2(folder, tmp_path, **how).translate(SENTENCES)
+    found = ct2(folder, tmp_path, length_penalty=penalty, **how).translate(SENTENCES)
+    for (mean,), (each,) in zip(means, found, strict=True):
+        assert (each.text, each.nats) == (mean.text, pytest.approx(mean.nats, abs=1e-4))
+
+
+@ctranslate2
 def test_draws_of_ctranslate2_follow_from_the_seed(folder: Path, tmp_path: Path) -> None:
     arguments = EngineArguments(model=str(folder), sample=True, outputs=4, max_tokens=8)
     first, again, other = (

@@ -44,7 +44,9 @@ def test_every_task_is_done_once_and_not_again(tmp_path: Path) -> None:
     assert begun(tmp_path) == [1, 1, 2, 1]
 
 
-@pytest.mark.parametrize(("how", "settings"), [("kill", {}), ("hang", {"patience": 15.0})])
+@pytest.mark.parametrize(
+    ("how", "settings"), [("kill", {}), ("hang", {"patience": 15.0}), ("network", {})]
+)
 def test_the_task_of_a_worker_that_dies_or_hangs_is_begun_again(
     tmp_path: Path, how: str, settings: dict[str, float]
 ) -> None:
@@ -74,6 +76,7 @@ def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
     [
         ("fail", DataError, "task 1: a row is bad"),
         ("disk", TaskError, "task 1: the disk is full: free some space"),
+        ("missing", TaskError, "task 1: .*No such file"),
     ],
 )
 def test_what_no_attempt_would_mend_is_told_at_once(
@@ -83,3 +86,17 @@ def test_what_no_attempt_would_mend_is_told_at_once(
     with pytest.raises(error, match=message):
         executor.run()
     assert begun(tmp_path) == [1, 1, 0, 0]
+
+
+def test_a_worker_that_cannot_be_started_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, _ = execute(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("Cannot allocate memory")
+
+    monkeypatch.setattr("paraphrastic_hf.corpus.local.subprocess.Popen", fail)
+    with pytest.raises(TaskError, match="Cannot allocate memory"):
+        executor.run()
+    assert len(executor.get_incomplete_ranks()) == TASKS

@@ -15,7 +15,6 @@ from paraphrastic_hf.data.filters import (
     PairFilter,
     Sieve,
     first_side_probabilities,
-    pairing_constraints,
     trigram_overlap,
     unique_word_pairs,
     word_trigrams,
@@ -227,31 +226,6 @@ def test_a_pair_left_out_for_its_words_does_not_hide_a_later_one() -> None:
     pairs = [("ox", "cow"), ("cow", "ox")]
     assert list(unique_word_pairs(pairs, frozenset({"ox"}))) == []
     assert list(unique_word_pairs(iter(pairs), frozenset({"ox", "cow"}))) == [("ox", "cow")]
-
-
-LEMMAS = {"cats": "cat", "felines": "feline", "dogs": "dog"}
-
-
-def lemma(word: str) -> str:
-    return LEMMAS.get(word, word)
-
-
-def test_a_word_is_kept_from_itself_its_pairs_and_their_lemmas() -> None:
-    """`felines - cats, cats - dogs`: two pairs, so the ends are free of each other."""
-    assert pairing_constraints([("felines", "cats"), ("cats", "dogs")], lemma) == {
-        "felines": {"felines", "feline", "cats", "cat"},
-        "cats": {"cats", "cat", "felines", "feline", "dogs", "dog"},
-        "dogs": {"dogs", "dog", "cats", "cat"},
-    }
-
-
-@given(PAIRS)
-def test_constraints_bind_both_words_of_every_pair(pairs: list[tuple[str, str]]) -> None:
-    known = pairing_constraints(pairs, lemma)
-    assert set(known) == {word for pair in pairs for word in pair}
-    for word, forbidden in known.items():
-        others = {other for pair in pairs if word in pair for other in pair} | {word}
-        assert forbidden == others | {lemma(other) for other in others}
 
 
 LANGUAGES = ["fr", "de", "es", "cs", "zh", "ar"]

@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("name a corpus, or answers with --answers")
     if arguments.of_a_bin < 1:
         raise DataError(f"--of-a-bin must be 1 or more, got {arguments.of_a_bin}")
-    for name in (arguments.model, arguments.independent):
-        if name is not None and arguments.score is None:
+    for name in (None if arguments.score else arguments.model, arguments.independent):
+        if name is not None:
             check_model_name(name)
     _sample(arguments)
 

@@ -26,7 +26,7 @@ COMMANDS = {
     "score": "similarity of each pair of a two-column file",
     "predict": "scores or labels of lines by a model trained on a task",
     "parse": "the constituency trees of lines, or of sentence pairs",
-    "translate": "write the meaning of lines in a language, by a generative model",
+    "translate": "translate lines, by an encoder-decoder or a generative model",
     "paraphrase": "write paraphrases of lines, of a syntax that is given or of any",
     "attack": "whether paraphrases change what a classifier says of sentences",
     "reconstruct": "write lines again from their latent variables",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.text.parse_tree import Tree
 
 LINES_AT_A_TIME = 64
-MIN_SIMILARITY = 0.7
+MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
 EXAMPLES = """examples:
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
@@ -76,8 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-overlap",
         type=float,
-        default=0.5,
-        help="least share of words that is kept (default: 0.5, the thesis's)",
+        default=MIN_OVERLAP,
+        help=f"least share of words that is kept (default: {MIN_OVERLAP}, the thesis's)",
     )
     parser.add_argument(
         "--min-similarity",
@@ -122,6 +122,8 @@ def run(arguments: argparse.Namespace) -> None:
         DataError: A template is no tree, or options do not go together.
     """
     check_model_name(arguments.model)
+    if arguments.trees and arguments.parser:
+        raise DataError("--trees are the parses of the lines: leave --parser out")
     given = [arguments.trees, arguments.template_file]
     check_inputs(arguments.file, *(path for path in given if path))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
@@ -129,11 +131,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(
             "give templates (--template, --templates top20 or --template-file), or --canonical"
         )
-    if arguments.canonical and (arguments.count > 1 or arguments.kept):
-        raise DataError(
-            "--canonical writes one line for each line, and filters none: leave out --outputs and "
-            "--kept"
-        )
+    if arguments.canonical:
+        _refuse_beside_canonical(arguments)
     if arguments.encoder == "none" and arguments.min_similarity is not None:
         raise DataError("--min-similarity goes by an encoder: leave it or --encoder none out")
     check_output(arguments.output)
@@ -185,6 +184,22 @@ def run(arguments: argparse.Namespace) -> None:
                 f"{arguments.trees} goes on after line {number}: it must have a tree for each line "
                 f"of {arguments.file}, and no other"
             )
+
+
+def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
+    defaults = {"count": 1, "kept": False, "min_overlap": MIN_OVERLAP}
+    named = ("count", "kept", "draw", "generator", "parser", "trees", "min_overlap")
+    said = {"count": "outputs"}
+    given = [
+        f"--{said.get(name, name)}".replace("_", "-")
+        for name in (*named, "min_similarity")
+        if getattr(arguments, name) != defaults.get(name)
+    ]
+    if given:
+        raise DataError(
+            "--canonical writes one line for each line, reads no parse and filters none: leave "
+            f"{' and '.join(given)} out"
+        )
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:

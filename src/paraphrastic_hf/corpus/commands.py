@@ -13,8 +13,8 @@ import signal
 import subprocess
 from collections.abc import Sequence
 
-from paraphrastic_hf.corpus.engine import NOTHING, EngineError
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.generation.writing import NOTHING, Written
 
 MOST_ODD_LINES = 10  # that a program may answer with none or several, in one block
 SHOWN = 300  # characters of what a program says when it dies

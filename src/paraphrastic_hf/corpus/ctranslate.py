@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.corpus.engine import NOTHING, EngineError
+from paraphrastic_hf.corpus.engine import EngineError
 from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 
 WAY_OUT = "use engine.kind transformers, which takes any encoder-decoder"
 MOST_TOKENS_READ = 1024  # of a line, where the model does not say
@@ -119,12 +119,23 @@ class CTranslate2Engine:
         results = self._results([tokens[place] for place in places])
         for place, result in zip(places, results, strict=True):
             found[place] = [
-                Written(self._text(hypothesis), score)
+                Written(self._text(hypothesis), self._nats(hypothesis, score))
                 for hypothesis, score in zip(result.hypotheses, result.scores, strict=True)
             ]
             # a search may end with fewer: an n-best list is as long as it was asked for
             found[place] += [NOTHING] * (self.writing.count - len(found[place]))
         return found
+
+    def _nats(self, hypothesis: Sequence[str], score: float) -> float:
+        """The mean over the tokens, the end among them, of a score that CTranslate2 divides by
+        their number to the power of the length penalty."""
+        most = self._most_written()
+        length = min(len(hypothesis) + 1, most)
+        return score * length ** (self.writing.length_penalty - 1)  # type: ignore[no-any-return]
+
+    def _most_written(self) -> int:
+        """Most tokens of a translation, its end among them."""
+        return min(self.writing.max_tokens, self.most_tokens - 1)
 
     def _tokens(self, lines: Sequence[str]) -> list[list[str]]:
         """What the model reads of each line; nothing where the line says nothing."""
@@ -169,7 +180,7 @@ class CTranslate2Engine:
             length_penalty=how.length_penalty,
             max_input_length=0,
             min_decoding_length=0,  # as transformers, whose scores these are
-            max_decoding_length=min(how.max_tokens, self.most_tokens - 1),
+            max_decoding_length=self._most_written(),
             return_scores=True,
             **options,
         )

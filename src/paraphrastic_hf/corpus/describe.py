@@ -112,10 +112,11 @@ class Idf:
         """
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
-            word, _, count = raw.decode("utf-8", "replace").strip().rpartition(" ")
-            if not word.strip() or not count.isascii() or not count.isdigit() or int(count) < 1:
+            parts = raw.decode("utf-8", "replace").lower().rsplit(None, 1)
+            word, count = parts if len(parts) == 2 else ("", "")
+            if not count.isascii() or not count.isdigit() or int(count) < 1:
                 raise DataError(f"{path}:{number} is no word with its count: {raw[:40]!r}")
-            counts[word.strip().lower()] = counts.get(word.strip().lower(), 0) + int(count)
+            counts[word.strip()] = counts.get(word.strip(), 0) + int(count)
         return cls(counts, sum(counts.values()))
 
     def of(self, text: str) -> float | None:

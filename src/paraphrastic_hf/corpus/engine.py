@@ -13,8 +13,6 @@ from typing import Protocol
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.generation.writing import Written
 
-NOTHING = Written("", float("nan"))
-
 
 class EngineError(ParaphrasticError, RuntimeError):
     """An engine died, hangs, or does not answer a line with a line."""

@@ -15,7 +15,6 @@ from paraphrastic_hf.corpus.describe import words_of
 from paraphrastic_hf.errors import DataError
 
 MAX_WORDS = 30  # of either sentence (4.9.1)
-MIN_SCORE = 0.35  # paraphrase score (4.9.1)
 MIN_COUNT = 10  # of pairs of words that are listed (4.9.1)
 WORDS_AT_A_TIME = 500
 COLUMNS = ("word", "paraphrase", "adjusted_pmi", "cross_pmi", "count")

@@ -15,8 +15,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,6 @@ from datatrove.executor import LocalPipelineExecutor
 from paraphrastic_hf.corpus.engine import EngineError
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError, counted
 
-WORTH_ANOTHER_TRY = ("EngineError", "BusyError", "OSError", "MemoryError")
 KINDS = {each.__name__: each for each in (EngineError, BusyError, DataError, ModelError)}
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
@@ -114,32 +113,36 @@ class LocalExecutor(LocalPipelineExecutor):
                 rank = work.waiting.get(timeout=SECONDS_BETWEEN)
             except queue.Empty:  # another worker has the last one, and may yet fail
                 continue
-            process = self._start()
-            running.append(process)
             try:
-                self._work(process, rank, work)
+                with self._worker(running) as process:
+                    self._work(process, rank, work)
             except Exception as error:  # nothing may end a thread unseen
                 with work.lock:
                     work.error = work.error or TaskError(f"task {rank}: {error!r}")
-            finally:
-                process.kill()
-                process.wait()
-                for stream in (process.stdin, process.stdout):
-                    with suppress(OSError):  # of what was not taken any more
-                        stream.close()  # type: ignore[union-attr]
-                running.remove(process)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    @contextmanager
+    def _worker(self, running: list[subprocess.Popen[bytes]]) -> Iterator[subprocess.Popen[bytes]]:
+        """A worker that knows its pipeline, and that has ended afterwards."""
         process = subprocess.Popen(
             [sys.executable, "-m", "paraphrastic_hf.corpus.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"OMP_NUM_THREADS": str(_threads(self.workers)), **os.environ},
         )
-        assert process.stdin is not None
-        process.stdin.write(self._told)
-        process.stdin.flush()
-        return process
+        running.append(process)
+        try:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # it has died: its first task says how
+                process.stdin.write(self._told)
+                process.stdin.flush()
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                with suppress(OSError):  # of what was not taken any more
+                    stream.close()  # type: ignore[union-attr]
+            running.remove(process)
 
     def _work(self, process: subprocess.Popen[bytes], rank: int, work: _Attempts) -> None:
         """Give a worker task after task until there are none, or it fails."""
@@ -208,7 +211,7 @@ class LocalExecutor(LocalPipelineExecutor):
                 self.on_rows(said["rows"])
             elif "done" in said:
                 return None
-            elif said["kind"] in WORTH_ANOTHER_TRY:
+            elif said["again"]:
                 return _Again(said["error"])
             else:
                 return KINDS.get(said["kind"], TaskError)(f"task {rank}: {said['error']}")

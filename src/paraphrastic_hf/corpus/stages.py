@@ -25,13 +25,14 @@ from paraphrastic_hf.corpus.arguments import (
     EngineArguments,
 )
 from paraphrastic_hf.corpus.deal import dealt_rows
-from paraphrastic_hf.corpus.engine import NOTHING, Engine, EngineError
+from paraphrastic_hf.corpus.engine import Engine, EngineError
 from paraphrastic_hf.corpus.engines import make_engine
 from paraphrastic_hf.corpus.shards import ShardWriter
 from paraphrastic_hf.corpus.step import SOURCE, TRANSLATION, Row, Step, judge
 from paraphrastic_hf.corpus.steps import make_steps
 from paraphrastic_hf.data.filters import Rejection
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.generation.writing import NOTHING
 from paraphrastic_hf.recipe import Bounds
 from paraphrastic_hf.text.locked import locked
 

@@ -16,8 +16,12 @@ import pickle
 import sys
 from typing import Any
 
-from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.errors import BusyError, ParaphrasticError
 from paraphrastic_hf.extras import missing_extra
+
+PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
+LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 def main() -> None:
@@ -42,8 +46,7 @@ def main() -> None:
         except BrokenPipeError:  # nobody listens any more
             return
         except Exception as error:
-            kind = "DiskFull" if _is_full(error) else type(error).__name__
-            say(error=_told(error), kind=kind)
+            say(error=_told(error), kind=type(error).__name__, again=_may_pass(error))
         else:
             say(done=int(line))
 
@@ -55,6 +58,13 @@ def _told(error: Exception) -> str:
     if isinstance(named or error, (ParaphrasticError, OSError)):
         return str(named or error)
     return f"{type(error).__name__}: {error}"
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether another attempt may not meet it."""
+    if isinstance(error, LASTING) or _is_full(error):
+        return False
+    return isinstance(error, PASSING) or type(error).__name__ == "OutOfMemoryError"  # torch's
 
 
 def _is_full(error: Exception) -> bool:

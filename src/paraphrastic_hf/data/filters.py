@@ -254,29 +254,6 @@ def unique_word_pairs(
         yield first, second
 
 
-def pairing_constraints(
-    pairs: Iterable[tuple[str, str]], lemma: Callable[[str], str]
-) -> dict[str, frozenset[str]]:
-    """For each word, those that must not be its negatives (thesis, 3.5.1).
-
-    They are the word itself, all words it is paired with, and the lemmas of those.
-
-    Args:
-        pairs: Training pairs.
-        lemma: A word's lemma, such as `simplemma.lemmatize` with `lang="en"`.
-
-    Example:
-        >>> lemma = {"cats": "cat"}.get
-        >>> sorted(pairing_constraints([("felines", "cats")], lambda w: lemma(w, w))["felines"])
-        ['cat', 'cats', 'felines']
-    """
-    known: dict[str, set[str]] = {}
-    for first, second in pairs:
-        for word, other in ((first, second), (second, first)):
-            known.setdefault(word, {word, lemma(word)}).update((other, lemma(other)))
-    return {word: frozenset(words) for word, words in known.items()}
-
-
 def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """How often the first side of each bitext feeds the semantic encoder (thesis, 5.12).
 

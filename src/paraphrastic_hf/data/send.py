@@ -58,13 +58,11 @@ class Standing:
     Attributes:
         repository: Its whole name.
         exists: Whether it is there.
-        is_private: Whether it is there and private.
         files: What it holds.
     """
 
     repository: str
     exists: bool = False
-    is_private: bool = False
     files: tuple[str, ...] = ()
 
     @property
@@ -117,7 +115,7 @@ def check_destination(to: Destination) -> Standing:
             "another name; nothing was sent"
         )
     files = tuple(file.rfilename for file in info.siblings or ())
-    return Standing(repository, True, bool(info.private), files)
+    return Standing(repository, True, files)
 
 
 def send(

@@ -12,6 +12,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 
 MAX_PADDED_TOKENS = 2**18  # of a batch, its longest text times the number of texts
@@ -83,25 +84,21 @@ def embed_texts(
                 [0.0000, 0.0000, 0.5000, 0.5000]])
     """
     lengths = texts.lengths(which)
-    was_training = model.training
-    model.eval()
     output: Tensor | None = None
-    try:
-        with (
-            torch.inference_mode(),
-            tqdm(total=len(which), unit=" texts", disable=not progress) as bar,
-        ):
-            for chosen in length_batches(lengths, batch_size, model.most_tokens):
-                batch = texts.select(which[chosen], max_length)
-                vectors = model(
-                    torch.from_numpy(batch.ids).to(model.device),
-                    lengths=torch.from_numpy(np.diff(batch.offsets)).to(model.device),
-                ).sentence_embedding.float()
-                if output is None:
-                    output = vectors.new_empty(len(which), vectors.shape[1])
-                output[torch.from_numpy(chosen).to(model.device)] = vectors
-                bar.update(len(chosen))
-    finally:
-        model.train(was_training)
+    with (
+        evaluating(model),
+        torch.inference_mode(),
+        tqdm(total=len(which), unit=" texts", disable=not progress) as bar,
+    ):
+        for chosen in length_batches(lengths, batch_size, model.most_tokens):
+            batch = texts.select(which[chosen], max_length)
+            vectors = model(
+                torch.from_numpy(batch.ids).to(model.device),
+                lengths=torch.from_numpy(np.diff(batch.offsets)).to(model.device),
+            ).sentence_embedding.float()
+            if output is None:
+                output = vectors.new_empty(len(which), vectors.shape[1])
+            output[torch.from_numpy(chosen).to(model.device)] = vectors
+            bar.update(len(chosen))
     empty = torch.empty(0, model.config.hidden_size, device=model.device)
     return empty if output is None else output

@@ -9,6 +9,7 @@ import torch
 
 from paraphrastic_hf.encoding.tagger import tensors
 from paraphrastic_hf.layers.chart import best_splits, bracketing
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.parser import ParserModel
 from paraphrastic_hf.text.parse_tree import Tree
 from paraphrastic_hf.text.sentences import Sentences
@@ -34,15 +35,10 @@ def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     found: dict[int, Tree] = {}
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            lengths = corpus.numbers.lengths(np.arange(len(corpus)))
-            for chosen in _batches(lengths, batch_size):
-                found.update(_parse(model, corpus, chosen, lengths))
-    finally:
-        model.train(was_training)
+    lengths = corpus.numbers.lengths(np.arange(len(corpus)))
+    with evaluating(model), torch.inference_mode():
+        for chosen in _batches(lengths, batch_size):
+            found.update(_parse(model, corpus, chosen, lengths))
     return [found[number] for number in range(len(corpus))]
 
 

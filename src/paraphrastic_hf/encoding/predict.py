@@ -21,6 +21,7 @@ from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.models.classifier import ClassifierModel
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -82,15 +83,10 @@ def predict_logits(
     """
     lengths = np.sum([np.diff(side.offsets) for side in sides], 0)
     output = np.zeros((len(lengths), model.config.num_labels), np.float32)
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            for which in length_batches(lengths, batch_size):
-                inputs = joined(padded_sides(sides, which, max_length), model.device)
-                output[which] = model(**inputs).logits.float().cpu().numpy()
-    finally:
-        model.train(was_training)
+    with evaluating(model), torch.inference_mode():
+        for which in length_batches(lengths, batch_size):
+            inputs = joined(padded_sides(sides, which, max_length), model.device)
+            output[which] = model(**inputs).logits.float().cpu().numpy()
     return output
 
 

@@ -10,6 +10,7 @@ import torch
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import TAGGER
 from paraphrastic_hf.encoding.of_words import ModelOfWords
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences
@@ -87,18 +88,13 @@ def predict_tags(
     """
     names = model.config.id2label
     found: list[list[str]] = [[] for _ in range(len(corpus))]
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            lengths = corpus.numbers.lengths(np.arange(len(corpus)))
-            for chosen in length_batches(lengths, batch_size):
-                arrays = corpus.batch(chosen, model.config.max_word_tokens)
-                best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()
-                for number, tags in zip(chosen, best, strict=True):
-                    found[number] = [names[tag] for tag in tags[: lengths[number]]]
-    finally:
-        model.train(was_training)
+    lengths = corpus.numbers.lengths(np.arange(len(corpus)))
+    with evaluating(model), torch.inference_mode():
+        for chosen in length_batches(lengths, batch_size):
+            arrays = corpus.batch(chosen, model.config.max_word_tokens)
+            best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()
+            for number, tags in zip(chosen, best, strict=True):
+                found[number] = [names[tag] for tag in tags[: lengths[number]]]
     return found
 
 

@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.layers.gaussian import (
     Gaussian,
     active_units,
     mutual_information,
     standard_log_density,
 )
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of, tasks_between
 from paraphrastic_hf.text.ragged import Ragged
 
-TOKENS_AT_A_TIME = 4096
+AT_A_TIME, TOKENS_AT_A_TIME = 64, 4096
 Bitexts = Mapping[tuple[str, str], np.ndarray]
 INFORMED = 512  # sentences that mutual information is estimated from: it compares all with all
 
@@ -73,13 +76,11 @@ def measure(
         max_length: Sentences are cut at this many tokens.
         seed: Of the draws that mutual information is estimated by.
     """
-    was_training = model.training
-    model.eval()
     nll: dict[str, float] = {}
     tokens: dict[str, int] = {}
     means: dict[str, list[Tensor]] = {}
     log_variances: dict[str, list[Tensor]] = {}
-    try:
+    with evaluating(model):
         for languages, own in _batches(model, sentences, pairs, max_length):
             chosen = torch.arange(len(own[0].ids), device=model.device) % 2
             terms: PairTerms = model(sides=own, chosen=chosen, sample=False)
@@ -90,24 +91,19 @@ def measure(
                 found = terms.posteriors[variable, model.home_of(variable, languages)]
                 means.setdefault(variable, []).append(found.mean.float().cpu())
                 log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
-    finally:
-        model.train(was_training)
-    generator_state = torch.get_rng_state()
-    torch.manual_seed(seed)
     posteriors = {
         name: Gaussian(torch.cat(means[name]), torch.cat(log_variances[name])) for name in means
     }
     is_variational = bool(model.config.is_variational)
     # Batches are sorted by length: sentences of every length are taken, not the shortest.
     information = {}
-    for name, of in posteriors.items():
-        if is_variational:
+    with _drawing(seed):
+        for name, of in posteriors.items() if is_variational else ():
             count = len(of.mean)
             spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
             information[name] = mutual_information(
                 Gaussian(of.mean[spread], of.log_variance[spread])
             )
-    torch.set_rng_state(generator_state)
     return Gauges(
         {task: nll[task] / tokens[task] for task in nll},
         {name: float(of.kl().mean()) for name, of in posteriors.items() if is_variational},
@@ -144,11 +140,8 @@ def importance_weighted_nll(
     """
     if not has_likelihood(model):
         raise ValueError("only a variational model that reconstructs has such a likelihood")
-    was_training, state = model.training, torch.get_rng_state()
-    model.eval()
-    torch.manual_seed(seed)
     total = 0.0
-    try:
+    with evaluating(model), _drawing(seed, model.device):
         for languages, own in _batches(model, sentences, pairs, max_length):
             tasks = [t for t in tasks_between(model, languages) if t.startswith("reconstruct")]
             posteriors = {
@@ -167,9 +160,6 @@ def importance_weighted_nll(
                     weight -= model.nll_of_sentences(task, side, latent)
                 weights.append(weight)
             total -= float((torch.stack(weights).logsumexp(0) - math.log(draws)).sum())
-    finally:
-        model.train(was_training)
-        torch.set_rng_state(state)
     return total / max(1, sum(map(len, pairs.values())))
 
 
@@ -177,6 +167,15 @@ def has_likelihood(model: LatentModel) -> bool:
     """Whether a model says how likely a sentence is: it draws variables, and reconstructs."""
     is_variational = bool(model.config.is_variational)
     return is_variational and any(task.startswith("reconstruct") for task in model.tasks())
+
+
+@contextmanager
+def _drawing(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Draws that follow from a seed, and leave all others as they would have been."""
+    devices = [device] if device is not None and device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        yield
 
 
 def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
@@ -191,20 +190,14 @@ def _batches(
     """Sides of pairs of like length, few enough for the scores of a whole vocabulary."""
     for languages, sides in pairs.items():
         lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
-        order = np.argsort(lengths, kind="stable")
-        start = 0
-        while start < len(order):
-            longest = int(lengths[order[min(start + 63, len(order) - 1)]])
-            count = min(64, max(1, TOKENS_AT_A_TIME // longest))
-            chosen = sides[order[start : start + count]]
+        for chosen in length_batches(lengths, AT_A_TIME, TOKENS_AT_A_TIME):
             yield (
                 languages,
                 [
-                    _side(model, language, sentences, chosen[:, number], max_length)
+                    _side(model, language, sentences, sides[chosen, number], max_length)
                     for number, language in enumerate(languages)
                 ],
             )
-            start += count
 
 
 def _side(

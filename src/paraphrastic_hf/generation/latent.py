@@ -25,7 +25,7 @@ from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.search import mean_log_probabilities, until_end
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -324,7 +324,7 @@ class LatentGenerator(Saved):
     ) -> list[list[Written]]:
         how = Writing() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
-        found = [[Written("", float("nan"))] * how.count for _ in range(len(latent))]
+        found = [[NOTHING] * how.count for _ in range(len(latent))]
         devices = [latent.device] if latent.is_cuda else []
         with (
             torch.random.fork_rng(devices),

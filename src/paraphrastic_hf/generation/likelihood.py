@@ -16,9 +16,11 @@ import torch
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
+from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -122,17 +124,15 @@ def log_likelihoods(
     """
     lengths = np.minimum(np.diff(sentences.offsets), max_length)
     nats, tokens = np.full(len(lengths), np.nan), np.maximum(lengths - 1, 0)
-    order = np.argsort(lengths, kind="stable")
-    order = order[lengths[order] > 1]
-    was_training = model.training
-    model.eval()
-    with tqdm(total=len(order), unit=" sentences", unit_scale=True, disable=not progress) as bar:
-        while len(order):
-            count = max(1, int(TOKENS_AT_A_TIME // lengths[order[-1]]))
-            chosen, order = order[-count:], order[:-count]
+    known = np.flatnonzero(lengths > 1)
+    with (
+        evaluating(model),
+        tqdm(total=len(known), unit=" sentences", unit_scale=True, disable=not progress) as bar,
+    ):
+        for batch in length_batches(lengths[known], TOKENS_AT_A_TIME, TOKENS_AT_A_TIME):
+            chosen = known[batch]
             nats[chosen] = _of_batch(model, sentences, chosen, max_length)
             bar.update(len(chosen))
-    model.train(was_training)
     return Likelihood(nats, tokens.astype(np.int64))
 
 

@@ -259,7 +259,7 @@ class SyntacticParaphraser(Saved):
                     "this model reads whole parses: name a parse generator that fills templates "
                     f"(--generator), or give whole parses, not {text.strip()!r}"
                 )
-            asked.append(bracketed(parse_text(tree)))
+            asked.append(bracketed(parse_text(tree) if self.writer.reads == PARSE else cut))
         return asked
 
     def _unfit(self, lines: Sequence[str]) -> list[str]:
@@ -308,8 +308,9 @@ class SyntacticParaphraser(Saved):
 
     def _is_filled(self, text: str) -> bool:
         """Whether the parse generator makes a whole parse of it."""
-        is_template = bool(text) and read_tree(text) == template(read_tree(text))
-        return self.writer.reads == PARSE and is_template
+        if self.generator is None or self.writer.reads != PARSE or not text:
+            return False
+        return read_tree(text) == template(read_tree(text))
 
     def _parsed(
         self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]

@@ -3,8 +3,7 @@ what was written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,17 +13,6 @@ from transformers import LogitsProcessor
 from transformers.modeling_outputs import BaseModelOutput
 
 MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """A model without dropout, for as long as this takes."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -15,17 +15,18 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import AutoModelForSeq2SeqLM
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf.encoding.directory import TRANSLATION, no_progress_bar, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.loading import check_weights
-from paraphrastic_hf.generation.search import MOST_SCORES, evaluating, padded, until_end
+from paraphrastic_hf.generation.search import MOST_SCORES, padded, until_end
 from paraphrastic_hf.generation.templates import TEMPLATES, load_templates, save_templates
-from paraphrastic_hf.generation.translate import NOTHING, Translator
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.scpn import ScpnModel
 from paraphrastic_hf.models.source_encoder import SourceEncoding
@@ -58,7 +59,10 @@ class TemplatedWriter(Saved):
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         self.templates = parse_tokenizer()
         self.is_own = isinstance(model, ParaphraserModel)
-        self.joined = None if self.is_own else Translator.from_pretrained(directory)
+        self.joined: Translator | None = None
+        if not self.is_own:
+            stock = AutoTokenizer.from_pretrained(directory)
+            self.joined = Translator(model, stock, batch_size=batch_size)
         rows = model.get_input_embeddings().num_embeddings
         if tokenizer.vocab_size > rows:
             raise ModelError(

@@ -30,20 +30,19 @@ from paraphrastic_hf.generation.languages import Languages
 from paraphrastic_hf.generation.loading import check_translator
 from paraphrastic_hf.generation.search import (
     EndInTime,
-    evaluating,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
     target_ids,
     until_end,
 )
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
+from paraphrastic_hf.models.evaluating import evaluating
 
 logger = logging.getLogger(__name__)
 
 EXTRA_TOKENS = 5  # that a translation may have beyond its ratio to the source
 MOST_TOKENS = 2**14  # of the sources of a batch, padding included
-NOTHING = Written("", float("nan"))
 
 
 class TranslatorOptions(HubOptions, total=False):
@@ -330,18 +329,22 @@ class Translator(Saved):
     def _within_memory(
         self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool
     ) -> list[list[Written]]:
-        """What is written from a batch, or from its halves where memory runs out."""
-        try:
-            return self._of_batch(batch, writing, scores)
-        except Exception as error:
-            if len(batch) == 1 or not is_out_of_memory(error):
-                raise
-        half = len(batch) // 2
-        logger.warning("no memory for %d lines at a time; trying %d", len(batch), half)
-        self.batch_size = min(self.batch_size, half)
-        torch.cuda.empty_cache()
-        halves = (batch[:half], batch[half:])
-        return [found for part in halves for found in self._within_memory(part, writing, scores)]
+        """What is written from a batch, of fewer lines at a time where memory runs out."""
+        found: list[list[Written]] = []
+        while len(found) < len(batch):
+            part = batch[len(found) : len(found) + self.batch_size]
+            try:
+                found += self._of_batch(part, writing, scores)
+                continue
+            except Exception as error:
+                if len(part) == 1 or not is_out_of_memory(error):
+                    raise
+            self.batch_size = len(part) // 2
+            logger.warning(
+                "no memory for %d lines at a time; trying %d", len(part), self.batch_size
+            )
+            torch.cuda.empty_cache()
+        return found
 
     def _of_batch(
         self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool

@@ -84,3 +84,6 @@ class Written:
     text: str
     nats: float
     ids: tuple[int, ...] = ()
+
+
+NOTHING = Written("", float("nan"))

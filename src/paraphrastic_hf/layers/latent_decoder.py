@@ -81,7 +81,7 @@ class LatentBlock(TransformerBlock):
     Example:
         >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
         >>> states, latent = torch.randn(3, 5, 8), torch.randn(3, 4)
-        >>> block(states, latent, mask=None, cache=None, layer=0).shape
+        >>> block(states, latent, cache=None, layer=0).shape
         torch.Size([3, 5, 8])
     """
 
@@ -94,26 +94,25 @@ class LatentBlock(TransformerBlock):
         self.latent_norm = nn.LayerNorm(dim)
 
     def forward(  # type: ignore[override]
-        self, states: Tensor, latent: Tensor, *, mask: Tensor | None, cache: Any, layer: int
+        self, states: Tensor, latent: Tensor, *, cache: Any, layer: int
     ) -> Tensor:
         """Return the states after the block, (batch, seq, dim).
 
         Args:
             states: The states before the block, (batch, seq, dim).
             latent: v, (batch, latent).
-            mask: True for tokens, (batch, keys); all if None. No state attends to later ones.
             cache: Keys and values of earlier steps of generation, or None.
             layer: Number of this block in the cache, from 0.
 
         Example:
             >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
             >>> states, latent = torch.randn(3, 5, 8), torch.randn(3, 4)
-            >>> block(states, latent, mask=None, cache=None, layer=0).shape
+            >>> block(states, latent, cache=None, layer=0).shape
             torch.Size([3, 5, 8])
         """
 
         def attend(inputs: Tensor) -> Tensor:
-            return self.attention(inputs, mask=mask, is_causal=True, cache=cache, layer=layer)
+            return self.attention(inputs, mask=None, is_causal=True, cache=cache, layer=layer)
 
         def mix(inputs: Tensor) -> Tensor:
             return self.from_state(inputs) + self.from_latent(latent)[:, None]
@@ -173,15 +172,12 @@ class TransformerDecoder(nn.Module):
         )
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
-    def forward(
-        self, ids: Tensor, latent: Tensor, mask: Tensor | None = None, cache: Any = None
-    ) -> Tensor:
+    def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
         """Return the states that tokens are predicted from, (batch, seq, dim).
 
         Args:
             ids: The tokens before those that are predicted, (batch, seq); padding follows them.
             latent: v, (batch, latent).
-            mask: True for tokens, (batch, tokens so far); all if None.
             cache: Keys and values of earlier steps of generation, or None.
 
         Example:
@@ -205,9 +201,9 @@ class TransformerDecoder(nn.Module):
         states = dropout(states, self.dropout, self.training)
         for layer, block in enumerate(self.blocks):
             if isinstance(block, LatentBlock):
-                states = block(states, latent, mask=mask, cache=cache, layer=layer)
+                states = block(states, latent, cache=cache, layer=layer)
             else:
-                states = block(states, mask=mask, is_causal=True, cache=cache, layer=layer)
+                states = block(states, mask=None, is_causal=True, cache=cache, layer=layer)
         return states
 
 
@@ -243,15 +239,12 @@ class LstmDecoder(nn.Module):
         self.context = nn.Linear(dim + latent, dim) if "attention" in places else None
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
-    def forward(
-        self, ids: Tensor, latent: Tensor, mask: Tensor | None = None, cache: Any = None
-    ) -> Tensor:
+    def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
         """Return the states that tokens are predicted from, (batch, seq, dim).
 
         Args:
             ids: The tokens before those that are predicted, (batch, seq); padding follows them.
             latent: v, (batch, latent).
-            mask: Ignored, (batch, seq): padding comes after everything that is read.
             cache: Must be None.
 
         Example:

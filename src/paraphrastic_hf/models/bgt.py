@@ -57,7 +57,10 @@ class BGTConfig(LatentConfig):
         if len(self.languages) != 2:
             raise ValueError(f"languages must be two, got {list(self.languages)}")
         for name in ("reconstructs", "translates"):
-            for language in getattr(self, name):
+            named = list(getattr(self, name))
+            if len(set(named)) < len(named):
+                raise ValueError(f"{name} must name each language once, got {named}")
+            for language in named:
                 if language not in self.languages:
                     raise ValueError(
                         f"{name} must name some of {', '.join(self.languages)}, got {language!r}"

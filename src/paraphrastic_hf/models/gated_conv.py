@@ -171,6 +171,8 @@ class GatedConvModel(Seq2SeqModel):
             assert input_ids is not None
             encoder_outputs = self.encoder(input_ids, attention_mask)
         memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
+        if logits_at is not None:  # asked for whole texts, not for one token after another
+            use_cache = False
         asked = self._asked(
             memory, attention_mask, decoder_input_ids, labels, past_key_values, use_cache
         )

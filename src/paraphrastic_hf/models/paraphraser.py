@@ -188,6 +188,8 @@ class ParaphraserModel(Seq2SeqModel):
                 input_ids, attention_mask, template_ids, template_attention_mask
             )
         memory = encoder_outputs[0]  # (batch, source, hidden)
+        if logits_at is not None:  # asked for whole texts, not for one token after another
+            use_cache = False
         asked = self._asked(
             memory, attention_mask, decoder_input_ids, labels, past_key_values, use_cache
         )

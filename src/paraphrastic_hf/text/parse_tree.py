@@ -172,22 +172,6 @@ you mean 'VP'?
     return tree
 
 
-def tree_of_tokens(tokens: Sequence[str]) -> Tree:
-    """The tree of brackets and labels one by one, as `Tree.tokens` gives them.
-
-    Args:
-        tokens: What a model wrote, without the mark of its end.
-
-    Raises:
-        DataError: They are no tree; the message says why.
-
-    Example:
-        >>> tree_of_tokens(["(", "S", "(", "NP", ")", ")"]).linear()
-        '(S(NP))'
-    """
-    return read_tree(" ".join(tokens))
-
-
 def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
     """Build the tree from brackets, labels and words; `shown` is what messages call it."""
     labels: list[str] = []  # of the nodes that are open
@@ -246,11 +230,6 @@ def check_labels(tree: Tree, labels: Iterable[str], shown: str = "the tree") -> 
             meant = nearest(node.label, sorted(known), cutoff=0.4)
             end = f"did you mean {meant!r}?" if meant else f"known are {', '.join(sorted(known))}"
             raise DataError(f"{shown} has the unknown label {node.label!r}; {end}")
-
-
-def bare(tree: Tree) -> Tree:
-    """The tree without its words."""
-    return Tree(tree.label, tuple(bare(child) for child in tree.children))
 
 
 def cut(tree: Tree, depth: int) -> Tree:

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 
-from paraphrastic_hf.generation.search import evaluating, mean_log_probabilities, padded
+from paraphrastic_hf.generation.search import mean_log_probabilities, padded
 from paraphrastic_hf.metrics.costs import Cost, make_cost
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.training.candidates import CandidateLists, CandidateMaker
 from paraphrastic_hf.training.minimum_risk import Translations, list_risks
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe

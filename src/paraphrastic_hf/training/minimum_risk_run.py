@@ -17,9 +17,10 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
-from paraphrastic_hf.generation.search import evaluating, target_ids
+from paraphrastic_hf.generation.search import target_ids
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics.costs import make_cost
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import open_to_readers, remove
 from paraphrastic_hf.text.ragged import Ragged

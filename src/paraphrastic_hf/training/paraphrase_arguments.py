@@ -53,6 +53,9 @@ class ParaphraseData(DataArguments):
     max_template: int = argument(
         300, help="leave out pairs with a parse of more tokens", at_least=1, at_most=2**31 - 1
     )
+    max_length: int = argument(
+        100, help="leave out pairs with a sentence of more tokens", at_least=1, at_most=2**31 - 1
+    )
     bpe: str | None = argument(
         None,
         help="a file of byte pair codes, such as the released scpn/bpe.codes, in the place of the "
@@ -217,6 +220,12 @@ class ParaphraseRecipe:
                     "model.template with model.writes parse",
                     model.template,
                     "template: a parse generator fills a template",
+                ),
+                (
+                    self.data.bpe is None or model.writes == SENTENCE,
+                    "data.bpe with model.writes parse",
+                    self.data.bpe,
+                    "left out: parses have a vocabulary of their own",
                 ),
                 (
                     not model.tie or model.kind not in STOCK,

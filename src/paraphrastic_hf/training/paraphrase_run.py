@@ -101,21 +101,18 @@ class Paraphrasing(Seq2SeqRun):
         self.templates = self.corpus.templates
         data = recipe.data
         every = self.corpus.sides(np.arange(len(self.corpus)), both=True)
-        lengths = self.corpus.sentences.lengths(every).reshape(-1, 4)
-        # one text of a stock model has the template too, and a parse is long as such
-        most = data.max_length if writes_sentences(recipe) else data.max_template
-        if recipe.model.kind in STOCK:
-            most = min(most + data.max_template, recipe.model.positions or POSITIONS)
-        is_good = (lengths <= most).all(1) & (lengths > 0).all(1)
+        lengths = self.corpus.sentences.lengths(every).reshape(-1, 2, 2)  # read and written
+        most = most_tokens(recipe)
+        is_good = ((lengths <= most) & (lengths > 0)).all((1, 2))
         if not is_good.all():
             logger.warning(
-                "%s left out: a side has no known token, or more than %d",
+                "%s left out: a side has no known token, or more than %d to read or %d to write",
                 counted(int((~is_good).sum()), "pair"),
-                most,
+                *most,
             )
         pairs = np.flatnonzero(is_good)
         if not len(pairs):
-            raise DataError(f"no pair has at most {most} tokens on both sides")
+            raise DataError("no pair has at most {} tokens to read and {} to write".format(*most))
         groups = self.corpus.group.reshape(-1, 2)[pairs]
         held_out, kept = hold_out_pairs(groups, data.held_out, recipe.seed)
         self.held_out, self.kept = (
@@ -143,6 +140,18 @@ class Paraphrasing(Seq2SeqRun):
         if self.corpus.counts:
             save_templates(output, self.corpus.counts)
         return super().save(model, output)
+
+
+def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
+    """Tokens that a model may read and may write: of a sentence or a parse, to which a stock model
+    reads the template in the same text."""
+    data, model = recipe.data, recipe.model
+    most = data.max_length if writes_sentences(recipe) else data.max_template
+    if model.kind not in STOCK:
+        return most, most
+    positions = model.positions or POSITIONS
+    beside = 0 if model.template == NONE else data.max_template
+    return min(most + beside, positions), min(most, positions)
 
 
 def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:

@@ -220,7 +220,8 @@ def build_parsed_corpus(
             [_beside(side, recipe) for side in sides]
         )
     _, columns["group"] = np.unique([side.text for side in sides], return_inverse=True)
-    counts = Counter(side.template for side in sides if side.template)
+    targets = sides if recipe.data.both_directions else sides[1::2]
+    counts = Counter(side.template for side in targets if side.template)
     common = counts.most_common(MOST_TEMPLATES)
     write_columns(directory, columns, {"counts": common})
 

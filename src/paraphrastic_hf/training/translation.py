@@ -12,8 +12,8 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from paraphrastic_hf.generation.search import evaluating
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.batching import Step

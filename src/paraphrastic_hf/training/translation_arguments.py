@@ -40,6 +40,9 @@ class TranslationData(ParallelArguments):
         "they choose the checkpoint and anneal the learning rate",
         at_least=0,
     )
+    max_length: int = argument(
+        100, help="leave out pairs with a side of more tokens", at_least=1, at_most=2**31 - 1
+    )
 
 
 @dataclass(frozen=True)
