@@ -235,3 +235,24 @@ def test_the_first_whole_tree_with_the_template_is_taken() -> None:
     assert first_tree(written, wanted) == "(S (NP (DT ) ) (VP ) )"
     assert first_tree(written[:2], wanted) == "(S (VP (VB ) ) )"
     assert first_tree(written[:1], wanted) == ""
+
+
+def test_a_whole_parse_of_two_levels_needs_no_generator(models: dict[str, Path]) -> None:
+    plain = SyntacticParaphraser.from_pretrained(models["scpn"])
+    (found,) = plain.paraphrase(LINES[:1], ["(ROOT (FRAG (UH Yes) (. .)))"], **LOOSE)
+    assert found[0].template == "(ROOT (FRAG (UH) (.)))"
+    assert found[0].text
+
+
+def test_a_model_that_reads_templates_gets_one_of_a_whole_parse(models: dict[str, Path]) -> None:
+    plain = SyntacticParaphraser.from_pretrained(models["by-template"])
+    both = plain.paraphrase(LINES[:1], [WHOLE, TEMPLATES[0]], **LOOSE)[0]
+    assert both[0].text == both[1].text
+    assert both[0].template == both[1].template
+
+
+def test_a_stock_model_searches_as_it_is_told(models: dict[str, Path]) -> None:
+    writer = TemplatedWriter.from_pretrained(models["bart"], batch_size=3)
+    assert writer.joined is not None
+    assert writer.joined.model is writer.model
+    assert writer.joined.batch_size == 3

@@ -113,7 +113,10 @@ def test_half_as_many_lines_are_tried_where_memory_runs_out(
     wanted = translator.translate(SENTENCES[:8], beams=2)
     generate = translator.model.generate
 
+    sizes = []
+
     def small(encoder_outputs: Any, **options: Any) -> Any:
+        sizes.append(len(encoder_outputs.last_hidden_state))
         if len(encoder_outputs.last_hidden_state) > 3:
             raise torch.OutOfMemoryError("too many")
         return generate(encoder_outputs=encoder_outputs, **options)
@@ -123,6 +126,7 @@ def test_half_as_many_lines_are_tried_where_memory_runs_out(
     assert [w[0].text for w in found] == [w[0].text for w in wanted]
     assert "no memory for 8 lines at a time; trying 4" in caplog.text
     assert translator.batch_size == 2
+    assert sizes == [8, 4, 2, 2, 2, 2]  # what has failed once is not tried again
     monkeypatch.setattr(translator.model, "generate", _no_memory)
     with pytest.raises(torch.OutOfMemoryError):
         translator.translate(["a cat"])

@@ -263,6 +263,7 @@ def test_a_mean_is_read_where_nothing_is_drawn() -> None:
         ({"languages": ["en", "en"]}, "languages must differ"),
         ({"translates": ["de"]}, "got 'de'"),
         ({"reconstructs": [], "translates": []}, "must name a language"),
+        ({"reconstructs": ["en", "en"]}, "reconstructs must name each language once"),
         ({"reconstructs": []}, "has_language_variables needs"),
         ({"encoder_kind": "gru"}, "transformer or lstm"),
     ],
