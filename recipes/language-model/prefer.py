@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from paraphrastic_hf.cli.lines import read_blocks
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.cli.lines import read_blocks, valid_texts
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.data.blocks import read_blocks, valid_texts
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.subword import SubwordTokenizer
 

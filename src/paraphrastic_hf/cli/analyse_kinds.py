@@ -270,7 +270,7 @@ def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
 
 def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
     """The lines of `--text`; if not given, both sides of the model's training pairs."""
-    from paraphrastic_hf.cli.lines import read_blocks
+    from paraphrastic_hf.data.blocks import read_blocks
 
     if arguments.text:
         return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))

@@ -7,15 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.lines import (
-    check_inputs,
-    check_output,
-    dump_json,
-    is_blank,
-    one_line,
-    open_output,
-    read_blocks,
-)
+from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, one_line, open_output
+from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError, counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from paraphrastic_hf.cli.lines import check_inputs, read_blocks
+from paraphrastic_hf.cli.lines import check_inputs
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
@@ -58,7 +58,6 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.texts,
         arguments.output,
         make,
-        read=read_blocks,
         normalize=arguments.normalize,
         progress=not arguments.quiet and sys.stderr.isatty(),
     )

@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from paraphrastic_hf.cli.lines import read_blocks
 from paraphrastic_hf.cli.mine import add_pair_options, pair_options, write_parquet
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
@@ -61,7 +60,6 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.target,
         arguments.output,
         make,
-        read=read_blocks,
         memory=make.memory * 1024 / 4,
         different=arguments.different,
         progress=not arguments.quiet and sys.stderr.isatty(),

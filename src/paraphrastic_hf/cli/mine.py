@@ -11,13 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    is_stream,
-    open_output,
-    read_blocks,
-)
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, is_stream, open_output
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 

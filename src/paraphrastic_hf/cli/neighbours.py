@@ -8,13 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    is_blank,
-    read_blocks,
-    valid_texts,
-)
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
+from paraphrastic_hf.data.blocks import is_blank, read_blocks, valid_texts
 from paraphrastic_hf.encoding.locate import check_model_name
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from paraphrastic_hf.cli.lines import (
     check_output,
     one_line,
     open_output,
-    read_blocks,
 )
 from paraphrastic_hf.cli.writing import writing_of
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 

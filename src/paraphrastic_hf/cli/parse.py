@@ -6,12 +6,8 @@ import argparse
 import sys
 from collections import Counter
 
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    open_output,
-    read_blocks,
-)
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 

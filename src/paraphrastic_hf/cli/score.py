@@ -5,13 +5,8 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    is_blank,
-    open_output,
-    read_blocks,
-)
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output
+from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    dump_json,
-    open_output,
-    read_blocks,
-)
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, dump_json, open_output
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\

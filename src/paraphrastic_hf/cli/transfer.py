@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 
-from paraphrastic_hf.cli.lines import check_inputs, open_output, read_blocks
+from paraphrastic_hf.cli.lines import check_inputs, open_output
 from paraphrastic_hf.cli.writing import (
     LINES_AT_A_TIME,
     add_writing_options,
     print_written,
     writing_of,
 )
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 

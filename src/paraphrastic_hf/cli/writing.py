@@ -12,8 +12,8 @@ from paraphrastic_hf.cli.lines import (
     check_output,
     one_line,
     open_output,
-    read_blocks,
 )
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 

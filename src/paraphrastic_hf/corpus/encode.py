@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from paraphrastic_hf.corpus import progress as task_progress
 from paraphrastic_hf.corpus.arguments import MakeArguments
 from paraphrastic_hf.corpus.executors import run_stages
 from paraphrastic_hf.corpus.stages import Stage
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.arrays import array_writer
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import unit_length
@@ -24,7 +25,6 @@ from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.text.locked import locked
 
 FILES = "files.json"  # what the tasks of a folder are
-Blocks = Callable[[str], Iterator[list[str]]]
 
 
 class Encode(Stage):
@@ -35,15 +35,12 @@ class Encode(Stage):
         output: Where the vectors go.
         model: The encoder.
         normalize: Whether vectors are scaled to unit length.
-        read: A file's lines, some at a time; a function of a module, since workers are told of it.
     """
 
-    def __init__(
-        self, files: Sequence[str], output: Path, model: str, *, normalize: bool, read: Blocks
-    ) -> None:
+    def __init__(self, files: Sequence[str], output: Path, model: str, *, normalize: bool) -> None:
         super().__init__("encode")
         self._files, self._output, self._model = list(files), output, model
-        self._normalize, self._read = normalize, read
+        self._normalize = normalize
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
         """Encode the file of the task `rank`."""
@@ -54,7 +51,7 @@ class Encode(Stage):
         ):
             encoder = load_encoder(self._model, num_threads=1)
             count = 0
-            for block in self._read(path):
+            for block in read_blocks(path):
                 with self.track_time("block"):
                     vectors = np.asarray(encoder.encode(block), np.float32)
                     write(block, unit_length(vectors) if self._normalize else vectors)
@@ -101,7 +98,6 @@ def encode_files(
     output: str | os.PathLike[str],
     make: MakeArguments,
     *,
-    read: Blocks,
     normalize: bool = False,
     progress: bool = False,
 ) -> int:
@@ -112,7 +108,6 @@ def encode_files(
         files: The files, one or more; their names before the first dot differ.
         output: The folder of the vectors.
         make: How the work is divided; its tasks are as many as files.
-        read: A file's lines, some at a time; a function of a module.
         normalize: Scale vectors to unit length.
         progress: Show a progress bar.
 
@@ -140,7 +135,7 @@ def encode_files(
         check_begun(folder / FILES, wanted)
         with tqdm(desc="encoding", unit=" texts", unit_scale=True, disable=not progress) as bar:
             unfinished = run_stages(
-                [Encode(names, folder, model, normalize=normalize, read=read)],
+                [Encode(names, folder, model, normalize=normalize)],
                 replace(make, tasks=len(names)),
                 folder / "logs",
                 name="encode",

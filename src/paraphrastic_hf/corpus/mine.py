@@ -17,9 +17,10 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.corpus import progress as task_progress
 from paraphrastic_hf.corpus.arguments import MakeArguments
-from paraphrastic_hf.corpus.encode import FILES, Blocks, array_of, check_begun
+from paraphrastic_hf.corpus.encode import FILES, array_of, check_begun
 from paraphrastic_hf.corpus.executors import run_stages
 from paraphrastic_hf.corpus.stages import Stage
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, dropped, link
 from paraphrastic_hf.mining.neighbours import Neighbours, nearest
@@ -158,7 +159,6 @@ def mine_shards(
     output: str | os.PathLike[str],
     make: MakeArguments,
     *,
-    read: Blocks,
     k: int = 4,
     precision: str = "float32",
     memory: float = 1024,
@@ -183,7 +183,6 @@ def mine_shards(
         output: The folder of lines, searches and pairs, which no other process may use meanwhile;
             what is complete there is kept.
         make: How the work is divided; its tasks are as many as pairs of files.
-        read: A file's lines, some at a time, as they were encoded.
         k: Number of neighbours over which the margin is averaged, 1 or more.
         precision: What the search computes in, `float32` or `bfloat16`.
         memory: How many MB a task may use. At the end some 200 bytes for each line of both sides
@@ -228,7 +227,7 @@ def mine_shards(
     with locked(folder, doing="mining"):
         check_begun(folder / RECORD, wanted)
         own, other = (
-            _shards(Path(path), record["files"], folder / name, read, progress)
+            _shards(Path(path), record["files"], folder / name, progress)
             for path, record, name in zip((source, target), records, SIDES, strict=True)
         )
         search = folder / "search"
@@ -286,14 +285,12 @@ def _encoded(folder: Path) -> dict[str, Any]:
     return {**record, "vectors": [file_stamp(str(array)) for array in arrays]}
 
 
-def _shards(
-    vectors: Path, files: Sequence[str], folder: Path, read: Blocks, progress: bool
-) -> list[Shard]:
+def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -> list[Shard]:
     """The files of a side, with their lines kept and those chosen that are searched."""
     shards, hashes = [], []
     for number, file in enumerate(files):
         array, place = array_of(vectors, file), folder / f"{number:05d}"
-        store = TextStore.write(place, read(file), file_stamp(file), progress=progress)
+        store = TextStore.write(place, read_blocks(file), file_stamp(file), progress=progress)
         rows = np.load(array, mmap_mode="r").shape[0]
         if len(store) != rows:
             raise DataError(

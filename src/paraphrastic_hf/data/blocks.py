@@ -1,0 +1,172 @@
+"""Lines of text, a block at a time: files, .gz, .xz, and `-` for standard input.
+
+What is done about a blank line, or one that is no text, is said here for all commands.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from paraphrastic_hf.data.lines import open_lines, refuse_utf16
+from paraphrastic_hf.errors import DataError
+
+BLOCK = 16384
+MOST_BYTES = 2**23  # read at a time, and a line more
+SHOWN = 5  # line numbers of each kind in a message
+BLANK, NO_TEXT = "blank", "not UTF-8 text throughout"
+
+
+class Remarks:
+    """How many lines of one input are blank or hold what is no text, and which the first are.
+
+    Args:
+        name: What the input is called in messages.
+        refuse: Whether the first such line ends the command.
+    """
+
+    def __init__(self, name: str, *, refuse: bool = False) -> None:
+        self.name, self.refuse = name, refuse
+        self.counts: dict[str, int] = {}
+        self.first: dict[str, list[int]] = {}
+
+    def add(self, kind: str, number: int) -> None:
+        """Count a line.
+
+        Raises:
+            DataError: Such lines are refused.
+        """
+        if self.refuse:
+            raise DataError(f"{self.name}:{number} is {kind}; mend it, or give --bad-lines keep")
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        shown = self.first.setdefault(kind, [])
+        if len(shown) < SHOWN:
+            shown.append(number)
+
+    def tell(self) -> None:
+        """Say on standard error what was found, if anything was."""
+        if not self.counts:
+            return
+        from tqdm.auto import tqdm  # which writes above a progress bar
+
+        found = []
+        for kind, count in self.counts.items():
+            lines = ", ".join(map(str, self.first[kind])) + ", ..." * (count > SHOWN)
+            found.append(f"{count:,} {'line is' if count == 1 else 'lines are'} {kind} ({lines})")
+        tqdm.write(f"{self.name}: {'; '.join(found)}", file=sys.stderr)
+
+
+def read_blocks(
+    path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
+) -> Iterator[list[str]]:
+    """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
+
+    Lines end at a newline only; a byte order mark at the start is no text. Every line keeps its
+    place: a blank one is there as it is, and what is no text in one becomes U+FFFD (bytes that are
+    not UTF-8, lone surrogates among them, and NUL). At the end standard error is told how many
+    lines of either kind there were, and where the first are.
+
+    Args:
+        path: The file, or `-`.
+        size: The most lines in a block.
+        bad_lines: `keep`, or `refuse`, and then such a line is an error.
+        as_they_come: Do not wait for more lines of standard input once there are some.
+
+    Raises:
+        DataError: The file cannot be opened, is damaged, is UTF-16, or has a line that is refused.
+    """
+    stream: contextlib.AbstractContextManager[IO[bytes]]
+    stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
+    name = "standard input" if path == "-" else path
+    remarks = Remarks(name, refuse=bad_lines == "refuse")
+    with stream as lines:
+        number = 0
+        try:
+            is_live = as_they_come and path == "-"
+            for found in _as_they_come(lines) if is_live else _in_pieces(lines):
+                for start in range(0, len(found), size):
+                    block = found[start : start + size]
+                    if not number:
+                        block[0] = _without_mark(block[0], name)
+                    yield _texts(block, number, remarks)
+                    number += len(block)
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            raise DataError(f"{path} is damaged after line {number}: {error}") from error
+    remarks.tell()
+
+
+def _in_pieces(stream: IO[bytes]) -> Iterator[list[bytes]]:
+    while found := stream.readlines(MOST_BYTES):
+        yield found
+
+
+def _as_they_come(stream: Any) -> Iterator[list[bytes]]:
+    """The lines of a pipe that have arrived, whenever some have."""
+    rest = b""
+    while chunk := stream.read1(MOST_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield [line + b"\n" for line in lines]
+    if rest:
+        yield [rest]
+
+
+def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:
+    """Texts of the command line, by the rule for lines.
+
+    Args:
+        texts: They may hold bytes that are not UTF-8, as Python gives them: lone surrogates.
+        name: What they are called in messages.
+        bad_lines: `keep`, or `refuse`, and then a blank text or such bytes are an error.
+
+    Raises:
+        DataError: One is refused.
+    """
+    remarks = Remarks(name, refuse=bad_lines == "refuse")
+    raw = [text.encode("utf-8", "surrogateescape") for text in texts]
+    valid = _texts(raw, 0, remarks)
+    remarks.tell()
+    return valid
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line has no text, and so no score."""
+    return not line or line.isspace()
+
+
+def _without_mark(line: bytes, name: str) -> bytes:
+    refuse_utf16(line, name)
+    return line.removeprefix(codecs.BOM_UTF8)
+
+
+def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
+    """The text of some lines, of which `before` others come first."""
+    try:
+        texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
+        is_text = b"\0" not in b"".join(block)
+    except UnicodeDecodeError:
+        texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+        is_text = False
+    if is_text and all(texts) and not any(map(str.isspace, texts)):
+        return texts
+    for place, (line, text) in enumerate(zip(block, texts, strict=True)):
+        if is_blank(text):
+            remarks.add(BLANK, before + place + 1)
+        elif not is_text and (b"\0" in line or not _is_utf8(line)):
+            remarks.add(NO_TEXT, before + place + 1)
+            texts[place] = text.replace("\0", "\ufffd")
+    return texts
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
