@@ -24,7 +24,7 @@ def output(model: Any, tokenizer: Any, text: str) -> list[float]:
         words = tokenizer(text.split(), return_tensors="pt", padding=True)
         index = inputs["input_ids"].new_tensor([range(len(text.split()))])
         return _rounded(model(words["input_ids"], words["attention_mask"], word_index=index)[0])
-    if getattr(model.config, "use_template", False):  # ids of some brackets and labels
+    if getattr(model, "reads_template", False):  # ids of some brackets and labels
         inputs["template_ids"] = inputs["input_ids"] * 0 + 3
     if hasattr(model, "tasks"):  # it writes from latent variables, and encodes beside
         named = {key: inputs[key] for key in ("input_ids", "attention_mask")}

@@ -50,7 +50,7 @@ def model() -> ScpnModel:
 
 VARIANTS = pytest.mark.parametrize(
     "settings",
-    [{}, {"use_template": False}, {"use_copy": False}, {"tie_word_embeddings": True}],
+    [{}, {"template": "none"}, {"use_copy": False}, {"tie_word_embeddings": True}],
     ids=["scpn", "without z", "without copying", "tied"],
 )
 
@@ -194,7 +194,7 @@ def test_the_template_steers_what_is_written(model: ScpnModel) -> None:
     first = model(SOURCE, MASK, labels=LABELS, **BESIDE).logits
     other = {**BESIDE, "template_ids": TEMPLATE.flip(0)}
     assert not torch.allclose(first, model(SOURCE, MASK, labels=LABELS, **other).logits)
-    without = make(use_template=False)
+    without = make(template="none")
     first = without(SOURCE, MASK, labels=LABELS, **BESIDE).logits
     assert torch.equal(first, without(SOURCE, MASK, labels=LABELS, **other).logits)
 
@@ -262,7 +262,7 @@ def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], messag
 
 def test_the_paraphraser_is_scpn_without_template_and_copies() -> None:
     paraphraser = make_paraphraser()
-    scpn = make(use_template=False, use_copy=False)
+    scpn = make(template="none", use_copy=False)
     missing = scpn.load_state_dict(paraphraser.state_dict())
     assert not missing.missing_keys
     found = scpn(SOURCE, MASK, labels=LABELS).logits

@@ -52,7 +52,7 @@ def test_every_kind_trains_and_stock_classes_load_it(kind: str, tmp_path: Path) 
     model = AutoModelForSeq2SeqLM.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     inputs = tokenizer(["the girl wrote a letter ."], return_tensors="pt")
-    if getattr(model.config, "use_template", False):
+    if getattr(model, "reads_template", False):
         inputs["template_ids"] = inputs["input_ids"] * 0 + 3
     written = model.generate(**inputs, num_beams=2, max_new_tokens=5)
     assert written.shape[0] == 1

@@ -28,7 +28,6 @@ from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.paraphraser import ParaphraserModel
-from paraphrastic_hf.models.scpn import ScpnModel
 from paraphrastic_hf.models.source_encoder import SourceEncoding
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
@@ -138,10 +137,7 @@ class TemplatedWriter(Saved):
     @property
     def reads(self) -> str:
         """What it reads beside a source: `parse`, `template` or `none`."""
-        if self.is_own and not isinstance(self.model, ScpnModel):
-            return NONE
-        config = self.model.config
-        return str(config.template) if getattr(config, "use_template", True) else NONE
+        return str(getattr(self.model.config, "template", NONE))
 
     @property
     def writes(self) -> str:

@@ -186,8 +186,6 @@ def paraphraser(config: Config, tokens: str) -> str:
         tokens: What its tokens are called.
     """
     writes, template = config.get("writes", "sentence"), config.get("template", "none")
-    if not config.get("use_template", True):
-        template = "none"
     beside = {"parse": "a whole parse", "template": "a template, the top two levels of a parse"}
     what = "Writes parses" if writes == "parse" else "Writes paraphrases"
     steered = f" that follow {beside[template]}" if template in beside else ""

@@ -35,6 +35,6 @@ def paraphrasing(config: Mapping[str, Any], model: str) -> str:
     """Python that paraphrases by the model."""
     if config.get("writes") == "parse":
         return USE_PARSE_GENERATOR.format(model=model)
-    reads = config.get("template", "none") if config.get("use_template", True) else "none"
+    reads = config.get("template", "none")
     call = {"parse": BY_PARSE, "template": BY_TEMPLATE}.get(reads, CANONICAL)
     return USE_PARAPHRASER.format(model=model, call=call)

@@ -116,7 +116,7 @@ class ParaphraserModel(Seq2SeqModel):
     @property
     def reads_template(self) -> bool:
         """Whether a template goes in beside the source."""
-        return bool(getattr(self.config, "use_template", False))
+        return getattr(self.config, "template", "none") != "none"
 
     @property
     def is_copying(self) -> bool:

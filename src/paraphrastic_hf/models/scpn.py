@@ -4,7 +4,7 @@ same network with other inputs.
 SCPN reads a sentence and the linearised parse of the paraphrase, without its words; the parse
 generator reads the parse of the sentence and a template, and writes the whole parse. What is
 written is a mixture of two probabilities, g p_copy + (1 - g) p_vocab; the released code mixes their
-logarithms, which is no distribution. Without `use_template` nothing steers it, without `use_copy`
+logarithms, which is no distribution. With `template` none nothing steers it, without `use_copy`
 every token comes from the vocabulary: the two ablations of 6.7.
 """
 
@@ -34,11 +34,10 @@ class ScpnConfig(ParaphraserConfig):
         template_vocab_size: Number of tokens that a template is made of.
         template_embedding_size: Numbers of the vector of such a token.
         template_hidden_size: Numbers of a state of the LSTM that reads the template.
-        use_template: Whether z_t, what is gathered of the template, steers the decoder.
         use_copy: Whether tokens of the source may be copied.
         writes: What it writes and, for a parse generator, reads: `sentence` or `parse`.
-        template: What it was trained to read beside the source: a whole `parse`, a `template`, or
-            `none`.
+        template: What steers the decoder by z_t, which is gathered of it: a whole `parse`, a
+            `template`, or `none`.
 
     Raises:
         ValueError: A size is below 1, or `writes` or `template` is none of these.
@@ -49,7 +48,6 @@ class ScpnConfig(ParaphraserConfig):
     template_vocab_size: int = 100
     template_embedding_size: int = 56
     template_hidden_size: int = 128
-    use_template: bool = True
     use_copy: bool = True
     writes: str = "sentence"
     template: str = "parse"
