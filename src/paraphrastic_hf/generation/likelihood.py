@@ -107,11 +107,11 @@ class LanguageScorer(Saved):
             progress: Show a progress bar.
         """
         ids = self.tokenizer.encode_batch(list(texts))
-        return log_likelihoods(self.model, ids, self.max_length, progress=progress)
+        return sentence_likelihoods(self.model, ids, self.max_length, progress=progress)
 
 
 @torch.no_grad()
-def log_likelihoods(
+def sentence_likelihoods(
     model: LanguageModel, sentences: Ragged, max_length: int, *, progress: bool = False
 ) -> Likelihood:
     """The likelihood of tokenized sentences, in batches of like length.

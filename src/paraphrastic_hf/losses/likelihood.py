@@ -1,5 +1,5 @@
 """How likely each token is among all of a large vocabulary, a block of tokens at a time: what
-paraphrase generators are trained by (thesis, 4.6 and 6.3).
+paraphrase generators (thesis, 4.6 and 6.3) and, by risk, translators (7.3) are trained by.
 
 The scores of 32,000 entries leave no cache a place between the passes of a softmax, so each block
 goes through all passes while it is there, and the gradient takes the place of the probabilities.

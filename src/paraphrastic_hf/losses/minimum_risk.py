@@ -10,31 +10,10 @@ Tensors alone: where candidates come from is in `training/candidates.py`, what t
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 PROBABILITIES = ("sequence", "token", "released")
-
-
-def target_log_probabilities(logits: Tensor, targets: Tensor) -> Tensor:
-    """Compute ln of the probability of the right token at each place, with its exact gradient.
-
-    Args:
-        logits: Scores of every token as the next one, (tokens, vocab), any scale.
-        targets: The right tokens, (tokens,).
-
-    Returns:
-        Natural logarithms, (tokens,) in float32, 0 or less.
-
-    Example:
-        >>> target_log_probabilities(torch.zeros(2, 4), torch.tensor([0, 3])).exp()
-        tensor([0.2500, 0.2500])
-    """
-    found: Tensor = _TargetLogProbability.apply(logits.float(), targets)
-    return found
 
 
 def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequence") -> Tensor:
@@ -126,26 +105,3 @@ def minimum_risk_parts(likelihood: Tensor, risk: Tensor, gamma: float) -> tuple[
     if not 0 <= gamma <= 1:
         raise ValueError(f"gamma must be from 0 to 1, got {gamma}")
     return gamma * likelihood, (1 - gamma) * risk
-
-
-class _TargetLogProbability(torch.autograd.Function):
-    """One matrix as large as the logits, and few passes over it."""
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
-        largest = logits.amax(1, keepdim=True)
-        probabilities = (logits - largest).exp_()
-        total = probabilities.sum(1, keepdim=True)
-        probabilities.div_(total)
-        ctx.save_for_backward(probabilities, targets)
-        right = logits.gather(1, targets[:, None])[:, 0]
-        return right - (total.log() + largest)[:, 0]
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
-        probabilities, targets = ctx.saved_tensors
-        found = probabilities * -gradient[:, None]
-        rows = torch.arange(len(found), device=found.device)
-        found[rows, targets] += gradient
-        return found, None

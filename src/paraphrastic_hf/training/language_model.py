@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.generation.likelihood import log_likelihoods
+from paraphrastic_hf.generation.likelihood import sentence_likelihoods
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.text.load import load_tokenizer
@@ -196,5 +196,5 @@ class LanguageModelling:
         }
 
     def _cross_entropy(self, model: LanguageModel) -> float:
-        found = log_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
+        found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
         return -float(found.nats.sum() / found.tokens.sum())

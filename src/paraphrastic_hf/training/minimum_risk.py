@@ -20,11 +20,11 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.generation.search import padded
+from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.losses.minimum_risk import (
     expected_cost,
     list_scores,
     minimum_risk_parts,
-    target_log_probabilities,
 )
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
@@ -150,7 +150,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         risk = likelihood.new_zeros(())
         if len(candidates):
             theirs = is_token[count:]
-            found = target_log_probabilities(logits[count:][theirs], targets[count:][theirs])
+            found = log_likelihoods(logits[count:][theirs].float(), targets[count:][theirs])
             sums = found.new_zeros(len(candidates))
             of_row = torch.repeat_interleave(theirs.sum(1))
             sums = sums.index_add(0, of_row, found)
