@@ -117,20 +117,23 @@ def run(arguments: argparse.Namespace) -> None:
 def _count(arguments: argparse.Namespace) -> PairCounts:
     """Count the words of the pairs that the filters keep."""
     from paraphrastic_hf.corpus.lexicon import PairCounts
-    from paraphrastic_hf.corpus.read import number_of, read_corpus
+    from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
+    from paraphrastic_hf.corpus.step import Score
 
-    step = ParaphraseScore(model=arguments.model) if arguments.model else None
+    score: Score | None = None
+    if arguments.score:
+        score = numbers_of(arguments.score)
+    elif arguments.model:
+        score = ParaphraseScore(model=arguments.model).score
     columns = [arguments.score] if arguments.score else []
 
     def pairs() -> Iterator[tuple[str, str]]:
         for path in arguments.corpus:
             for rows in read_corpus(path, columns):
-                scores = step.score(rows) if step else [None] * len(rows)
-                if arguments.score:
-                    scores = [number_of(row, arguments.score) for row in rows]
-                for row, score in zip(rows, scores, strict=True):
-                    if score is None or score >= arguments.min_score:
+                scores = score(rows) if score else [None] * len(rows)
+                for row, number in zip(rows, scores, strict=True):
+                    if number is None or number >= arguments.min_score:
                         yield row["reference"] or "", row["translation"] or ""
 
     return PairCounts(pairs(), max_words=arguments.max_words or None)

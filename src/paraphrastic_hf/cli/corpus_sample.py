@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from typing import Any
 
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
@@ -84,16 +83,12 @@ def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpus.annotation import write_sample
     from paraphrastic_hf.corpus.bins import EDGES, fill_bins, sampled
     from paraphrastic_hf.corpus.judges import CrossEntropy
-    from paraphrastic_hf.corpus.read import number_of, read_corpus
+    from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
     from paraphrastic_hf.markdown import markdown_table
 
     column = arguments.score
-
-    def given(rows: Any) -> list[float | None]:
-        return [number_of(row, column) for row in rows]
-
-    score = given if column else ParaphraseScore(model=arguments.model).score
+    score = numbers_of(column) if column else ParaphraseScore(model=arguments.model).score
     batches = (
         rows for path in arguments.corpus for rows in read_corpus(path, [column] if column else [])
     )

@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print a line of Table 25 for each corpus, then the thesis's."""
     from paraphrastic_hf.corpus.describe import Idf, describe_corpus
-    from paraphrastic_hf.corpus.read import number_of, sample_rows
+    from paraphrastic_hf.corpus.read import numbers_of, sample_rows
     from paraphrastic_hf.corpus.scores import ParaphraseScore
     from paraphrastic_hf.markdown import markdown_table
 
@@ -85,13 +85,13 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.idf or arguments.word_counts:
         idf = Idf.of_file(arguments.idf) if arguments.idf else Idf.of_counts(arguments.word_counts)
     columns = [name for name in (arguments.score, arguments.parses) if name]
-    step = None if arguments.score else ParaphraseScore(model=arguments.model)
+    by_model = ParaphraseScore(model=arguments.model)
+    score = numbers_of(arguments.score) if arguments.score else by_model.score
     found: dict[str, Description] = {}
     for path in arguments.corpus:
         rows = sample_rows(path, arguments.sample or None, columns, seed=arguments.seed)
-        scores = step.score(rows) if step else [number_of(row, arguments.score) for row in rows]
         found[path] = describe_corpus(
-            rows, side=arguments.side, idf=idf, scores=scores, parses=arguments.parses
+            rows, side=arguments.side, idf=idf, scores=score(rows), parses=arguments.parses
         )
     if arguments.json:
         print(json.dumps({path: _plain(each) for path, each in found.items()}, indent=2))

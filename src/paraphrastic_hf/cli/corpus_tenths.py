@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
             "--parts must be 2 or more and --most 1 or more, got "
             f"{arguments.parts} and {arguments.most}"
         )
-    from paraphrastic_hf.corpus.read import number_of, read_corpus
+    from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.steps import make_step
     from paraphrastic_hf.corpus.tenths import write_tenths
 
@@ -59,10 +59,11 @@ def run(arguments: argparse.Namespace) -> None:
         for path in arguments.corpus:
             yield from read_corpus(path, columns)
 
-    def given(rows: Sequence[Any]) -> list[float | None]:
-        return [number_of(row, arguments.score) for row in rows]
-
-    score = given if arguments.score else make_step(arguments.step, where="--step").score
+    score = (
+        numbers_of(arguments.score)
+        if arguments.score
+        else make_step(arguments.step, where="--step").score
+    )
     parts = write_tenths(
         batches,
         score,

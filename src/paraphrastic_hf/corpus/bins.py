@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from paraphrastic_hf.corpus.overlap import NgramOverlap
-from paraphrastic_hf.corpus.step import Row
+from paraphrastic_hf.corpus.step import Row, Score
 from paraphrastic_hf.errors import DataError
 
 EDGES = (-0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # of Table 27
 OF_A_BIN = 100  # rows that people judged there
-Score = Callable[[Sequence[Row]], Sequence[float | None]]
 
 
 @dataclass

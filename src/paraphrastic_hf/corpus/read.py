@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row
+from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row, Score
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows
 from paraphrastic_hf.errors import DataError, counted
 
@@ -84,6 +84,19 @@ def number_of(row: Row, column: str) -> float | None:
         return None if value is None or value == "" else float(value)
     except (TypeError, ValueError):
         raise DataError(f"the column {column} holds {str(value)[:40]!r}, no number") from None
+
+
+def numbers_of(column: str) -> Score:
+    """What reads the numbers in a column of rows, as `Step.score` computes others.
+
+    Args:
+        column: Its name.
+
+    Example:
+        >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])
+        [0.5, None]
+    """
+    return lambda rows: [number_of(row, column) for row in rows]
 
 
 def _parquet_files(path: Path) -> list[Path]:

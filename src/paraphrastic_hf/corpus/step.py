@@ -8,13 +8,14 @@ score is out of bounds go to the rejects with the reason (thesis, 4.3 and 4.5.4)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from paraphrastic_hf.data.filters import Rejection
 from paraphrastic_hf.recipe import Bounds
 
 Row = dict[str, Any]
+Score = Callable[[Sequence[Row]], Sequence[float | None]]  # a number for each row, or none
 
 REFERENCE, TRANSLATION, SOURCE = "reference", "translation", "source"
 

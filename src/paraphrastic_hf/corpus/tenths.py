@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row
+from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row, Score
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
 
 PARTS = 10
-Score = Callable[[Sequence[Row]], Sequence[float | None]]
 Batches = Callable[[], Iterable[Sequence[Row]]]
 
 

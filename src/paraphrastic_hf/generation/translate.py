@@ -2,8 +2,7 @@
 `AutoModelForSeq2SeqLM` and `AutoTokenizer` load (thesis, 7.3 and 7.4).
 
 Searching and sampling are transformers' `generate`. How likely a model finds a translation is here
-too, and what it finds of its own: n-best lists, from which minimum risk training and minimum Bayes
-risk decoding choose, are `translate(..., outputs=8)`.
+too. Lists from which minimum risk chooses are `translate(..., outputs=8)`.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ class Translator(Saved):
         to: The language to write, for models of several: a code of their tokenizer, or of a mark
             `>>de<<` that it has.
         prefix: Text that goes before every line, as T5 wants it: "translate English to German: ".
-        batch_size: The most lines translated at a time, at least 1; where memory runs out, half as
-            many are tried, and so on.
+        batch_size: The most lines translated at a time, at least 1; half as many, and so on, where
+            memory runs out.
         max_ratio: A translation has at most so many tokens for each token of its source, and 5
             more, above 0; the thesis takes 1.5 for its candidates.
 
@@ -324,8 +323,6 @@ class Translator(Saved):
                 nats[rows] = found.double().cpu().numpy()
         return nats
 
-    # -- a batch -----------------------------------------------------------------------------------
-
     def _within_memory(
         self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool
     ) -> list[list[Written]]:
@@ -398,5 +395,5 @@ class Translator(Saved):
         return [start] if forced is None else [start, forced]
 
     def _encoded(self, sources: dict[str, Tensor]) -> Tensor:
-        encoder = self.model.get_encoder()
-        return encoder(**sources, return_dict=True).last_hidden_state  # type: ignore[no-any-return]
+        states: Tensor = self.model.get_encoder()(**sources, return_dict=True).last_hidden_state
+        return states

@@ -1,4 +1,4 @@
-"""Evaluation mode for a while."""
+"""Evaluation mode for a while: what the thesis's dropout and draws are left out of."""
 
 from __future__ import annotations
 
