@@ -48,9 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-same", action="store_true", help="pairs: keep those with the same parse, too"
     )
-    parser.add_argument(
-        "--both-ways", action="store_true", help="pairs: write each a second time, exchanged"
-    )
     add_bad_lines(parser)
     parser.epilog = (
         "Every line keeps its place. One without words, and one too long to parse, is (ROOT);\n"
@@ -68,8 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("name either a file of lines, or one of pairs with --pairs")
     if arguments.depth is not None and arguments.depth < 1:
         raise DataError(f"--depth must be at least 1, got {arguments.depth}")
-    if arguments.pairs is None and (arguments.keep_same or arguments.both_ways):
-        raise DataError("--keep-same and --both-ways are about --pairs: leave them out")
+    if arguments.pairs is None and arguments.keep_same:
+        raise DataError("--keep-same is about --pairs: leave it out")
     if arguments.pairs is not None and (arguments.template or arguments.depth):
         raise DataError("--pairs writes whole trees: leave out --template and --depth")
     if arguments.parser not in OTHERS:
@@ -105,11 +102,7 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.corpus.parsed_pairs import PairParser
     from paraphrastic_hf.encoding.other_parsers import load_parser
 
-    parser = PairParser(
-        load_parser(arguments.parser),
-        keep_same=arguments.keep_same,
-        both_ways=arguments.both_ways,
-    )
+    parser = PairParser(load_parser(arguments.parser), keep_same=arguments.keep_same)
     number = 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.pairs, BLOCK, bad_lines=arguments.bad_lines):

@@ -1,8 +1,7 @@
 """Pairs of sentences with their trees, for models that write by syntax (thesis, 6.2.2).
 
-A TSV file of them has the columns sentence1, sentence2, tree1, tree2. A recipe reads the trees as
-`beside: {tree1: 3, tree2: 4}` of the source, and SCPN is trained from sentence1 and tree2 to
-sentence2. A dataset has the same columns by name (`data/schema.py`).
+A TSV file of them has the columns sentence1, sentence2, tree1, tree2; a dataset has them by name
+(`data/schema.py`). SCPN is trained from sentence1 and tree2 to sentence2, and the other way.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ class PairParser:
     Attributes:
         parser: Any parser.
         keep_same: Keep pairs whose trees differ in their words alone, too.
-        both_ways: Give every pair a second time with its sides exchanged.
         left_out: Number of pairs left out, by the reason.
 
     Example:
@@ -37,7 +35,6 @@ class PairParser:
 
     parser: LineParser
     keep_same: bool = False
-    both_ways: bool = False
     left_out: Counter[str] = field(default_factory=Counter)
 
     def rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
@@ -60,5 +57,3 @@ class PairParser:
                 self.left_out[problem] += 1
                 continue
             yield first, second, str(one.tree), str(other.tree)
-            if self.both_ways:
-                yield second, first, str(other.tree), str(one.tree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,8 @@ class Generative:
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the development set, with the gauges of the held-out pairs beside it."""
+        if self.recipe.run.development == "none":
+            return None
         scorer = development_scorer(self.recipe.run.development, self.tokenizer, self.pairs)
         if scorer is None and not len(self.held_out):
             return None
@@ -160,7 +163,7 @@ class Generative:
                 figures["aggressive"] = float(self._objective.aggression.is_on)
             return Evaluation(of_set, figures)
 
-        return score if scorer is not None or self.recipe.run.development == HELD_OUT else None
+        return score
 
     def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
         """The model directory, and what the model makes of the held-out pairs."""
@@ -177,7 +180,7 @@ class Generative:
         if gauges is not None:
             if self.recipe.run.development == "none":  # else the last evaluation has said it
                 _warn_of_collapse(gauges)
-            record["held_out"] = gauges.__dict__
+            record["held_out"] = asdict(gauges)
         if gauges is not None and has_likelihood(model):
             few = self.held_out.select(np.arange(min(WEIGHTED, len(self.held_out))))
             length = self.recipe.data.max_length

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 
 from paraphrastic_hf.generation.search import mean_log_probabilities, padded
 from paraphrastic_hf.metrics.costs import Cost, make_cost
@@ -29,17 +28,12 @@ class RiskGauges:
         recipe: The whole recipe.
         pairs: The pairs.
         maker: What finds candidates, by the model that is trained.
-        accelerator: For the device.
     """
 
     def __init__(
-        self,
-        recipe: MinimumRiskRecipe,
-        pairs: Translations,
-        maker: CandidateMaker,
-        accelerator: Accelerator,
+        self, recipe: MinimumRiskRecipe, pairs: Translations, maker: CandidateMaker
     ) -> None:
-        self.pairs, self.maker, self.device = pairs, maker, accelerator.device
+        self.pairs, self.maker = pairs, maker
         self.probability = recipe.training.probability
         self.others: dict[str, Cost] = {
             name: make_cost(name)
@@ -91,11 +85,11 @@ class RiskGauges:
                 rows = np.concatenate([np.arange(ends[n], ends[n + 1]) for n in chosen])
                 if not len(rows):
                     continue
-                inputs = padded([sources[n] for n in chosen], pad, self.device)
+                inputs = padded([sources[n] for n in chosen], pad, model.device)
                 encoded = model.get_encoder()(**inputs, return_dict=True).last_hidden_state
                 of_row = torch.from_numpy(np.repeat(np.arange(len(chosen)), lists.counts[chosen]))
                 written = [[*begin, *lists.ids[row].tolist()] for row in rows]
-                outputs = padded(written, pad, self.device)
+                outputs = padded(written, pad, model.device)
                 is_token = outputs["attention_mask"][:, len(begin) :].bool()
                 means = mean_log_probabilities(
                     model,

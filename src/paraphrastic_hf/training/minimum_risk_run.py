@@ -112,15 +112,13 @@ class MinimumRisk:
             accelerator.process_index,
             steps_back + recipe.candidates.every,
         )
-        self._gauges = RiskGauges(recipe, self.held_out, maker, accelerator)
+        self._gauges = RiskGauges(recipe, self.held_out, maker)
         return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
 
     def development(self) -> Callable[[Any], float] | None:
         """Minus the cost of held-out pairs' candidates, x 100, with other costs beside it."""
         chosen = self.recipe.run.development
-        if not len(self.held_out):
-            return None
-        if chosen == "none":
+        if chosen == "none" or not len(self.held_out):
             return None
 
         def score(model: Any) -> float:
@@ -141,7 +139,6 @@ class MinimumRisk:
             "parameters": model.num_parameters(),
         }
         if len(self.held_out):
-            self._gauges.device = torch.device("cpu")
             record["held_out"] = self._gauges.measure()
         _save(self.translator, output)
         return record
