@@ -31,7 +31,7 @@ from paraphrastic_hf.models.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.source_encoder import SourceEncoding
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.text.parse_tokens import SEPARATOR, parse_tokenizer
+from paraphrastic_hf.text.parse_tokens import parse_tokenizer, with_template
 
 PARSE, TEMPLATE, NONE = "parse", "template", "none"
 SENTENCE = "sentence"
@@ -206,11 +206,8 @@ class TemplatedWriter(Saved):
         assert self.joined is not None
         wanted = [(s, t) for s, each in enumerate(templates) for t in range(len(each))]
         texts = [
-            f"{sources[s]} {SEPARATOR} {templates[s][t]}" if templates[s][t] else sources[s]
+            with_template(sources[s], templates[s][t]) if sources[s].strip() else ""
             for s, t in wanted
-        ]
-        texts = [
-            text if sources[s].strip() else "" for (s, _), text in zip(wanted, texts, strict=True)
         ]
         written = self.joined.write(self.joined.encode(texts), writing, scores=scores)
         for (s, t), outputs in zip(wanted, written, strict=True):

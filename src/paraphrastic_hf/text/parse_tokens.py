@@ -68,3 +68,17 @@ def checked_tree(text: str) -> Tree:
             f"the tree {text.strip()[:80]!r} has one node; write one such as (S (NP) (VP) (.))"
         )
     return tree
+
+
+def with_template(source: str, template: str) -> str:
+    """What a stock model reads: a source and, after a mark, the template of what is to be written.
+
+    Args:
+        source: A sentence, or a parse as tokens with spaces.
+        template: A parse or template as such tokens; "" for none.
+
+    Example:
+        >>> with_template("she drove home .", "(S (NP ) (VP ) )")
+        'she drove home . <sep> (S (NP ) (VP ) )'
+    """
+    return f"{source} {SEPARATOR} {template}" if template else source

@@ -23,6 +23,7 @@ from paraphrastic_hf.text.parse_tokens import (
     checked_tree,
     parse_text,
     parse_tokenizer,
+    with_template,
 )
 from paraphrastic_hf.text.parse_tree import template
 from paraphrastic_hf.text.ragged import Ragged
@@ -210,7 +211,7 @@ def build_parsed_corpus(
     columns: dict[str, Any] = {"written": written}
     if _is_joined(recipe):
         joined = [
-            f"{side.parse if is_parse else side.text} {SEPARATOR} {_beside(partner, recipe)}"
+            with_template(side.parse if is_parse else side.text, _beside(partner, recipe))
             for pair in pairs
             for side, partner in (pair, pair[::-1])
         ]
