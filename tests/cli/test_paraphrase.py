@@ -10,7 +10,9 @@ import pytest
 
 from paraphrastic_hf.cli import attack as attack_command
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoding import any_classifier
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation import adversarial_files
 from tests.data_root import write_supervised
 from tests.generation import scpn
 
@@ -132,7 +134,7 @@ def test_an_attack_reports_and_writes_what_training_takes(
     (tmp_path / "scpn.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "own.tsv").write_text("2\tnot fine\n", encoding="utf-8")
     monkeypatch.setattr(
-        attack_command,
+        any_classifier,
         "load_classifier",
         lambda name, labels: lambda texts, _: ["good" if "fine" in t else "bad" for t in texts],
     )
@@ -153,20 +155,20 @@ def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text("3\ta text\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:1 is no paraphrase: .* 1 to 2"):
-        attack_command.read_paraphrases(str(path), 2)
+        adversarial_files.read_paraphrases(str(path), 2)
     path.write_text("good\ta\nbad\tb\tc\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:2 has 3 columns"):
-        attack_command.read_examples(str(path))
+        adversarial_files.read_examples(str(path))
     for text in ("good\ta\n\nbad\tb\n", "good\ta\nbad\t \n"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=r"rows.tsv:2 is blank or has a blank column"):
-            attack_command.read_examples(str(path))
+            adversarial_files.read_examples(str(path))
     path.write_text("\n1\ta text\n\n9\tanother\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:4 is no paraphrase"):
-        attack_command.read_paraphrases(str(path), 2)
+        adversarial_files.read_paraphrases(str(path), 2)
     path.write_text("9" * 5000 + "\ta text\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:1 is no paraphrase"):
-        attack_command.read_paraphrases(str(path), 2)
+        adversarial_files.read_paraphrases(str(path), 2)
 
 
 @pytest.mark.parametrize(
@@ -216,10 +218,10 @@ def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Pa
     options += ["--task.dataset.config", "binary"]
     recipe = load_recipe("towards-universal-2016/sentiment-averaging", options)
     train(recipe, tmp_path / "out", data_root=data, progress=False)
-    classify = attack_command.load_classifier(str(tmp_path / "out"), labels=["negative"])
+    classify = any_classifier.load_classifier(str(tmp_path / "out"), labels=["negative"])
     assert set(classify(["an awful zzyzx"], None)) <= {"negative", "positive"}
     with pytest.raises(ModelError, match="and the examples have good"):
-        attack_command.load_classifier(str(tmp_path / "out"), labels=["good"])
+        any_classifier.load_classifier(str(tmp_path / "out"), labels=["good"])
     further.write_text("awful\ta text\n", encoding="utf-8")
     with pytest.raises(DataError, match="must be one of the labels"):
         train(recipe, tmp_path / "again", data_root=data, progress=False)

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, one_line, open_output
-from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.evaluation.adversarial import Attack, Classify, Example
+    from paraphrastic_hf.evaluation.adversarial import Attack
 
 TRANSLATED = "nmt-bt"  # what paraphrases by translation are called in reports
-MOST_DIGITS = 10  # of a line's number
 
 EXAMPLES = """examples:
   paraphrastic paraphrase runs/scpn sentences.txt --generator runs/parse-generator \\
@@ -87,12 +85,14 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output, is_folder=True)
     if not named and not arguments.back_translate:
         raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
+    from paraphrastic_hf.encoding.any_classifier import load_classifier
     from paraphrastic_hf.evaluation.adversarial import (
         attack,
         attack_markdown,
         back_translation,
         report_attack,
     )
+    from paraphrastic_hf.evaluation.adversarial_files import read_examples, read_paraphrases
     from paraphrastic_hf.generation.paraphrase_filter import word_overlap
 
     examples = read_examples(arguments.file)
@@ -122,109 +122,6 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(str(folder / "attack.json")) as file:
         dump_json({name: each.to_dict() for name, each in reports.items()}, file)
     print(text, end="")
-
-
-def read_examples(path: str) -> list[Example]:
-    """The examples of a file.
-
-    Raises:
-        DataError: A row has not two or three columns, or not as many as the first.
-    """
-    from paraphrastic_hf.evaluation.adversarial import Example
-
-    found: list[Example] = []
-    columns = 0
-    for number, row in _rows(path):
-        columns = columns or len(row)
-        if len(row) != columns or columns not in (2, 3):
-            raise DataError(
-                f"{path}:{number} has {counted(len(row), 'column')}; every row must be a label "
-                "and a text, or "
-                "a label and two texts, tab-separated"
-            )
-        if number != len(found) + 1 or any(map(is_blank, row)):
-            raise DataError(
-                f"{path}:{len(found) + 1} is blank or has a blank column: paraphrases go by the "
-                "number of a line, so leave it out here and in the sentences that were paraphrased"
-            )
-        found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
-    if not found:
-        raise DataError(f"{path} has no example")
-    return found
-
-
-def read_paraphrases(path: str, count: int) -> list[list[str]]:
-    """Of each of `count` lines its paraphrases: what `paraphrastic paraphrase` kept, or rows of a
-    number and a text.
-
-    Raises:
-        DataError: A row is neither, or its number is of no line.
-    """
-    found: list[list[str]] = [[] for _ in range(count)]
-    rows = _rows(path)
-    header = rows[0][1] if rows and rows[0][1][0] == "line" else None
-    for number, row in rows[0 if header is None else 1 :]:
-        fields = dict(zip(header or ("line", "paraphrase"), row, strict=False))
-        line, text = fields.get("line", ""), fields.get("paraphrase")
-        is_number = line.isdecimal() and len(line) < MOST_DIGITS
-        if text is None or not is_number or not 1 <= int(line) <= count:
-            raise DataError(
-                f"{path}:{number} is no paraphrase: a row is the number of an example, 1 to "
-                f"{count}, and a text, or what `paraphrastic paraphrase` writes"
-            )
-        if fields.get("kept", "yes") == "yes":
-            found[int(line) - 1].append(text)
-    return found
-
-
-def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
-    """From texts to labels, by a model of this package or a pipeline of transformers.
-
-    Args:
-        name: A directory, or a Hub repository.
-        labels: Those of the examples, which must be the model's.
-
-    Raises:
-        ModelError: It is no classifier, or knows no label of the examples.
-    """
-    from paraphrastic_hf.encoding.predict import SentencePredictor
-    from paraphrastic_hf.models.classifier import ClassifierModel
-
-    classify: Any
-    try:
-        predictor = SentencePredictor.from_pretrained(name)
-    except ModelError:
-        classify, known = _pipeline(name)
-    else:
-        if not isinstance(predictor.model, ClassifierModel):
-            raise ModelError(f"{name} gives scores, not labels: name a classifier")
-        classify, known = predictor.predict, list(predictor.model.config.id2label.values())
-    missing = [label for label in labels if label not in known]
-    if missing:
-        raise ModelError(
-            f"{name} gives the labels {', '.join(known)}, and the examples have "
-            f"{', '.join(missing)}: write the labels of the examples as the model does"
-        )
-    return classify  # type: ignore[no-any-return]
-
-
-def _pipeline(name: str) -> tuple[Any, list[str]]:
-    """A text-classification pipeline of transformers, and its labels."""
-    from transformers import pipeline
-
-    try:
-        loaded = pipeline("text-classification", model=name)
-    except Exception as error:  # transformers raises many kinds
-        raise ModelError(f"{name} holds no classifier: {str(error).strip()}") from error
-
-    def classify(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
-        given: Any = list(texts)
-        if second is not None:
-            pairs = zip(texts, second, strict=True)
-            given = [{"text": first, "text_pair": other} for first, other in pairs]
-        return [str(found["label"]) for found in loaded(given, truncation=True)]
-
-    return classify, list(loaded.model.config.id2label.values())
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -263,9 +160,3 @@ def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
 def _named(text: str) -> tuple[str, str]:
     name, equals, path = text.partition("=")
     return (name, path) if equals and not Path(text).exists() else (Path(text).stem, text)
-
-
-def _rows(path: str) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, with their numbers from 1."""
-    lines = (line for block in read_blocks(path) for line in block)
-    return [(i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()]

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.markdown import markdown_table
 
-Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
+if TYPE_CHECKING:
+    from paraphrastic_hf.encoding.any_classifier import Classify
+
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 

@@ -1,0 +1,60 @@
+"""Classifiers of this package and of transformers behind one call: what adversarial examples attack
+(thesis, 6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paraphrastic_hf.encoding.predict import SentencePredictor
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.classifier import ClassifierModel
+
+Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
+
+
+def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
+    """From texts to labels, by a model of this package or a pipeline of transformers.
+
+    Args:
+        name: A directory, or a Hub repository.
+        labels: Those of the examples, which must be the model's.
+
+    Raises:
+        ModelError: It is no classifier, or knows no label of the examples.
+    """
+    classify: Any
+    try:
+        predictor = SentencePredictor.from_pretrained(name)
+    except ModelError:
+        classify, known = _pipeline(name)
+    else:
+        if not isinstance(predictor.model, ClassifierModel):
+            raise ModelError(f"{name} gives scores, not labels: name a classifier")
+        classify, known = predictor.predict, list(predictor.model.config.id2label.values())
+    missing = [label for label in labels if label not in known]
+    if missing:
+        raise ModelError(
+            f"{name} gives the labels {', '.join(known)}, and the examples have "
+            f"{', '.join(missing)}: write the labels of the examples as the model does"
+        )
+    return classify  # type: ignore[no-any-return]
+
+
+def _pipeline(name: str) -> tuple[Any, list[str]]:
+    """A text-classification pipeline of transformers, and its labels."""
+    from transformers import pipeline
+
+    try:
+        loaded = pipeline("text-classification", model=name)
+    except Exception as error:  # transformers raises many kinds
+        raise ModelError(f"{name} holds no classifier: {str(error).strip()}") from error
+
+    def classify(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
+        given: Any = list(texts)
+        if second is not None:
+            pairs = zip(texts, second, strict=True)
+            given = [{"text": first, "text_pair": other} for first, other in pairs]
+        return [str(found["label"]) for found in loaded(given, truncation=True)]
+
+    return classify, list(loaded.model.config.id2label.values())
