@@ -344,6 +344,15 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
     )
 
 
+def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
+    """Where a recipe's model is: a path as of `resolve_path`, or else the name as it is, of a
+    packaged model or a Hub repository."""
+    try:
+        return resolve_path(name, data_root)
+    except RecipeError:
+        return name
+
+
 def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
     """Where a corpus's files are: the recipe's folder, else the data root's or its `eval` folder
     if the corpus lies there, else None: to be downloaded."""

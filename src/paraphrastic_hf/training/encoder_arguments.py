@@ -75,6 +75,27 @@ class TokenizerArguments:
         )
 
 
+def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
+    """Refuse a tokenizer without the marks that what is written begins or ends at.
+
+    Args:
+        tokenizer: The recipe's.
+        marks: The marks that are needed: `end` or `both`.
+        because: Why, as the message says it.
+
+    Raises:
+        RecipeError: It has other marks, or n-grams, which no text can be made of again.
+
+    Example:
+        >>> check_marks(TokenizerArguments(marks="end"), "end", "a translation ends")
+    """
+    if tokenizer.marks != marks or tokenizer.kind == "char_ngram":
+        raise RecipeError(
+            f"{because}: set tokenizer.marks to {marks}, and tokenizer.kind to sentencepiece, word "
+            "or char"
+        )
+
+
 @dataclass(frozen=True)
 class ModelArguments:
     """The encoder."""

@@ -20,7 +20,7 @@ from paraphrastic_hf.training.arguments import (
     refuse_unless,
     seed_argument,
 )
-from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
+from paraphrastic_hf.training.encoder_arguments import TokenizerArguments, check_marks
 from paraphrastic_hf.training.encoder_recipe import DEVELOPMENT_SETS
 
 HELD_OUT = "held_out"
@@ -233,11 +233,7 @@ class GenerativeRecipe:
         check_bounds(self)
         for source in self.data.sources:
             check_source(source, self.data.ignored)
-        if self.tokenizer.marks != "end" or self.tokenizer.kind == "char_ngram":
-            raise RecipeError(
-                "a decoder begins after the end of the sentence before: set tokenizer.marks to "
-                "end, and tokenizer.kind to sentencepiece, word or char"
-            )
+        check_marks(self.tokenizer, "end", "a decoder begins after the end of the sentence before")
         model, training = self.model, self.training
         if self.start is not None and (self.tokenizer, model) != (
             TokenizerArguments(marks="end"),

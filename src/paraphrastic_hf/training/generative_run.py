@@ -28,7 +28,7 @@ from paraphrastic_hf.models.latent_parts import LatentConfig
 from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC, sides_read, tasks_between
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.arguments import resolve_model
 from paraphrastic_hf.training.bitexts import Bitexts
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.declared_languages import warn_of_languages
@@ -264,10 +264,7 @@ def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
     Raises:
         ModelError: There is none of that name, or it does not write from variables.
     """
-    try:
-        return LatentGenerator.from_pretrained(resolve_path(name, data_root))
-    except RecipeError:
-        return LatentGenerator.from_pretrained(name)
+    return LatentGenerator.from_pretrained(resolve_model(name, data_root))
 
 
 def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:

@@ -20,7 +20,11 @@ from paraphrastic_hf.training.arguments import (
     refuse_unless,
     seed_argument,
 )
-from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, TokenizerArguments
+from paraphrastic_hf.training.encoder_arguments import (
+    MOST_DIMENSIONS,
+    TokenizerArguments,
+    check_marks,
+)
 
 
 @dataclass(frozen=True)
@@ -102,11 +106,9 @@ class LanguageModelRecipe:
                 )
             ]
         )
-        if self.tokenizer.marks != "both" or self.tokenizer.kind == "char_ngram":
-            raise RecipeError(
-                "a language model predicts where a sentence ends from where it starts: set "
-                "tokenizer.marks to both, and tokenizer.kind to sentencepiece, word or char"
-            )
+        check_marks(
+            self.tokenizer, "both", "a language model predicts where a sentence ends from its start"
+        )
         if self.data.max_length < 3:
             raise RecipeError(
                 f"data.max_length must be at least 3, a token and both marks, got "

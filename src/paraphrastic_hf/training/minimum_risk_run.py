@@ -24,7 +24,7 @@ from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import open_to_readers, remove
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.arguments import resolve_model
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateMaker
 from paraphrastic_hf.training.corpus import has_columns, hold_out_pairs, read_columns, write_columns
 from paraphrastic_hf.training.kinds import Context
@@ -184,10 +184,7 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
         ModelError: It cannot be read, or they do not.
         RecipeError: The tokenizer has no language of such a code.
     """
-    try:
-        place: str | Path = resolve_path(start, data_root)
-    except RecipeError:
-        place = start
+    place = resolve_model(start, data_root)
     try:
         translator = Translator.from_pretrained(
             place, device="cpu", source=recipe.from_code, to=recipe.to_code, prefix=recipe.prefix

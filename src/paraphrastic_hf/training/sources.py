@@ -28,6 +28,7 @@ from paraphrastic_hf.training.arguments import (
     SourceArguments,
     dataset_folder,
     refuse_ignored,
+    resolve_model,
     resolve_path,
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
@@ -118,9 +119,7 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
 
 def _check_start(name: str, data_root: str | Path | None) -> None:
     """An encoder that training starts from: a path as of sources, or the name of a model."""
-    try:
-        resolve_path(name, data_root)
-    except RecipeError:
+    if resolve_model(name, data_root) == name:
         check_model_name(name)
 
 

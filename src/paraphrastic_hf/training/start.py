@@ -20,7 +20,7 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.arguments import resolve_model, resolve_path
 from paraphrastic_hf.training.encoder_arguments import ModelArguments
 
 logger = logging.getLogger(__name__)
@@ -36,10 +36,7 @@ def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
     Raises:
         ModelError: There is none of that name, or it is not one of ours.
     """
-    try:
-        return SentenceEncoder.from_pretrained(resolve_path(name, data_root))
-    except RecipeError:
-        return SentenceEncoder.from_pretrained(name)
+    return SentenceEncoder.from_pretrained(resolve_model(name, data_root))
 
 
 def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:

@@ -16,7 +16,11 @@ from paraphrastic_hf.training.arguments import (
     refuse_unless,
     seed_argument,
 )
-from paraphrastic_hf.training.encoder_arguments import MOST_DIMENSIONS, TokenizerArguments
+from paraphrastic_hf.training.encoder_arguments import (
+    MOST_DIMENSIONS,
+    TokenizerArguments,
+    check_marks,
+)
 from paraphrastic_hf.training.seq2seq_arguments import (
     AnnealedArguments,
     ParallelArguments,
@@ -148,11 +152,7 @@ class TranslationRecipe:
         check_bounds(self)
         for source in self.data.sources:
             check_source(source, self.data.ignored)
-        if self.tokenizer.marks != "end" or self.tokenizer.kind == "char_ngram":
-            raise RecipeError(
-                "a translation is written until its end: set tokenizer.marks to end, and "
-                "tokenizer.kind to sentencepiece, word or char"
-            )
+        check_marks(self.tokenizer, "end", "a translation is written until its end")
         model, training, run = self.model, self.training, self.run
         for family, names in OF_FAMILY.items():
             for name in names:
