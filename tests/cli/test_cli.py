@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.cli import train as train_command
 from paraphrastic_hf.cli.main import COMMANDS, main
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.text.word import WordTokenizer
@@ -261,3 +263,14 @@ def test_what_the_system_refuses_names_the_output_and_the_way_out(
     output.write_text("here", encoding="utf-8")
     assert main(["score", "english", "pairs.tsv", "--output", str(output)]) == 2
     assert message.replace("OUT", str(output)) in capsys.readouterr().err
+
+
+def test_a_run_by_risk_says_what_its_candidates_cost(tmp_path: Path) -> None:
+    record = {
+        "development": "expected_cost",
+        "cost": "simile",
+        "held_out": {"expected_cost": 21.19},
+    }
+    (tmp_path / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    told = train_command._outcome(tmp_path, -21.19)
+    assert told == ", expected cost 21.2 of held-out sentences (x 100)"
