@@ -48,7 +48,8 @@ def _pipeline(name: str) -> tuple[Any, list[str]]:
     try:
         loaded = pipeline("text-classification", model=name)
     except Exception as error:  # transformers raises many kinds
-        raise ModelError(f"{name} holds no classifier: {str(error).strip()}") from error
+        why = str(error).strip().partition("\n")[0].partition(" See the original")[0]
+        raise ModelError(f"{name} holds no classifier: {why}") from error
 
     def classify(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
         given: Any = list(texts)
