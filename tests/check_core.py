@@ -75,7 +75,6 @@ NAMED = {
     "card": "evaluate",
     "compare": "compare",
     "judge": "evaluate",
-    "attack": "evaluate",
     "install-metric": "metric",
     "corpus": "corpora",
     "corpus lexicon": "evaluate",
