@@ -341,7 +341,7 @@ TASKS = (
             for year in ("15", "16")
             for pair in DA_PAIRS
         ),
-        notes="2016 had Romanian and Turkish too, says its README; 2015 six pairs, the thesis.",
+        notes="Its README gives 2016 Romanian and Turkish too; the thesis gives 2015 six pairs.",
         only={
             f"newstest20{year}.{pair}": (row * len(DA_PAIRS) + column,)
             for row, year in enumerate(("15", "16"))

@@ -22,8 +22,7 @@ def read_examples(path: str) -> list[Example]:
         if len(row) != columns or columns not in (2, 3):
             raise DataError(
                 f"{path}:{number} has {counted(len(row), 'column')}; every row must be a label "
-                "and a text, or "
-                "a label and two texts, tab-separated"
+                "and a text, or a label and two texts, tab-separated"
             )
         if number != len(found) + 1 or any(map(is_blank, row)):
             raise DataError(
