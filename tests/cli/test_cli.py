@@ -266,11 +266,7 @@ def test_what_the_system_refuses_names_the_output_and_the_way_out(
 
 
 def test_a_run_by_risk_says_what_its_candidates_cost(tmp_path: Path) -> None:
-    record = {
-        "development": "expected_cost",
-        "cost": "simile",
-        "held_out": {"expected_cost": 21.19},
-    }
+    record = {"development": "expected_cost", "held_out": {"expected_cost": 21.19}}
     (tmp_path / "run.json").write_text(json.dumps(record), encoding="utf-8")
     told = train_command._outcome(tmp_path, -21.19)
     assert told == ", expected cost 21.2 of held-out sentences (x 100)"

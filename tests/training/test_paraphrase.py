@@ -15,7 +15,7 @@ from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.parse_tokens import parse_tokenizer
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.paraphrase_run import Paraphrasing
+from paraphrastic_hf.training.paraphrase_run import Paraphrasing, most_tokens
 from paraphrastic_hf.training.run import train
 from tests.generation import scpn
 
@@ -144,6 +144,16 @@ def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
     assert np.array_equal(given.kept, kind.kept)
 
 
+def test_a_stock_model_reads_a_template_beside_a_sentence_of_the_most_tokens(
+    tmp_path: Path,
+) -> None:
+    options = ["--max_length", "20", "--max_template", "50", *scpn.KINDS["bart"]]
+    recipe = load_recipe(scpn.write_recipe(tmp_path), options)
+    assert most_tokens(recipe) == (70, 20)
+    plain = load_recipe(tmp_path / "recipe.yaml", [*options, "--model.template", "none"])
+    assert most_tokens(plain) == (20, 20)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -153,6 +163,10 @@ def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
         (["--writes", "parse"], "model.template with model.writes parse must be template"),
         (["--model.kind", "bart", "--tie", "true"], "model.tie of bart must be left out"),
         (["--marks", "both"], "set tokenizer.marks to end"),
+        (
+            ["--bpe", "codes", "--writes", "parse", "--model.template", "template"],
+            "data.bpe with model.writes parse must be left out",
+        ),
         (["--held_out", "0"], "data.held_out with run.development"),
     ],
 )

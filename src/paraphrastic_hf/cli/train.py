@@ -82,7 +82,7 @@ def _outcome(output: Path, best_score: float | None) -> str:
         return "".join(f", {score}" for score in scores) + " (x 100)"
     if "perplexity" in run.get("held_out", ()):
         return f", perplexity {run['held_out']['perplexity']:.1f} of held-out sentences"
-    if "cost" in run and run["development"] != "none":
+    if "expected_cost" in run.get("held_out", ()):
         cost = run["held_out"]["expected_cost"]
         return f", expected cost {cost:.1f} of held-out sentences (x 100)"
     return "" if best_score is None else f", {run['development']} {best_score:.1f} (x 100)"

@@ -1,4 +1,4 @@
-"""Evaluation mode for a while: what the thesis's dropout and draws are left out of."""
+"""A model without its dropout (Wieting and Gimpel, 2017, 4.2) for a while."""
 
 from __future__ import annotations
 
