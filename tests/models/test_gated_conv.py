@@ -172,6 +172,21 @@ def test_what_is_saved_is_what_auto_classes_load(tmp_path: Path, is_tied: bool) 
         assert torch.equal(loaded(SOURCE, MASK, labels=TARGET).logits, wanted)
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+def test_layers_start_so_that_states_keep_their_spread(dropout: float) -> None:
+    sizes = {"hidden_size": 256, "embedding_size": 128, "encoder_layers": 4, "dropout": dropout}
+    model = make(**sizes)
+    kept = 1 - dropout
+    for name, width, gain in (("layers.0.window", 3 * 256, 4), ("widen", 128, 1)):
+        weight = model.encoder.get_parameter(f"{name}.weight").detach()
+        assert float(weight.std()) == pytest.approx((gain * kept / width) ** 0.5, rel=0.02)
+    if not dropout:
+        states = torch.randn(1, 60, 256) * 0.1  # gates are halves of small numbers
+        for layer in model.encoder.layers:
+            states = layer(states)
+        assert 0.08 < float(states.detach().std()) < 0.12
+
+
 def test_every_weight_is_trained() -> None:
     model = make(tie_word_embeddings=False).train()
     model(SOURCE, MASK, labels=TARGET).loss.backward()

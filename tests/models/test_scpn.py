@@ -280,7 +280,7 @@ def test_seq2seq_trainer_trains_it_with_its_template(tmp_path: Path) -> None:
     arguments = Seq2SeqTrainingArguments(
         output_dir=str(tmp_path),
         per_device_train_batch_size=4,
-        num_train_epochs=110,
+        num_train_epochs=160,
         learning_rate=0.02,
         report_to=[],
         save_strategy="no",

@@ -157,7 +157,7 @@ def test_two_processes_train_as_one_does(batch_size: str, more: list[str], tmp_p
         batch_size,
         *more,
         "--lambda_w",
-        "0.01",
+        "0.1",
         "--clip",
         "0.5",
     )

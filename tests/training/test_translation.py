@@ -17,6 +17,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.models.marian import TrainedMarian, marian_config
+from paraphrastic_hf.training.annealing import Annealing
 from paraphrastic_hf.training.checkpoint import load_average, save_checkpoint, weights_of
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
@@ -200,6 +201,15 @@ def test_the_rate_falls_at_every_epoch_from_the_one_that_is_named(tmp_path: Path
     rates = [line["lr"] for line in lines if "lr" in line]
     assert rates[-1] == pytest.approx(1e-4)
     assert max(line["epoch"] for line in lines) == 4  # the third and the fourth ended by it
+
+
+def test_before_the_epoch_that_is_named_no_score_lowers_the_rate() -> None:
+    annealing = Annealing(factor=0.1, first=4, least=1e-3, rate=1.0)
+    shares = []
+    for epoch, score in enumerate([-2.0, -3.0, -4.0, -1.0, -2.0]):
+        annealing.observe(epoch, score)
+        shares.append(annealing.share)
+    assert shares == pytest.approx([1, 1, 1, 0.1, 0.01])
 
 
 def test_the_mean_of_the_last_checkpoints_is_kept_where_it_is_better(tmp_path: Path) -> None:

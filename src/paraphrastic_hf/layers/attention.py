@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from paraphrastic_hf.layers.product import Dense
+
 
 class Attention(nn.Module):
     """Compute softmax(Q K' / sqrt(size of a head)) V for each head, and a linear map of all heads.
@@ -35,9 +37,9 @@ class Attention(nn.Module):
         if dim % heads:
             raise ValueError(f"dim must be a multiple of heads ({heads}), got {dim}")
         self.heads = heads
-        self.query = nn.Linear(dim, dim)
-        self.key_value = nn.Linear(dim, 2 * dim)
-        self.output = nn.Linear(dim, dim)
+        self.query = Dense(dim, dim)
+        self.key_value = Dense(dim, 2 * dim)
+        self.output = Dense(dim, dim)
 
     def forward(
         self,

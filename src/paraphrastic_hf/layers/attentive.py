@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 
 State = tuple[Tensor, Tensor]  # hidden state and cell of a layer, (batch, dim) each
 
@@ -37,7 +37,7 @@ class BilinearAttention(nn.Module):
 
     def __init__(self, query_dim: int, dim: int) -> None:
         super().__init__()
-        self.bilinear = nn.Linear(dim, query_dim, bias=False)
+        self.bilinear = Dense(dim, query_dim, bias=False)
 
     def keys(self, vectors: Tensor) -> Tensor:
         """Return W v of every vector, (batch, count, query_dim), which is computed once.
@@ -45,8 +45,8 @@ class BilinearAttention(nn.Module):
         Args:
             vectors: v, (batch, count, dim).
         """
-        flat = linear(vectors.reshape(-1, vectors.shape[-1]), self.bilinear.weight)
-        return flat.view(*vectors.shape[:-1], flat.shape[-1])
+        keys: Tensor = self.bilinear(vectors)
+        return keys
 
     def forward(
         self, queries: Tensor, keys: Tensor, vectors: Tensor, is_token: Tensor
@@ -93,13 +93,13 @@ class AttentiveLSTM(nn.Module):
     ) -> None:
         super().__init__()
         sizes = [input_size] + [hidden_size] * (layers - 1)
-        self.inputs = nn.ModuleList(nn.Linear(size, 4 * hidden_size) for size in sizes)
+        self.inputs = nn.ModuleList(Dense(size, 4 * hidden_size) for size in sizes)
         self.recurrences = nn.ModuleList(
-            nn.Linear(hidden_size, 4 * hidden_size, bias=False) for _ in sizes
+            Dense(hidden_size, 4 * hidden_size, bias=False) for _ in sizes
         )
         self.attention = BilinearAttention(hidden_size, template_size) if template_size else None
         self.of_template = (
-            nn.Linear(template_size, 4 * hidden_size, bias=False) if template_size else None
+            Dense(template_size, 4 * hidden_size, bias=False) if template_size else None
         )
 
     def forward(
@@ -118,30 +118,24 @@ class AttentiveLSTM(nn.Module):
             is_token: False for padding of the template, (batch, count).
         """
         states, known = list(start), []
-        first = _dense(self.inputs[0], words.flatten(0, 1))
+        first = self.inputs[0](words)
         keys = None
         if self.attention is not None:
             assert template is not None
             keys = self.attention.keys(template)
-        for read in first.view(*words.shape[:2], -1).unbind(1):
+        for read in first.unbind(1):
             if self.attention is not None and self.of_template is not None:
                 asked = states[-1][0][:, None]
                 gathered, _ = self.attention(asked, keys, template, is_token)  # z_t
-                read = read + _dense(self.of_template, gathered[:, 0])
+                read = read + self.of_template(gathered[:, 0])
             for layer, (hidden, cell) in enumerate(states):
                 if layer:
-                    read = _dense(self.inputs[layer], read)
-                gates = read + _dense(self.recurrences[layer], hidden)
+                    read = self.inputs[layer](read)
+                gates = read + self.recurrences[layer](hidden)
                 read, cell = lstm_cell(gates, cell)
                 states[layer] = (read, cell)
             known.append(read)
         return torch.stack(known, 1), states
-
-
-def _dense(layer: nn.Module, rows: Tensor) -> Tensor:
-    """W x + b of each row, by the faster of torch's two libraries (`layers/product.py`)."""
-    assert isinstance(layer, nn.Linear)
-    return linear(rows, layer.weight, layer.bias)
 
 
 def lstm_cell(gates: Tensor, cell: Tensor) -> State:

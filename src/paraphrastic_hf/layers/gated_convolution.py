@@ -14,9 +14,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 
 HALF = 0.5**0.5
+
+
+class Window(Dense):
+    """The dense layer over a window, which starts wider than others, since its gate halves it
+    (Gehring et al., 3.5)."""
 
 
 class GatedConvolution(nn.Module):
@@ -40,7 +45,7 @@ class GatedConvolution(nn.Module):
     def __init__(self, dim: int, width: int, *, dropout: float, is_causal: bool = False) -> None:
         super().__init__()
         self.width, self.dropout, self.is_causal = width, dropout, is_causal
-        self.window = nn.Linear(width * dim, 2 * dim)
+        self.window = Window(width * dim, 2 * dim)
 
     def forward(
         self,
@@ -89,7 +94,7 @@ class GatedConvolution(nn.Module):
         inputs = F.pad(inputs, (0, 0, before, 0 if self.is_causal else reach - before))
         shifted = [inputs[:, place : place + seq] for place in range(self.width)]
         windows = torch.cat(shifted, -1).flatten(0, 1)  # (batch * seq, width * dim)
-        return F.glu(linear(windows, self.window.weight, self.window.bias), -1).view_as(states)
+        return F.glu(self.window(windows), -1).view_as(states)
 
 
 class SummaryAttention(nn.Module):
@@ -114,8 +119,8 @@ class SummaryAttention(nn.Module):
 
     def __init__(self, dim: int, key_dim: int) -> None:
         super().__init__()
-        self.query = nn.Linear(dim, key_dim)
-        self.output = nn.Linear(key_dim, dim)
+        self.query = Dense(dim, key_dim)
+        self.output = Dense(key_dim, dim)
 
     def forward(
         self, states: Tensor, embedded: Tensor, keys: Tensor, values: Tensor, is_token: Tensor

@@ -25,6 +25,7 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import rows_of
+from paraphrastic_hf.layers.product import Dense, linear
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 
 PLACES = ("word", "hidden", "attention", "logit")
@@ -61,10 +62,10 @@ class Scorer(nn.Module):
             torch.Size([3, 2])
         """
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
-        scores = states @ rows[:, : self.dim].T
+        scores = linear(states, rows[:, : self.dim])
         if rows.shape[1] > self.dim:
             end = self.dim + latent.shape[1]
-            scores = scores + (latent @ rows[:, self.dim : end].T)[sentence]
+            scores = scores + linear(latent, rows[:, self.dim : end])[sentence]
         return scores
 
 
@@ -89,8 +90,8 @@ class LatentBlock(TransformerBlock):
         self, dim: int, heads: int, feed_forward: int, latent: int, *, dropout: float
     ) -> None:
         super().__init__(dim, heads, feed_forward, dropout=dropout)
-        self.from_state = nn.Linear(dim, dim)
-        self.from_latent = nn.Linear(latent, dim, bias=False)
+        self.from_state = Dense(dim, dim)
+        self.from_latent = Dense(latent, dim, bias=False)
         self.latent_norm = nn.LayerNorm(dim)
 
     def forward(  # type: ignore[override]
@@ -162,8 +163,8 @@ class TransformerDecoder(nn.Module):
         super().__init__()
         self.dropout, self.latent = dropout, latent
         self.table = nn.Embedding(vocab + starts, dim)
-        self.word = nn.Linear(dim + latent, dim) if "word" in places else None
-        self.first = nn.Linear(latent, dim) if "hidden" in places else None
+        self.word = Dense(dim + latent, dim) if "word" in places else None
+        self.first = Dense(latent, dim) if "hidden" in places else None
         self.blocks = nn.ModuleList(
             LatentBlock(dim, heads, feed_forward, latent, dropout=dropout)
             if "attention" in places
@@ -235,8 +236,8 @@ class LstmDecoder(nn.Module):
         self.lstm = nn.LSTM(dim + latent * self.has_word, dim, batch_first=True)
         self.lstm.bias_hh_l0.requires_grad_(False)
         # h_0 = s itself where the sizes agree, as in the thesis
-        self.first = nn.Linear(latent, dim) if self.has_hidden and latent != dim else None
-        self.context = nn.Linear(dim + latent, dim) if "attention" in places else None
+        self.first = Dense(latent, dim) if self.has_hidden and latent != dim else None
+        self.context = Dense(dim + latent, dim) if "attention" in places else None
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:

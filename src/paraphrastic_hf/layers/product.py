@@ -2,9 +2,11 @@
 
 torch multiplies float32 matrices by MKL, which does not use the AVX-512 instructions of an AMD
 processor: one core of an EPYC reaches 90 GFLOP/s. By oneDNN, which torch contains for convolutions
-and bfloat16, it reaches 200. Where a processor has AVX-512, products are computed by oneDNN;
-elsewhere, and in other types, by `F.linear`. No paper speaks of this; the recurrences and filters
-of the thesis (3.1.2 and 3.6.2) spend most of their time here.
+and bfloat16, it reaches 200, but for a few rows, which its start costs more than. Where a processor
+has AVX-512, products of 16 rows and more are computed by oneDNN; elsewhere, and in other types, by
+`F.linear`. No paper speaks of this; every dense layer of this package is a `Dense`, and the
+recurrences, filters and transformers of the thesis (3.1.2, 3.6.2, 5.4) spend most of their time
+here.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
@@ -27,6 +29,7 @@ def _find_onednn() -> Any:
 
 
 ONEDNN = _find_onednn()
+FEWEST_ROWS = 16  # with less, MKL is faster
 
 
 def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
@@ -39,27 +42,52 @@ def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
     """
     if not _is_for_onednn(left):
         return left @ right.T if plus is None else torch.addmm(plus, left, right.T)
+    left, right = _whole(left), _whole(right)
     if plus is None or plus.dim() == 1:
         return ONEDNN(left, right, plus, "none", [], "")
     return ONEDNN.binary(left, plus, right, None, "add")
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Compute rows W^T + b, (count, output), as `F.linear` does, with its gradient.
+    """Compute rows W^T + b, (*places, output), as `F.linear` does, with its gradient.
 
     Args:
-        rows: The vectors to multiply, (count, input).
+        rows: The vectors to multiply, (*places, input).
         weight: W, (output, input).
         bias: b, (output,); nothing is added if None.
     """
     if not _is_for_onednn(rows) or torch.is_autocast_enabled("cpu"):
         return F.linear(rows, weight, bias)
-    return _Linear.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
+    flat = _Linear.apply(rows.flatten(0, -2), weight, bias)  # type: ignore[no-untyped-call]
+    return flat.view(*rows.shape[:-1], -1)
+
+
+class Dense(nn.Linear):
+    """A dense layer, W x + b, by the faster of the two libraries.
+
+    Example:
+        >>> Dense(4, 3)(torch.randn(2, 5, 4)).shape
+        torch.Size([2, 5, 3])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return W x + b, (*places, output).
+
+        Args:
+            input: x, (*places, input).
+        """
+        return linear(input, self.weight, self.bias)
+
+
+def _whole(matrix: Tensor) -> Tensor:
+    """A copy of what is cut out of a wider matrix, which is slow for oneDNN."""
+    return matrix if matrix.is_contiguous() or matrix.T.is_contiguous() else matrix.contiguous()
 
 
 def _is_for_onednn(left: Tensor) -> bool:
     is_float = left.dtype == torch.float32 and left.device.type == "cpu"
-    return is_float and ONEDNN is not None and left.numel() > 0
+    is_large = left.numel() >= FEWEST_ROWS * left.shape[-1] > 0
+    return is_float and ONEDNN is not None and is_large
 
 
 class _Linear(torch.autograd.Function):

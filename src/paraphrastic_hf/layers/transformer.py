@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.attention import Attention
 from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import Dense
 
 LONGEST_WAVE = 10_000.0
 
@@ -70,7 +71,7 @@ class TransformerBlock(nn.Module):
         self.attention, self.attention_norm = Attention(dim, heads), nn.LayerNorm(dim)
         self.memory_attention = Attention(dim, heads) if has_memory else None
         self.memory_norm = nn.LayerNorm(dim) if has_memory else None
-        self.widen, self.narrow = nn.Linear(dim, feed_forward), nn.Linear(feed_forward, dim)
+        self.widen, self.narrow = Dense(dim, feed_forward), Dense(feed_forward, dim)
         self.dense_norm = nn.LayerNorm(dim)
 
     def forward(

@@ -84,6 +84,14 @@ class ParaphrasticModel(PreTrainedModel):
         """
         return []
 
+    def before_reading(self, inputs: Mapping[str, Any]) -> None:
+        """What is to happen before the table rows of `inputs` are read: nothing, but where an
+        optimizer that leaves rows behind has put its own function here (`training/row_adam.py`).
+
+        Args:
+            inputs: The arguments of `forward` by name.
+        """
+
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
         """The table rows that a forward pass over `inputs` reads.
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.convolution import PooledFilters
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
@@ -87,7 +88,7 @@ class CharCnnModel(TableModel):
         widths, counts = config.filter_widths, config.filter_counts
         self.filters = PooledFilters(config.table_size, widths, counts, config.activation)
         has_layer = config.dense_activation != "none"
-        self.dense = nn.Linear(sum(counts), config.hidden_size) if has_layer else None
+        self.dense = Dense(sum(counts), config.hidden_size) if has_layer else None
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.gated import UNGATED, VARIANTS, GatedRecurrence
 from paraphrastic_hf.layers.pooling import last_rows, mean_rows
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell
 from paraphrastic_hf.models.recurrent import run_directions
 from paraphrastic_hf.models.table import TableConfig, TableModel
@@ -99,7 +100,7 @@ class GatedModel(TableModel):
             GatedRecurrence(size, config.variant, config.activation) for _ in range(directions)
         )
         has_layer = config.bidirectional and config.merge == "tanh"
-        self.merge_layer = nn.Linear(2 * size, size) if has_layer else None
+        self.merge_layer = Dense(2 * size, size) if has_layer else None
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:

@@ -18,8 +18,8 @@ from transformers import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.gated_convolution import HALF, GatedConvolution, SummaryAttention
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.gated_convolution import HALF, GatedConvolution, SummaryAttention, Window
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 
 SIZES = (
@@ -110,17 +110,16 @@ class GatedConvModel(Seq2SeqModel):
     def __init__(self, config: GatedConvConfig) -> None:
         super().__init__(config)
         self.encoder, self.decoder = _Encoder(config), _Decoder(config)
-        self.output = nn.Linear(config.embedding_size, config.vocab_size)
+        self.output = Dense(config.embedding_size, config.vocab_size)
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
         """Normal, so that layers keep the variance of what they read (Gehring et al., 3.5)."""
         kept = 1 - self.config.dropout
-        if isinstance(module, GatedConvolution):
-            nn.init.normal_(module.window.weight, std=(4 * kept / module.window.in_features) ** 0.5)
-        elif isinstance(module, nn.Linear):
+        if isinstance(module, nn.Linear):
             if module.weight is not self.encoder.table.weight:
-                nn.init.normal_(module.weight, std=(kept / module.in_features) ** 0.5)
+                gain = 4 if isinstance(module, Window) else 1
+                nn.init.normal_(module.weight, std=(gain * kept / module.in_features) ** 0.5)
             nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.1)
@@ -179,9 +178,7 @@ class GatedConvModel(Seq2SeqModel):
         states = self.decoder(asked.ids, memory, asked.is_token, asked.cache)
         if logits_at is not None:
             states = states[logits_at]
-        logits = linear(states.flatten(0, -2), self.output.weight, self.output.bias)
-        logits = logits.view(*states.shape[:-1], -1)
-        return scored(logits, labels, asked, memory, return_dict)
+        return scored(self.output(states), labels, asked, memory, return_dict)
 
 
 class _Encoder(nn.Module):
@@ -194,12 +191,12 @@ class _Encoder(nn.Module):
         size, self.dropout = config.embedding_size, config.dropout
         self.table = nn.Embedding(config.vocab_size, size)
         self.positions = nn.Embedding(config.max_position_embeddings, size)
-        self.widen = nn.Linear(size, config.hidden_size)
+        self.widen = Dense(size, config.hidden_size)
         self.layers = nn.ModuleList(
             GatedConvolution(config.hidden_size, config.kernel_width, dropout=config.dropout)
             for _ in range(config.encoder_layers)
         )
-        self.narrow = nn.Linear(config.hidden_size, size)
+        self.narrow = Dense(config.hidden_size, size)
         self.share = 1 / (2 * config.decoder_layers)
 
     def forward(
@@ -235,7 +232,7 @@ class _Decoder(nn.Module):
         size, width, self.dropout = config.embedding_size, config.hidden_size, config.dropout
         self.table = nn.Embedding(config.vocab_size, size)
         self.positions = nn.Embedding(config.max_position_embeddings, size)
-        self.widen = nn.Linear(size, width)
+        self.widen = Dense(size, width)
         self.layers = nn.ModuleList(
             GatedConvolution(width, config.kernel_width, dropout=config.dropout, is_causal=True)
             for _ in range(config.decoder_layers)
@@ -243,7 +240,7 @@ class _Decoder(nn.Module):
         self.attentions = nn.ModuleList(
             SummaryAttention(width, size) for _ in range(config.decoder_layers)
         )
-        self.narrow = nn.Linear(width, size)
+        self.narrow = Dense(width, size)
 
     def forward(
         self, input_ids: Tensor, memory: Tensor, is_token: Tensor, cache: Any = None

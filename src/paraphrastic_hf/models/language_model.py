@@ -16,6 +16,7 @@ from transformers import DynamicCache, GenerationMixin, PreTrainedConfig
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
 
@@ -95,7 +96,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
             for _ in range(config.num_hidden_layers)
         )
         self.norm = nn.LayerNorm(config.hidden_size)
-        self.output = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.output = Dense(config.hidden_size, config.vocab_size, bias=False)
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:

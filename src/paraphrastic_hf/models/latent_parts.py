@@ -14,6 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 
 if TYPE_CHECKING:
@@ -148,8 +149,8 @@ class Inference(nn.Module):
                 feed_forward=config.intermediate_size,
                 dropout=config.dropout,
             )
-        self.mean = nn.Linear(width, size, bias=False)
-        self.log_variance = nn.Linear(width, size, bias=False) if config.is_variational else None
+        self.mean = Dense(width, size, bias=False)
+        self.log_variance = Dense(width, size, bias=False) if config.is_variational else None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.latent_encoder import SharedEncoder
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.latent_parts import (
     Decoder,
@@ -113,9 +114,9 @@ class MGTModel(LatentModel):
             dropout=config.dropout,
         )
         kinds = 2 if config.has_language_variables else 1  # of variables: semantic, of a language
-        self.means = nn.ModuleList(nn.Linear(width, size, bias=False) for _ in range(kinds))
+        self.means = nn.ModuleList(Dense(width, size, bias=False) for _ in range(kinds))
         self.log_variances = nn.ModuleList(
-            nn.Linear(width, size, bias=False) for _ in range(kinds if config.is_variational else 0)
+            Dense(width, size, bias=False) for _ in range(kinds if config.is_variational else 0)
         )
         self.shared_decoder = make_decoder(config, size * kinds, starts=len(config.languages))
         self.translation_scorer = None

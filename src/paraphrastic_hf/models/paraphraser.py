@@ -20,7 +20,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.attentive import AttentiveLSTM, BilinearAttention, State
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import initialize_cell
 from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
@@ -108,9 +108,9 @@ class ParaphraserModel(Seq2SeqModel):
         )
         self.attention = BilinearAttention(size, size)
         narrow = config.embedding_size if tied else size
-        self.combine = nn.Linear(2 * size, narrow)
-        self.output = nn.Linear(narrow, config.vocab_size)
-        self.copy_gate = nn.Linear(config.embedding_size + 2 * size, 1) if self.is_copying else None
+        self.combine = Dense(2 * size, narrow)
+        self.output = Dense(narrow, config.vocab_size)
+        self.copy_gate = Dense(config.embedding_size + 2 * size, 1) if self.is_copying else None
         self.post_init()
 
     @property
@@ -262,10 +262,9 @@ class ParaphraserModel(Seq2SeqModel):
 
     def _vocabulary(self, both: Tensor) -> Tensor:
         """Scores of the vocabulary from [d_t; a_t], (*places, vocab), by two linear maps."""
-        rows = linear(both.flatten(0, -2), self.combine.weight, self.combine.bias)
-        rows = dropout(rows, self.config.dropout, self.training)
-        scores = linear(rows, self.output.weight, self.output.bias)
-        return scores.view(*both.shape[:-1], -1)
+        narrow = dropout(self.combine(both), self.config.dropout, self.training)
+        scores: Tensor = self.output(narrow)
+        return scores
 
     @staticmethod
     def _loss(

@@ -25,6 +25,7 @@ from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.recurrent import run_directions
@@ -139,10 +140,10 @@ class ParserModel(WordsModel):
             nn.ModuleList(LSTM(2 * size if layer else width, size) for _ in range(2))
             for layer in range(config.layers)
         )
-        self.tagger = nn.Linear(2 * size, config.num_labels)
-        self.place_layer = nn.Linear(2 * size, config.span_size)
+        self.tagger = Dense(2 * size, config.num_labels)
+        self.place_layer = Dense(2 * size, config.span_size)
         self.norm = nn.LayerNorm(config.span_size)
-        self.scorer = nn.Linear(config.span_size, len(config.span_labels or [NO_PHRASE]))
+        self.scorer = Dense(config.span_size, len(config.span_labels or [NO_PHRASE]))
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:

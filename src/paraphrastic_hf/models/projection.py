@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.pooling import mean_rows
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
@@ -62,7 +63,7 @@ class ProjectionModel(TableModel):
     def __init__(self, config: ProjectionConfig) -> None:
         super().__init__(config)
         sizes = [config.table_size] + [config.hidden_size] * config.layers
-        self.dense = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(sizes))
+        self.dense = nn.ModuleList(Dense(a, b) for a, b in pairwise(sizes))
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:

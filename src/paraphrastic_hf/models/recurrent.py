@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.pooling import POOLINGS
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import (
     CELLS,
     LSTM,
@@ -147,9 +147,7 @@ class RecurrentModel(TableModel):
         directions = 2 if config.bidirectional else 1
         self.cells = nn.ModuleList(_new_cell(config) for _ in range(directions))
         has_layer = config.bidirectional and config.merge == "tanh"
-        self.merge_layer = (
-            nn.Linear(2 * config.hidden_size, config.hidden_size) if has_layer else None
-        )
+        self.merge_layer = Dense(2 * config.hidden_size, config.hidden_size) if has_layer else None
         self.post_init()
 
     def initialize_composition(self, module: nn.Module) -> None:
@@ -206,7 +204,7 @@ def run_directions(
     if merge == "add":
         return directions[0] + directions[1]
     both = torch.cat(directions, 1)
-    return both if layer is None else torch.tanh(linear(both, layer.weight, layer.bias))
+    return both if layer is None else torch.tanh(layer(both))
 
 
 def _new_cell(config: RecurrentConfig) -> nn.Module:

@@ -17,7 +17,7 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.packing import padded_from_flat
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM
 from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.source_encoder import SourceEncoder, SourceEncoding, read_packed
@@ -112,7 +112,7 @@ class TemplateEncoder(SourceEncoder):
             config.template_vocab_size, config.template_embedding_size
         )
         self.template_cell = LSTM(config.template_embedding_size, size)
-        self.widen = nn.Linear(size, config.hidden_size)
+        self.widen = Dense(size, config.hidden_size)
 
     def forward(
         self,
@@ -155,5 +155,4 @@ class TemplateEncoder(SourceEncoder):
         is_token = torch.ones_like(template_ids).bool() if mask is None else mask.bool()
         rows = self.template_table(template_ids[is_token])
         states = read_packed(self.template_cell, rows, is_token.sum(1), backward=False)
-        states = linear(states, self.widen.weight, self.widen.bias)
-        return padded_from_flat(states, is_token)
+        return padded_from_flat(self.widen(states), is_token)

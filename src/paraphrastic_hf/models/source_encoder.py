@@ -11,7 +11,7 @@ from transformers.utils import ModelOutput
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import Packing, padded_from_flat
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM
 
 
@@ -51,7 +51,7 @@ class SourceEncoder(nn.Module):
         size, self.dropout = config.hidden_size, config.dropout
         self.table = nn.Embedding(config.vocab_size, config.embedding_size)
         self.cells = nn.ModuleList(LSTM(config.embedding_size, size) for _ in range(2))
-        self.narrow = nn.Linear(2 * size, size)
+        self.narrow = Dense(2 * size, size)
 
     def forward(
         self,
@@ -80,9 +80,8 @@ class SourceEncoder(nn.Module):
             ],
             1,
         )
-        states = linear(both, self.narrow.weight, self.narrow.bias)
         source = input_ids.masked_fill(~is_token, 0)
-        return SourceEncoding(padded_from_flat(states, is_token), source, None)
+        return SourceEncoding(padded_from_flat(self.narrow(both), is_token), source, None)
 
 
 def read_packed(cell: nn.Module, rows: Tensor, lengths: Tensor, *, backward: bool) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import GenerationConfig, PreTrainedConfig
 
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.product import linear
+from paraphrastic_hf.layers.product import Dense
 
 
 class TrainedStock:
@@ -53,9 +53,8 @@ class TrainedStock:
         return model.eval()
 
 
-class FastLinear(nn.Linear):
-    """A dense layer by the faster of torch's two libraries (`layers/product.py`), with dropout of
-    what it gives."""
+class FastLinear(Dense):
+    """A dense layer with dropout of what it gives, by the faster of torch's two libraries."""
 
     dropout = 0.0
 
@@ -65,8 +64,7 @@ class FastLinear(nn.Linear):
         Args:
             input: x, (*places, input).
         """
-        rows = linear(input.reshape(-1, input.shape[-1]), self.weight, self.bias)
-        return dropout(rows, self.dropout, self.training).view(*input.shape[:-1], -1)
+        return dropout(super().forward(input), self.dropout, self.training)
 
 
 def generation_settings(config: PreTrainedConfig) -> GenerationConfig:

@@ -19,6 +19,7 @@ from transformers import PreTrainedConfig
 from transformers.utils import logging
 
 from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.models.mixed import MODEL_OF_TYPE, MixedModel
 
@@ -122,8 +123,8 @@ class Head(nn.Module):
 
     def __init__(self, size: int, units: int, outputs: int, probability: float) -> None:
         super().__init__()
-        self.hidden = nn.Linear(size, units) if units else None
-        self.output = nn.Linear(units or size, outputs)
+        self.hidden = Dense(size, units) if units else None
+        self.output = Dense(units or size, outputs)
         self.probability = probability
 
     def forward(self, features: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from transformers.modeling_outputs import TokenClassifierOutput
 from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
+from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.recurrent import run_directions
@@ -103,12 +104,12 @@ class TaggerModel(WordsModel):
         super().__init__(config)
         width, size = config.vector_size, config.head_size
         has_layer = config.word_layer != "none"
-        self.dense = nn.Linear(width, width) if has_layer else None
+        self.dense = Dense(width, width) if has_layer else None
         self.cells = nn.ModuleList(
             PeepholeLSTM(width + config.capital_feature, size) for _ in range(2)
         )
-        self.merge_layer = nn.Linear(2 * size, size)
-        self.classifier = nn.Linear(size, config.num_labels)
+        self.merge_layer = Dense(2 * size, size)
+        self.classifier = Dense(size, config.num_labels)
         self.post_init()
 
     def forward(

@@ -35,8 +35,8 @@ class Annealing:
 
     Attributes:
         factor: What the rate is multiplied with each time, above 0 and below 1; None for never.
-        first: Epoch from whose end that is done after every one; before, or with None, only where
-            the development score is no new best.
+        first: Epoch from whose end that is done after every one, and before which it never is; with
+            None it is done where the development score is no new best.
         least: Training ends where the rate falls below this, above 0.
         rate: The rate that training begins with, above 0.
         share: What the rate is multiplied with by now, above 0 and at most 1.
@@ -77,9 +77,11 @@ class Annealing:
         is_best = score is not None and (self.best is None or score > self.best)
         if is_best:
             self.best = score
-        is_forced = self.first is not None and epoch + 1 >= self.first
-        has_stopped = score is not None and not is_best
-        if self.factor is not None and (is_forced or has_stopped):
+        if self.first is not None:
+            is_time = epoch + 1 >= self.first
+        else:
+            is_time = score is not None and not is_best
+        if self.factor is not None and is_time:
             self.share *= self.factor
 
     @property

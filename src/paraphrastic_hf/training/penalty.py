@@ -41,6 +41,7 @@ class Penalty:
     def __call__(self, ids: Tensor) -> Tensor:
         """The penalty, scalar, of a step that uses `ids`, any shape."""
         total = torch.zeros((), device=ids.device)
+        self.model.before_reading({"input_ids": ids})  # another process's rows are behind here
         used = self.model.rows_used({"input_ids": ids})
         for number, (table, rows) in enumerate(used):
             if self.lambda_w:

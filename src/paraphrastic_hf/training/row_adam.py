@@ -4,7 +4,7 @@ rows."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class RowAdam(torch.optim.Optimizer):
     time of catching up. Parameters whose gradients are dense get plain Adam. Tables of float32 on
     the CPU are updated by `_rows.c`, in one pass over the rows; others by torch, alike to rounding.
 
-    Call `watch(model)` once, so that rows catch up before every forward pass, and `catch_up()`
+    Call `watch(model)` once, so that rows catch up before they are read, and `catch_up()`
     before weights are saved.
 
     Args:
@@ -66,17 +66,20 @@ class RowAdam(torch.optim.Optimizer):
         self._travel: dict[Tensor, _Travel] = {}  # of each table
 
     def watch(self, model: ParaphrasticModel) -> None:
-        """Have the rows a forward pass reads catch up before it reads them."""
+        """Have the rows that a forward pass or a penalty reads catch up before it reads them."""
 
         names = list(inspect.signature(model.forward).parameters)
 
-        def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        def before_reading(inputs: Mapping[str, Any]) -> None:
             if self._travel:
-                inputs = {**dict(zip(names, args, strict=False)), **kwargs}
                 for table, rows in model.rows_used(inputs):
                     if table.weight in self._travel:
                         self._catch_up(table.weight, self.param_groups[0], rows)
 
+        def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            before_reading({**dict(zip(names, args, strict=False)), **kwargs})
+
+        model.before_reading = before_reading  # type: ignore[method-assign]
         model.register_forward_pre_hook(before_forward, with_kwargs=True)
 
     @torch.no_grad()
