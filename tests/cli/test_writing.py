@@ -82,7 +82,12 @@ def test_a_style_file_of_another_length_is_named(
     [
         (["--to", "de"], "translates into en, fr, not 'de'"),
         ([], "translates into en, fr, name one of them"),
-        (["--to", "fr", "--count", "9"], "9 sentences from each text need as many beams"),
+        (
+            ["--to", "fr", "--outputs", "9", "--beams", "5"],
+            "9 sentences from each text need as many",
+        ),
+        (["--to", "fr", "--top-p", "0.5"], "--top-p is for draws: add --sample"),
+        (["--to", "fr", "--metric", "bleu"], "--metric is for --decode mbr"),
         (["--to", "fr", "--beams", "0"], "beams must be at least 1"),
         (["--to", "fr", "--sample", "--temperature", "0"], "temperature must be above 0"),
     ],
@@ -139,7 +144,7 @@ def test_a_text_is_read_as_far_as_is_said(
     torch.testing.assert_close(means, generator._means("semantic", ids.select(np.arange(2), 3)))
 
 
-@pytest.mark.parametrize("writing", [Writing(beams=1), Writing(sample=True, count=2), Writing()])
+@pytest.mark.parametrize("writing", [Writing(beams=1), Writing(sample=True, outputs=2), Writing()])
 def test_what_is_written_has_the_score_of_its_tokens(model: str, writing: Writing) -> None:
     generator = LatentGenerator.from_pretrained(model)
     for written in generator.translate(["the cat sleeps"], to="fr", writing=writing)[0]:

@@ -17,7 +17,7 @@ from transformers import MarianMTModel
 from paraphrastic_hf.corpus.arguments import EngineArguments
 from paraphrastic_hf.corpus.commands import MOST_ODD_LINES, Apertium, CommandEngine
 from paraphrastic_hf.corpus.engine import Engine, EngineError
-from paraphrastic_hf.corpus.engines import TorchEngine, make_engine
+from paraphrastic_hf.corpus.engines import make_engine
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
@@ -167,8 +167,9 @@ def test_a_model_of_transformers_writes_what_the_translator_does(folder: Path) -
 
 
 def test_a_sentence_of_five_thousand_words_is_cut_where_the_model_ends(folder: Path) -> None:
-    engine = TorchEngine(Translator.from_pretrained(folder), Writing(beams=1))
-    (found,) = engine.translate([LONG])
+    (found,) = make_engine(
+        EngineArguments(kind="transformers", model=str(folder), beams=1)
+    ).translate([LONG])
     assert found[0].text
     assert len(found[0].ids) < 64
 
@@ -194,7 +195,9 @@ def test_ctranslate2_writes_and_scores_as_transformers_does(
             assert [each.text for each in written] == [""] * how["outputs"]
             continue
         ids = translator.encode([line])
-        lists = [translator.write(ids, Writing(n, count=n, max_tokens=12))[0] for n in (beams, 16)]
+        lists = [
+            translator.write(ids, Writing(n, outputs=n, max_tokens=12))[0] for n in (beams, 16)
+        ]
         nats = [each.nats for each in [*lists[0], *lists[1]] if each.text == written[0].text]
         same += any(each == pytest.approx(written[0].nats, abs=1e-4) for each in nats)
         assert [each.nats for each in written] == sorted((e.nats for e in written), reverse=True)

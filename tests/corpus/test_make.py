@@ -156,7 +156,7 @@ def test_every_row_is_kept_or_among_the_rejects_with_its_reason(
 class Echo:
     """Writes the line in capitals, twice; nothing of a line with 7, of which a program gives ''."""
 
-    def translate(self, lines: list[str]) -> list[list[Written]]:
+    def translate(self, lines: list[str], *, before: int = 0) -> list[list[Written]]:
         empty = Written("", float("nan"))
         return [
             [empty] if "7" in line else [Written(line.upper(), -0.5), Written(line, -1.5)]

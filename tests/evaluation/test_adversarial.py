@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from paraphrastic_hf.evaluation.syntax_control import (
     rouge,
     template_match,
 )
+from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.text.parse_tree import read_tree
 
 EXAMPLES = [Example("a fine film", "good"), Example("dull", "bad"), Example("fine mess", "bad")]
@@ -83,13 +84,13 @@ def test_without_examples_there_is_no_attack() -> None:
 
 
 def test_translation_there_and_back_gives_paraphrases() -> None:
-    class Reverse:
-        def translate(self, lines: list[str], outputs: int = 1, **_: object) -> list[list[object]]:
-            return [
-                [SimpleNamespace(text=f"{line[::-1]}{n}") for n in range(outputs)] for line in lines
-            ]
+    def reverse(
+        lines: Sequence[str], writing: Writing, *, scores: bool = True
+    ) -> list[list[Written]]:
+        counts = range(writing.outputs)
+        return [[Written(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
 
-    write = back_translation(Reverse(), Reverse(), outputs=2)
+    write = back_translation(reverse, reverse, outputs=2)
     assert write(["ab"]) == [["0ab0", "0ab1"]]
 
 

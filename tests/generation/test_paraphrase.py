@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text, parse_tokenizer
 from paraphrastic_hf.text.parse_tree import LABELS, Tree
+from paraphrastic_hf.text.parsed import ParsedLine
 from tests.generation import scpn
 
 LINES = ["the girl wrote a letter in the garden .", "", "a man sold the paper at school .", "Ж"]
@@ -71,6 +73,46 @@ def test_the_parser_the_generator_and_scpn_work_together(paraphraser: SyntacticP
     assert not any(one.text for one in (*found[1], *found[2], *found[3]))
 
 
+@pytest.mark.parametrize("give", ["trees", "lines", "parser"])
+def test_a_parser_is_a_function_to_trees_or_what_parses_lines(
+    give: str, models: dict[str, Path]
+) -> None:
+    class Parser:
+        def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
+            return [
+                ParsedLine([], TREE) if "girl" in line else ParsedLine.without_tree([], "empty")
+                for line in lines
+            ]
+
+    def trees(lines: Sequence[str]) -> list[Tree | None]:
+        return [TREE if "girl" in line else None for line in lines]
+
+    parser: Any = {"trees": trees, "lines": Parser().parse, "parser": Parser()}[give]
+    paraphraser = SyntacticParaphraser.from_pretrained(
+        models["scpn"], generator=models["parse-generator"], parser=parser
+    )
+    found = paraphraser.paraphrase(LINES, TEMPLATES, **LOOSE)
+    assert "could not be parsed" not in found[0][0].remark
+    assert found[2][0].remark == "the sentence could not be parsed"
+
+
+def test_what_gives_no_trees_is_no_parser(models: dict[str, Path]) -> None:
+    paraphraser = SyntacticParaphraser.from_pretrained(
+        models["scpn"], generator=models["parse-generator"], parser=lambda lines: list(lines)
+    )
+    with pytest.raises(TypeError, match="a parser must give a Tree for each sentence, or None"):
+        paraphraser.paraphrase(LINES[:1], TEMPLATES, **LOOSE)
+    with pytest.raises(ModelError, match="no/parser"):
+        SyntacticParaphraser.from_pretrained(models["scpn"], parser="no/parser")
+
+
+def test_what_ends_at_the_most_tokens_is_marked(paraphraser: SyntacticParaphraser) -> None:
+    writing = Writing(beams=3, max_tokens=2)
+    (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], writing=writing, **LOOSE)[0]
+    assert one.is_cut
+    assert one.remark == "it was cut at the most tokens"
+
+
 def test_a_whole_parse_needs_no_generator(models: dict[str, Path]) -> None:
     alone = SyntacticParaphraser.from_pretrained(models["scpn"])
     (one,) = alone.paraphrase(LINES[:1], [WHOLE], **LOOSE)[0]
@@ -116,7 +158,7 @@ def test_a_list_of_templates_is_of_each_sentence(
 @pytest.mark.parametrize("kind", ["by-template", "bart"])
 def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) -> None:
     loaded = SyntacticParaphraser.from_pretrained(models[kind])
-    how = Writing(beams=3, count=2, max_tokens=10)
+    how = Writing(beams=3, outputs=2, max_tokens=10)
     found = loaded.paraphrase(LINES[:2], TEMPLATES, writing=how, **LOOSE)
     assert [len(each) for each in found] == [4, 4]
     assert loaded.top_templates(3)[0].startswith("(ROOT (S")
@@ -131,14 +173,14 @@ def test_canonicalising_needs_no_template(models: dict[str, Path]) -> None:
     assert found[1] == ""
     with pytest.raises(DataError, match="reads no template: leave them out"):
         plain.paraphrase(LINES, TEMPLATES, **LOOSE)
-    with pytest.raises(DataError, match="it reads none; use --canonical"):
+    with pytest.raises(DataError, match="it reads none; use canonicalise"):
         plain.top_templates()
 
 
 def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> None:
     paraphraser.encoder = LetterEncoder()
     (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=None, min_similarity=0.0)[0]
-    assert one.is_kept
+    assert one.remark in ("", "it was cut at the most tokens")
     assert one.overlap == word_overlap(LINES[0], one.text)
     strict = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=1.0, min_similarity=1.0)
     assert "overlap" in strict[0][0].remark

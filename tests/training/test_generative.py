@@ -26,6 +26,7 @@ from paraphrastic_hf import BGTConfig, BGTModel, SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.probing import encoders_of
+from paraphrastic_hf.generation.any_translator import load_translator
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.writing import Writing
@@ -132,9 +133,9 @@ def test_a_line_between_two_sentences_begins_and_ends_with_them(
 
 def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) -> None:
     texts = [a for a, _ in PAIRS] + ["the dog sings at night on the old roof " * 3]
-    together = generator.translate(texts, to="fr", writing=Writing(count=2, max_tokens=12))
+    together = generator.translate(texts, to="fr", writing=Writing(outputs=2, max_tokens=12))
     for text, expected in zip(texts, together, strict=True):
-        (alone,) = generator.translate([text], to="fr", writing=Writing(count=2, max_tokens=12))
+        (alone,) = generator.translate([text], to="fr", writing=Writing(outputs=2, max_tokens=12))
         assert [s.text for s in alone] == [s.text for s in expected]
         assert [s.nats for s in alone] == pytest.approx([s.nats for s in expected], abs=1e-4)
         assert expected[0].nats >= expected[1].nats
@@ -250,8 +251,29 @@ def test_stock_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Pa
         assert torch.equal(again.state_dict()[name], weight)
 
 
+def test_a_translator_of_either_kind_is_loaded_by_one_call(trained: Path) -> None:
+    translate = load_translator(trained, to="fr")
+    assert translate(["the cat sleeps"], Writing())[0][0].text
+    with pytest.raises(ValueError, match="name one of them as to"):
+        load_translator(trained)
+    with pytest.raises(ValueError, match="give no source and no prefix"):
+        load_translator(trained, to="fr", source="en")
+
+
+def test_blocks_of_a_stream_draw_apart(generator: LatentGenerator) -> None:
+    how = Writing(sample=True, temperature=3.0, max_tokens=12, seed=5)
+    assert how.after(0) == how
+    assert Writing(seed=5).after(64) == Writing(seed=5)
+    blocks = [
+        generator.translate(["the cat sleeps"] * 8, to="fr", writing=how.after(before))
+        for before in (0, 8, 16)
+    ]
+    written = [tuple(each[0].text for each in block) for block in blocks]
+    assert len(set(written)) == 3
+
+
 def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGenerator) -> None:
-    how = Writing(sample=True, temperature=3.0, count=4, max_tokens=8, seed=5)
+    how = Writing(sample=True, temperature=3.0, outputs=4, max_tokens=8, seed=5)
     torch.manual_seed(1)
     expected = torch.rand(1)
     torch.manual_seed(1)
@@ -265,7 +287,7 @@ def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGe
     ("options", "message"),
     [
         ({"beams": 0}, "beams must be at least 1"),
-        ({"count": 6}, "need as many beams"),
+        ({"outputs": 6}, "need as many beams"),
         ({"top_p": 0}, "top_p must be above 0"),
         ({"temperature": 0}, "temperature must be above 0"),
     ],

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -236,12 +237,14 @@ def translator(start: Path) -> Translator:
     return Translator.from_pretrained(start)
 
 
-def make(translator: Translator, **settings: Any) -> CandidateLists:
-    """Candidates of the first six sentences."""
+def make(
+    translator: Translator, said: Callable[[str], str] = str, **settings: Any
+) -> CandidateLists:
+    """Candidates of the first six sentences, whose references are written as `said` has them."""
     maker = CandidateMaker(translator, CandidateArguments(**settings), make_cost("bleu"))
     german, english = zip(*sentences()[:6], strict=True)
     targets = translator.tokenizer(text_target=list(english))["input_ids"]
-    return maker.make(translator.encode(german), english, targets, 3)
+    return maker.make(translator.encode(german), list(map(said, english)), targets, 3)
 
 
 def texts(translator: Translator, lists: CandidateLists) -> list[str]:
@@ -282,6 +285,22 @@ def test_the_reference_is_a_candidate_as_the_recipe_says(translator: Translator)
         assert keep != "added" or all(is_there)
         assert keep != "excluded" or not any(is_there)
         assert keep != "as_found" or any(is_there)
+
+
+def test_the_reference_is_known_by_its_ids_where_its_text_was_changed(
+    translator: Translator,
+) -> None:
+    _, english = zip(*sentences()[:6], strict=True)
+    targets = translator.tokenizer(text_target=list(english))["input_ids"]
+    is_there = {}
+    for keep in ("as_found", "excluded", "added"):
+        lists = make(translator, said=str.upper, count=16, search="sample", reference=keep)
+        parts = [lists.part(number, number + 1).ids for number in range(6)]
+        own = [[part[row].tolist() for row in range(len(part))] for part in parts]
+        is_there[keep] = [target in ids for target, ids in zip(targets, own, strict=True)]
+    assert any(is_there["as_found"])
+    assert not any(is_there["excluded"])
+    assert all(is_there["added"])
 
 
 def test_what_to_lower_when_memory_runs_out_is_of_the_recipe() -> None:

@@ -141,7 +141,7 @@ def style(source: str, model_of_style: str, language: str, count: float, *, mode
         raise DataError("write a sentence, and another whose style it is to have")
     for text in (source, model_of_style):
         _refuse_long(text)
-    how = Writing(sample=True, count=int(count), seed=1, max_tokens=60)
+    how = Writing(sample=True, outputs=int(count), seed=1, max_tokens=60)
     (written,) = style_model(model).transfer(
         [source], [model_of_style], language=language, writing=how
     )
@@ -153,12 +153,11 @@ def syntax_model(name: str, generator: str, parser: str) -> Any:
     """A paraphraser that is told the syntax, which imports torch; for one that reads whole parses a
     generator fills templates from what the parser says."""
     import paraphrastic_hf
-    from paraphrastic_hf.encoding.other_parsers import tree_parser
 
     return paraphrastic_hf.SyntacticParaphraser.from_pretrained(
         name,
         generator=generator or None,
-        parser=tree_parser(parser) if parser else None,
+        parser=parser or None,
         encoder=encoder("english"),
     )
 

@@ -13,6 +13,7 @@ from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack
+    from paraphrastic_hf.generation.any_translator import Translate
 
 TRANSLATED = "nmt-bt"  # what paraphrases by translation are called in reports
 
@@ -50,7 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--back-translate",
         nargs=2,
         metavar=("FORTH", "BACK"),
-        help="paraphrases by translation there and back, by two models of `translate`",
+        help="paraphrases by translation there and back, by two models of `translate`; the "
+        "language to write may follow a colon: runs/bgt:fr runs/bgt:en",
     )
     parser.add_argument(
         "--outputs", type=int, default=10, help="of --back-translate, for a text (default: 10)"
@@ -100,9 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
         (name, read_paraphrases(path, len(examples))) for name, path in named
     ]
     if arguments.back_translate:
-        from paraphrastic_hf.generation.translate import Translator
-
-        forth, back = map(Translator.from_pretrained, arguments.back_translate)
+        forth, back = map(_translator, arguments.back_translate)
         count = arguments.outputs
         write = back_translation(forth, back, outputs=count, beams=max(count, 5))
         sources.append((TRANSLATED, [list(each) for each in write([e.text for e in examples])]))
@@ -122,6 +122,17 @@ def run(arguments: argparse.Namespace) -> None:
     with open_output(str(folder / "attack.json")) as file:
         dump_json({name: each.to_dict() for name, each in reports.items()}, file)
     print(text, end="")
+
+
+def _translator(name: str) -> Translate:
+    """A model of `translate`, which may be followed by the language to write: `runs/bgt:fr`."""
+    from paraphrastic_hf.generation.any_translator import load_translator
+
+    model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
+    try:
+        return load_translator(model or to, to=to if model and to else None)
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:

@@ -29,13 +29,12 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         choices=METRICS,
-        default="simile",
         help="with --decode mbr, what says how well two translations agree (default: simile)",
     )
     parser.add_argument(
         "--metric-model",
-        default="simile",
-        help="with --decode mbr, the model of SimiLE and SIM (default: simile)",
+        help="with --decode mbr, the model of SimiLE and SIM (default: simile, and multilingual "
+        "for a --to that is not en)",
     )
     parser.add_argument(
         "--metric-similarity",
@@ -61,28 +60,33 @@ def decider(
         DataError: The options have no meaning together.
     """
     by_windows = arguments.metric_similarity == "windows"
-    if by_windows and (arguments.decode == "likely" or arguments.metric not in ("simile", "sim")):
+    metric = arguments.metric or "simile"
+    if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
         raise DataError("--metric-similarity is for --decode mbr with --metric simile or sim")
     if arguments.decode == "likely":
-        if arguments.aggregate:
-            raise DataError("--aggregate is for --decode mbr")
+        for name in ("metric", "metric_model", "aggregate"):
+            if getattr(arguments, name):
+                raise DataError(f"--{name} is for --decode mbr".replace("_", "-"))
         return lambda lines: lines
-    if arguments.count < 2:
+    if arguments.outputs < 2:
         raise DataError(
             "--decode mbr chooses among several translations: set --outputs 16 or more, with "
             "--sample or as many --beams"
         )
-    if arguments.aggregate and arguments.metric not in ("simile", "sim"):
-        raise DataError(f"--aggregate is for --metric simile and sim, got {arguments.metric}")
+    if arguments.aggregate and metric not in ("simile", "sim"):
+        raise DataError(f"--aggregate is for --metric simile and sim, got {metric}")
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
-    check_model_name(arguments.metric_model)
+    model = arguments.metric_model
+    if model is None:  # that of English compares no other language
+        model = "simile" if arguments.to in (None, "en", "eng", "eng_Latn") else "multilingual"
+    check_model_name(model)
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import make_utility
 
     utility = make_utility(
-        arguments.metric,
-        model=arguments.metric_model,
+        metric,
+        model=model,
         similarity=arguments.metric_similarity,
     )
 

@@ -10,16 +10,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
     check_inputs,
     check_output,
     one_line,
     open_output,
 )
-from paraphrastic_hf.cli.writing import writing_of
+from paraphrastic_hf.cli.writing import add_writing_options, writing_of
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.parse_tokens import checked_tree
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
@@ -90,27 +90,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what says the cosine: a sentence encoder, or none (default: english)",
     )
     parser.add_argument("--kept", action="store_true", help="print what the filter kept alone")
-    parser.add_argument("--output", default="-", help="file to write (default: print)")
-    parser.add_argument("--beams", type=int, default=3, help="beginnings kept (default: 3)")
-    parser.add_argument("--sample", action="store_true", help="draw tokens instead")
-    parser.add_argument(
-        "--top-p", type=float, default=0.9, help="with --sample: share drawn from (default: 0.9)"
-    )
-    parser.add_argument("--temperature", type=float, default=1.0, help="with --sample (default: 1)")
-    parser.add_argument(
-        "--outputs",
-        "--count",
-        type=int,
-        dest="count",
-        default=1,
-        help="paraphrases for each template (default: 1)",
-    )
-    parser.add_argument(
-        "--max-tokens", type=int, default=40, help="most tokens (default: 40, the thesis's)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of --sample and --draw (default: 0)")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    add_bad_lines(parser)
+    add_writing_options(
+        parser, beams=3, max_tokens=40, outputs="paraphrases for each template"
+    )  # the thesis's
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
@@ -133,12 +115,20 @@ def run(arguments: argparse.Namespace) -> None:
         )
     if arguments.canonical:
         _refuse_beside_canonical(arguments)
+    for name, lowest in (("overlap", 0), ("similarity", -1)):
+        bound = getattr(arguments, f"min_{name}")
+        if bound is not None and not lowest <= bound <= 1:
+            raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
     if arguments.encoder == "none" and arguments.min_similarity is not None:
         raise DataError("--min-similarity goes by an encoder: leave it or --encoder none out")
     check_output(arguments.output)
     how = writing_of(arguments)
+    for text in arguments.template:
+        checked_tree(text)
     paraphraser = load_paraphraser(arguments)
     templates = None if arguments.canonical else templates_of(arguments, paraphraser)
+    if templates is not None:
+        paraphraser.check_templates(templates)
     from tqdm.auto import tqdm
 
     least = arguments.min_similarity
@@ -161,14 +151,14 @@ def run(arguments: argparse.Namespace) -> None:
                     f"a tree for each line of {arguments.file}"
                 )
             if templates is None:
-                for text in paraphraser.canonicalise(block, writing=how):
+                for text in paraphraser.canonicalise(block, writing=how.after(number)):
                     output.write(one_line(text) + "\n")
             else:
                 found = paraphraser.paraphrase(
                     block,
                     templates,
                     parses=parses,
-                    writing=how,
+                    writing=how.after(number),
                     min_overlap=arguments.min_overlap,
                     min_similarity=least,
                 )
@@ -187,11 +177,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
-    defaults = {"count": 1, "kept": False, "min_overlap": MIN_OVERLAP}
-    named = ("count", "kept", "draw", "generator", "parser", "trees", "min_overlap")
-    said = {"count": "outputs"}
+    defaults = {"outputs": 1, "kept": False, "min_overlap": MIN_OVERLAP}
+    named = ("outputs", "kept", "draw", "generator", "parser", "trees", "min_overlap")
     given = [
-        f"--{said.get(name, name)}".replace("_", "-")
+        f"--{name}".replace("_", "-")
         for name in (*named, "min_similarity")
         if getattr(arguments, name) != defaults.get(name)
     ]
@@ -209,7 +198,6 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
         DataError: The parser is not there.
     """
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
-    from paraphrastic_hf.encoding.other_parsers import tree_parser
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
     encoder: Any = None
@@ -218,7 +206,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     return SyntacticParaphraser.from_pretrained(
         arguments.model,
         generator=arguments.generator,
-        parser=None if arguments.parser is None else tree_parser(arguments.parser),
+        parser=arguments.parser,
         encoder=encoder,
     )
 
@@ -252,7 +240,6 @@ def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
     """The trees of the lines, None for one that is no tree."""
     if not arguments.trees:
         return None
-    from paraphrastic_hf.text.parse_tokens import checked_tree
 
     def read() -> Iterator[Tree | None]:
         number = 0

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.writing import add_writing_options, write_lines
+from paraphrastic_hf.cli.lines import check_inputs, check_output
+from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
+from paraphrastic_hf.encoding.locate import check_model_name
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.writing import Writing, Written
 
 EXAMPLES = """examples:
   paraphrastic reconstruct runs/bgt english.txt --language en
@@ -30,10 +36,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what the model makes of each line."""
-    write_lines(
-        arguments,
-        lambda generator, lines, how: generator.reconstruct(
-            lines, language=arguments.language, writing=how
-        ),
-    )
+    """Print what the model makes of each line.
+
+    Raises:
+        DataError: The model does not reconstruct so, or an option is out of range.
+    """
+    check_model_name(arguments.model)
+    check_inputs(arguments.file)
+    check_output(arguments.output)
+    how = writing_of(arguments)
+    from paraphrastic_hf.generation.latent import LatentGenerator
+
+    generator = LatentGenerator.from_pretrained(arguments.model)
+
+    def write(lines: list[str], how: Writing) -> list[list[Written]]:
+        return generator.reconstruct(lines, language=arguments.language, writing=how)
+
+    write_lines(arguments, write, how)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
+from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import check_inputs, open_output
+from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.cli.writing import (
     LINES_AT_A_TIME,
     add_writing_options,
-    print_written,
+    write_blocks,
     writing_of,
 )
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.writing import Writing, Written
 
 EXAMPLES = """examples:
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
@@ -49,38 +53,29 @@ def run(arguments: argparse.Namespace) -> None:
     """Print what the model writes for each pair of lines."""
     check_model_name(arguments.model)
     check_inputs(arguments.source, arguments.style)
-    from tqdm.auto import tqdm
-
+    check_output(arguments.output)
+    how = writing_of(arguments)
     from paraphrastic_hf.generation.latent import LatentGenerator
 
-    if arguments.source == arguments.style == "-":
-        raise DataError("standard input can be the source or the style, not both")
-    writing = writing_of(arguments)
     generator = LatentGenerator.from_pretrained(arguments.model)
-    number = 1
-    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
-    files = arguments.source, arguments.style
-    with open_output(arguments.output) as output, bar:
-        for sources, styles in _blocks(*files, arguments.bad_lines):
-            try:
-                found = generator.transfer(
-                    sources, styles, language=arguments.language, writing=writing
-                )
-            except ValueError as error:
-                raise DataError(str(error)) from error
-            print_written(output, number, found)
-            number += len(sources)
-            bar.update(len(sources))
+
+    def write(pairs: list[tuple[str, str]], how: Writing) -> list[list[Written]]:
+        sources, styles = map(list, zip(*pairs, strict=True))
+        return generator.transfer(sources, styles, language=arguments.language, writing=how)
+
+    write_blocks(arguments, _pairs(arguments), write, how)
 
 
-def _blocks(source: str, style: str, bad_lines: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Lines of both files, some at a time.
+def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
+    """Lines of both files side by side, some at a time.
 
     Raises:
         DataError: One file has more lines than the other.
     """
+    source, style = arguments.source, arguments.style
     lines = (
-        chain.from_iterable(read_blocks(path, bad_lines=bad_lines)) for path in (source, style)
+        chain.from_iterable(read_blocks(path, bad_lines=arguments.bad_lines))
+        for path in (source, style)
     )
     pairs = enumerate(zip_longest(*lines), 1)
     while block := list(islice(pairs, LINES_AT_A_TIME)):
@@ -91,4 +86,4 @@ def _blocks(source: str, style: str, bad_lines: str) -> Iterator[tuple[list[str]
                     f"{ended} ends before line {number:,} of the other file: the source and the "
                     "style must have as many lines"
                 )
-        yield [pair[0] for _, pair in block], [pair[1] for _, pair in block]
+        yield [(one, other) for _, (one, other) in block]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import check_inputs
+from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.cli.mbr import add_decoding_options, decider
-from paraphrastic_hf.cli.writing import add_writing_options, write_blocks, write_lines, writing_of
+from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.generation.writing import Written
+    from paraphrastic_hf.generation.writing import Writing, Written
 
 EXAMPLES = """examples:
   paraphrastic translate runs/de-en german.txt --output english.txt
@@ -65,41 +65,18 @@ def run(arguments: argparse.Namespace) -> None:
     """
     check_model_name(arguments.model)
     check_inputs(arguments.file)
+    check_output(arguments.output)
     how, decide = writing_of(arguments), decider(arguments)
-    if _writes_from_variables(arguments.model):
-        if arguments.source or arguments.prefix:
-            raise DataError(f"{arguments.model} reads any of its languages: no --from, no --prefix")
-        write_lines(
-            arguments,
-            lambda generator, lines, how: decide(
-                generator.translate(lines, to=arguments.to, writing=how)
-            ),
-        )
-        return
-    from paraphrastic_hf.generation.translate import Translator
+    from paraphrastic_hf.generation.any_translator import load_translator
 
     try:
-        translator = Translator.from_pretrained(
+        translate = load_translator(
             arguments.model, source=arguments.source, to=arguments.to, prefix=arguments.prefix
         )
     except ValueError as error:
         raise DataError(str(error)) from error
 
-    def write(lines: list[str]) -> list[list[Written]]:
-        return decide(translator.write(translator.encode(lines), how, scores=how.count > 1))
+    def write(lines: list[str], how: Writing) -> list[list[Written]]:
+        return decide(translate(lines, how, scores=how.outputs > 1))
 
-    write_blocks(arguments, write)
-
-
-def _writes_from_variables(name: str) -> bool:
-    """Whether a model is a generative one of sentence pairs; what it is else, loading will say."""
-    from transformers import AutoConfig
-
-    from paraphrastic_hf.encoding.locate import as_directory
-    from paraphrastic_hf.models import GENERATIVE
-
-    try:
-        config = AutoConfig.from_pretrained(as_directory(name))
-    except (OSError, ValueError):
-        return False
-    return isinstance(config, tuple(model.config_class for model in GENERATIVE))
+    write_lines(arguments, write, how)

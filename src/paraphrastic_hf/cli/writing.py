@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    check_output,
-    one_line,
-    open_output,
-)
+from paraphrastic_hf.cli.lines import add_bad_lines, one_line, open_output
 from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.writing import Writing, Written
+
+Text = TypeVar("Text", str, tuple[str, str])
 
 LINES_AT_A_TIME = 1024
 
 
-def add_writing_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says how sentences are searched or sampled, and where they go."""
+def add_writing_options(
+    parser: argparse.ArgumentParser,
+    *,
+    beams: int = 5,
+    max_tokens: int = 100,
+    outputs: str = "sentences written from each line; with more than one, each is printed after "
+    "the line's number and its score, tab-separated",
+) -> None:
+    """Add what says how sentences are searched or sampled, and where they go.
+
+    Args:
+        parser: The parser of a command.
+        beams: Beginnings that are kept if nothing else is said.
+        max_tokens: Most tokens if nothing else is said.
+        outputs: What `--outputs` counts.
+    """
     parser.add_argument("--output", default="-", help="file to write (default: print)")
     parser.add_argument(
-        "--beams", type=int, default=5, help="beginnings kept at each step (default: 5)"
+        "--beams",
+        type=int,
+        help=f"beginnings kept at each step (default: {beams}, or as many as --outputs)",
     )
     parser.add_argument(
         "--sample", action="store_true", help="draw tokens instead of searching for likely ones"
@@ -36,29 +46,24 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top-p",
         type=float,
-        default=0.9,
         help="with --sample, draw among the likeliest tokens that share this much of the "
         "probability (default: 0.9)",
     )
     parser.add_argument(
         "--temperature",
         type=float,
-        default=1.0,
         help="with --sample, below 1 for likelier sentences, above 1 for others (default: 1)",
     )
+    parser.add_argument("--outputs", "--count", type=int, default=1, help=f"{outputs} (default: 1)")
     parser.add_argument(
-        *("--outputs", "--count"),
-        dest="count",
+        "--max-tokens",
         type=int,
-        default=1,
-        help="sentences written from each line; with more than one, each is printed after the "
-        "line's number and its score, tab-separated (default: 1)",
+        default=max_tokens,
+        help=f"most tokens of a sentence (default: {max_tokens})",
     )
-    parser.add_argument(
-        "--max-tokens", type=int, default=100, help="most tokens of a sentence (default: 100)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the draws of --sample (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.set_defaults(usual_beams=beams)
     add_bad_lines(parser)
 
 
@@ -66,19 +71,26 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
     """What the options say.
 
     Raises:
-        DataError: A number is out of range.
+        DataError: A number is out of range, or an option of draws is given without `--sample`.
     """
     from paraphrastic_hf.generation.writing import Writing
 
+    drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
+    given = {name: value for name, value in drawn.items() if value is not None}
+    if given and not arguments.sample:
+        names = " and ".join(f"--{name}".replace("_", "-") for name in given)
+        raise DataError(f"{names} is for draws: add --sample, or leave it out")
+    beams = arguments.beams
+    if beams is None:
+        beams = max(arguments.usual_beams, arguments.outputs)
     try:
         return Writing(
-            beams=arguments.beams,
+            beams=beams,
             sample=arguments.sample,
-            top_p=arguments.top_p,
-            temperature=arguments.temperature,
-            count=arguments.count,
+            outputs=arguments.outputs,
             max_tokens=arguments.max_tokens,
             seed=arguments.seed,
+            **given,
         )
     except ValueError as error:
         raise DataError(str(error)) from error
@@ -86,47 +98,57 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
 
 def write_lines(
     arguments: argparse.Namespace,
-    write: Callable[[LatentGenerator, list[str], Writing], list[list[Written]]],
-) -> None:
-    """Print what a model of variables writes from the lines of `arguments.file`.
-
-    Raises:
-        DataError: The model cannot write that, or an option is out of range.
-    """
-    check_model_name(arguments.model)
-    check_inputs(arguments.file)
-    check_output(arguments.output)
-    from paraphrastic_hf.generation.latent import LatentGenerator
-
-    how = writing_of(arguments)
-    generator = LatentGenerator.from_pretrained(arguments.model)
-    write_blocks(arguments, lambda block: write(generator, block, how))
-
-
-def write_blocks(
-    arguments: argparse.Namespace, write: Callable[[list[str]], list[list[Written]]]
+    write: Callable[[list[str], Writing], list[list[Written]]],
+    how: Writing,
 ) -> None:
     """Print what is written from the lines of `arguments.file`, some at a time; those of standard
     input as they come.
+
+    Args:
+        arguments: Those of the command.
+        write: What writes.
+        how: How to search or sample.
+
+    Raises:
+        DataError: What writes refuses.
+    """
+    blocks = read_blocks(
+        arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
+    )
+    write_blocks(arguments, blocks, write, how)
+
+
+def write_blocks(
+    arguments: argparse.Namespace,
+    blocks: Iterable[list[Text]],
+    write: Callable[[list[Text], Writing], list[list[Written]]],
+    how: Writing,
+) -> None:
+    """Print what is written from blocks, whose draws are apart.
+
+    Args:
+        arguments: Those of the command.
+        blocks: Lines, or pairs of them.
+        write: What writes.
+        how: How to search or sample.
 
     Raises:
         DataError: What writes refuses.
     """
     from tqdm.auto import tqdm
 
-    blocks = read_blocks(
-        arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
-    )
-    bar = tqdm(unit=" lines", disable=arguments.quiet or None)
-    number = 1
-    with open_output(arguments.output) as output, bar:
+    before = 0
+    with (
+        open_output(arguments.output) as output,
+        tqdm(unit=" lines", disable=arguments.quiet or None) as bar,
+    ):
         for block in blocks:
             try:
-                found = write(block)
+                found = write(block, how.after(before))
             except ValueError as error:
                 raise DataError(str(error)) from error
-            print_written(output, number, found)
-            number += len(block)
+            print_written(output, before + 1, found)
+            before += len(block)
             bar.update(len(block))
 
 

@@ -87,9 +87,9 @@ class EngineArguments:
     kind: str = argument(
         "ctranslate2",
         help="ctranslate2, for Marian, M2M100, NLLB and what else its converter takes; "
-        "transformers, any encoder-decoder, this package's too; latent, a generative model of "
-        "sentence pairs; or apertium, the rule-based system of that name",
-        choices=("ctranslate2", "transformers", "latent", "apertium"),
+        "transformers, any encoder-decoder, this package's too, and generative models of sentence "
+        "pairs; or apertium, the rule-based system of that name",
+        choices=("ctranslate2", "transformers", "apertium"),
     )
     model: str | None = argument(
         None,
@@ -125,7 +125,7 @@ class EngineArguments:
         4096, help="ctranslate2: most tokens that are translated at a time", at_least=1
     )
     batch_size: int = argument(
-        64, help="transformers, latent: most lines that are translated at a time", at_least=1
+        64, help="transformers: most lines that are translated at a time", at_least=1
     )
     threads: int = argument(1, help="threads of one worker", at_least=1)
     timeout: float = argument(

@@ -48,7 +48,7 @@ class CommandEngine:
             raise EngineError(f"there is no program {command[0]!r} here; install it first")
         self.command, self.timeout, self.separator = list(command), timeout, separator
 
-    def translate(self, lines: Sequence[str]) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
         """Translate lines; see `Engine`."""
         plain = [_BREAKS.sub(" ", line).strip() for line in lines]
         places = [place for place, line in enumerate(plain) if line]

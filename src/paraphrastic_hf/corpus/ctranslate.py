@@ -17,7 +17,7 @@ from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.generation.languages import Languages
+from paraphrastic_hf.generation.languages import Languages, source_ids
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 
 WAY_OUT = "use engine.kind transformers, which takes any encoder-decoder"
@@ -109,21 +109,21 @@ class CTranslate2Engine:
         )
         return cls(model, tokenizer, writing, most_tokens=most, **options)
 
-    def translate(self, lines: Sequence[str]) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
         """Translate lines; see `Engine`."""
         tokens = self._tokens(lines)
         places = [place for place, line in enumerate(tokens) if line]
-        found = [[NOTHING] * self.writing.count for _ in lines]
+        found = [[NOTHING] * self.writing.outputs for _ in lines]
         if not places:
             return found
-        results = self._results([tokens[place] for place in places])
+        results = self._results([tokens[place] for place in places], self.writing.after(before))
         for place, result in zip(places, results, strict=True):
             found[place] = [
                 Written(self._text(hypothesis), self._nats(hypothesis, score))
                 for hypothesis, score in zip(result.hypotheses, result.scores, strict=True)
             ]
             # a search may end with fewer: an n-best list is as long as it was asked for
-            found[place] += [NOTHING] * (self.writing.count - len(found[place]))
+            found[place] += [NOTHING] * (self.writing.outputs - len(found[place]))
         return found
 
     def _nats(self, hypothesis: Sequence[str], score: float) -> float:
@@ -139,26 +139,12 @@ class CTranslate2Engine:
 
     def _tokens(self, lines: Sequence[str]) -> list[list[str]]:
         """What the model reads of each line; nothing where the line says nothing."""
-        before = list(self.languages.before)
-        ids = self.tokenizer(
-            [self.prefix + line for line in lines],
-            truncation=True,
-            max_length=self.most_tokens - len(before),
-            return_attention_mask=False,
-            verbose=False,
-        )["input_ids"]
-        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
-        return [
-            self.tokenizer.convert_ids_to_tokens([*before, *each])
-            if line.strip() and not special.issuperset(each)
-            else []
-            for line, each in zip(lines, ids, strict=True)
-        ]
+        ids = source_ids(self.tokenizer, lines, self.languages, self.prefix, self.most_tokens)
+        return [self.tokenizer.convert_ids_to_tokens(each) for each in ids]
 
-    def _results(self, tokens: list[list[str]]) -> list[Any]:
+    def _results(self, tokens: list[list[str]], how: Writing) -> list[Any]:
         import ctranslate2
 
-        how = self.writing
         options: dict[str, Any] = {"beam_size": how.beams, "sampling_topk": 1}
         if how.sample:
             ctranslate2.set_random_seed(how.seed)
@@ -176,7 +162,7 @@ class CTranslate2Engine:
             max_batch_size=self.batch_tokens,
             batch_type="tokens",
             asynchronous=True,
-            num_hypotheses=how.count,
+            num_hypotheses=how.outputs,
             length_penalty=how.length_penalty,
             max_input_length=0,
             min_decoding_length=0,  # as transformers, whose scores these are

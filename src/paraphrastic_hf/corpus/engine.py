@@ -21,11 +21,12 @@ class EngineError(ParaphrasticError, RuntimeError):
 class Engine(Protocol):
     """What translates lines of text."""
 
-    def translate(self, lines: Sequence[str]) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
         """Translate lines.
 
         Args:
             lines: The lines; one may be blank, or of thousands of words.
+            before: A number that draws follow from, with the seed: how many lines came before.
 
         Returns:
             For each line its translations, the best first unless drawn; each as its text and the

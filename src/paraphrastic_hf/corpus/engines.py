@@ -4,11 +4,16 @@ torch. `ctranslate.py` and `commands.py` have the others, `engine.py` what all o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paraphrastic_hf.corpus.arguments import EngineArguments
 from paraphrastic_hf.corpus.engine import Engine
 from paraphrastic_hf.generation.writing import Writing, Written
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.any_translator import Translate
 
 
 def writing_of(engine: EngineArguments, seed: int = 0) -> Writing:
@@ -23,51 +28,28 @@ def writing_of(engine: EngineArguments, seed: int = 0) -> Writing:
         sample=engine.sample,
         top_p=engine.top_p,
         temperature=engine.temperature,
-        count=engine.outputs,
+        outputs=engine.outputs,
         max_tokens=engine.max_tokens,
         seed=seed,
         length_penalty=engine.length_penalty,
     )
 
 
-class TorchEngine:
-    """Any encoder-decoder that `AutoModelForSeq2SeqLM` loads, this package's translators too.
+@dataclass(frozen=True)
+class ModelEngine:
+    """A translator that computes in torch.
 
-    Args:
-        translator: The model with its tokenizer.
-        writing: How to search or sample.
+    Attributes:
+        write: The translator.
+        writing: How it searches or samples.
     """
 
-    def __init__(self, translator: object, writing: Writing) -> None:
-        from paraphrastic_hf.generation.translate import Translator
+    write: Translate
+    writing: Writing
 
-        assert isinstance(translator, Translator)
-        self._translator, self._writing = translator, writing
-
-    def translate(self, lines: Sequence[str]) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
         """Translate lines; see `Engine`."""
-        translator = self._translator
-        return translator.write(translator.encode(list(lines)), self._writing)
-
-
-class LatentEngine:
-    """A generative model of sentence pairs: what it writes of a sentence's meaning.
-
-    Args:
-        generator: The model with its tokenizer.
-        writing: How to search or sample.
-        to: The language to write; may be None where the model translates into one alone.
-    """
-
-    def __init__(self, generator: object, writing: Writing, to: str | None = None) -> None:
-        from paraphrastic_hf.generation.latent import LatentGenerator
-
-        assert isinstance(generator, LatentGenerator)
-        self._generator, self._writing, self._to = generator, writing, to
-
-    def translate(self, lines: Sequence[str]) -> list[list[Written]]:
-        """Translate lines; see `Engine`."""
-        return self._generator.translate(list(lines), to=self._to, writing=self._writing)
+        return self.write(list(lines), self.writing.after(before))
 
 
 def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = None) -> Engine:
@@ -86,33 +68,20 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 
 
-def _torch_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+def _model_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
     import torch
 
-    from paraphrastic_hf.generation.translate import Translator
+    from paraphrastic_hf.generation.any_translator import load_translator
 
     torch.set_num_threads(engine.threads)
-    return TorchEngine(
-        Translator.from_pretrained(
-            str(engine.model),
-            source=engine.source,
-            to=engine.to,
-            prefix=engine.prefix,
-            batch_size=engine.batch_size,
-        ),
-        writing,
+    write = load_translator(
+        str(engine.model),
+        source=engine.source,
+        to=engine.to,
+        prefix=engine.prefix,
+        batch_size=engine.batch_size,
     )
-
-
-def _latent_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
-    import torch
-
-    from paraphrastic_hf.generation.latent import LatentGenerator
-
-    torch.set_num_threads(engine.threads)
-    generator = LatentGenerator.from_pretrained(str(engine.model))
-    generator.batch_size = engine.batch_size
-    return LatentEngine(generator, writing, engine.to)
+    return ModelEngine(write, writing)
 
 
 def _ctranslate2_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
@@ -140,7 +109,6 @@ def _apertium_engine(engine: EngineArguments, writing: Writing, work: Path | Non
 
 ENGINES: dict[str, Callable[[EngineArguments, Writing, Path | None], Engine]] = {
     "ctranslate2": _ctranslate2_engine,
-    "transformers": _torch_engine,
-    "latent": _latent_engine,
+    "transformers": _model_engine,
     "apertium": _apertium_engine,
 }

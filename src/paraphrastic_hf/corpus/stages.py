@@ -38,6 +38,7 @@ from paraphrastic_hf.text.locked import locked
 
 KEPT, REJECTED = "kept", "rejected"
 TRANSLATION_SCORE = "translation_score"
+LINES_OF_A_TASK = 2**40  # more than any has, so that no two tasks draw alike
 EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 
@@ -138,14 +139,17 @@ class Translate(Stage):
 
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
         """Translate block after block."""
+        before = rank * LINES_OF_A_TASK
         for block in data:
             with self.track_time("block"):
                 engine = _engine(repr(self._arguments), self._arguments, self._seed, self._work)
-                self._translate(engine, block)
+                lines = len(block.rows)
+                self._translate(engine, block, before)
+                before += lines
             yield block
 
-    def _translate(self, engine: Engine, block: Block) -> None:
-        written = engine.translate([row[SOURCE] for row in block.rows])
+    def _translate(self, engine: Engine, block: Block, before: int) -> None:
+        written = engine.translate([row[SOURCE] for row in block.rows], before=before)
         if len(written) != len(block.rows):
             raise EngineError(
                 f"the engine was given {counted(len(block.rows), 'line')} and returned "

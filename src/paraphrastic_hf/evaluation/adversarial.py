@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.markdown import markdown_table
 
 if TYPE_CHECKING:
     from paraphrastic_hf.encoding.any_classifier import Classify
+    from paraphrastic_hf.generation.any_translator import Translate
 
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
@@ -244,19 +246,22 @@ def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
     return rows
 
 
-def back_translation(forth: Any, back: Any, *, outputs: int = 10, beams: int = 10) -> Paraphrasing:
+def back_translation(
+    forth: Translate, back: Translate, *, outputs: int = 10, beams: int = 10
+) -> Paraphrasing:
     """Paraphrases by translation there and back, NMT-BT (6.5.1).
 
     Args:
-        forth: A `Translator` from English, whose best translation is taken.
-        back: A `Translator` to English.
+        forth: What translates from English, as `load_translator` gives it; its best translation is
+            taken.
+        back: What translates to English.
         outputs: Paraphrases of a sentence, the likeliest ones; the thesis takes 10.
         beams: Beginnings kept at each step, at least `outputs`.
     """
 
     def write(sentences: Sequence[str]) -> list[list[str]]:
-        there = [best[0].text for best in forth.translate(list(sentences), beams=5, scores=False)]
-        found = back.translate(there, beams=beams, outputs=outputs, scores=False)
+        there = [best[0].text for best in forth(list(sentences), Writing(), scores=False)]
+        found = back(there, Writing(beams=beams, outputs=outputs), scores=False)
         return [[each.text for each in written] for written in found]
 
     return write

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.generation.search import drawing
 from paraphrastic_hf.layers.gaussian import (
     Gaussian,
     active_units,
@@ -97,7 +97,7 @@ def measure(
     is_variational = bool(model.config.is_variational)
     # Batches are sorted by length: sentences of every length are taken, not the shortest.
     information = {}
-    with _drawing(seed):
+    with drawing(seed):
         for name, of in posteriors.items() if is_variational else ():
             count = len(of.mean)
             spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
@@ -141,7 +141,7 @@ def importance_weighted_nll(
     if not has_likelihood(model):
         raise ValueError("only a variational model that reconstructs has such a likelihood")
     total = 0.0
-    with evaluating(model), _drawing(seed, model.device):
+    with evaluating(model), drawing(seed, model.device):
         for languages, own in _batches(model, sentences, pairs, max_length):
             tasks = [t for t in tasks_between(model, languages) if t.startswith("reconstruct")]
             posteriors = {
@@ -167,15 +167,6 @@ def has_likelihood(model: LatentModel) -> bool:
     """Whether a model says how likely a sentence is: it draws variables, and reconstructs."""
     is_variational = bool(model.config.is_variational)
     return is_variational and any(task.startswith("reconstruct") for task in model.tasks())
-
-
-@contextmanager
-def _drawing(seed: int, device: torch.device | None = None) -> Iterator[None]:
-    """Draws that follow from a seed, and leave all others as they would have been."""
-    devices = [device] if device is not None and device.type == "cuda" else []
-    with torch.random.fork_rng(devices):
-        torch.manual_seed(seed)
-        yield
 
 
 def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:

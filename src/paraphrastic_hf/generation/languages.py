@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,35 @@ class Languages:
                 else f"this model writes one language, or is told by a prefix; leave out {to!r}"
             )
         return cls(before=(int(mark),))
+
+
+def source_ids(
+    tokenizer: Any, lines: Sequence[str], languages: Languages, prefix: str, most: int | None
+) -> list[list[int]]:
+    """The ids that a model reads of each line; none of a line without any known token.
+
+    Args:
+        tokenizer: As `AutoTokenizer` loads it.
+        lines: The lines.
+        languages: What goes before each.
+        prefix: Text that goes before each.
+        most: Most ids of a line, which is cut there; None for no end.
+    """
+    if not len(lines):
+        return []
+    before = languages.before
+    found = tokenizer(
+        [prefix + line for line in lines],
+        truncation=most is not None,
+        max_length=None if most is None else most - len(before),
+        return_attention_mask=False,
+        verbose=False,
+    )["input_ids"]
+    special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
+    return [
+        [*before, *ids] if line.strip() and not special.issuperset(ids) else []
+        for line, ids in zip(lines, found, strict=True)
+    ]
 
 
 def _code(tokenizer: Any, language: str) -> int:

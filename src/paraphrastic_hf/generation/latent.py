@@ -24,7 +24,14 @@ from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_mode
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
-from paraphrastic_hf.generation.search import mean_log_probabilities, until_end
+from paraphrastic_hf.generation.loading import chosen_device
+from paraphrastic_hf.generation.search import (
+    copied,
+    drawing,
+    mean_log_probabilities,
+    until_end,
+    written_lists,
+)
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
@@ -79,12 +86,19 @@ class LatentGenerator(Saved):
 
     @classmethod
     def from_pretrained(
-        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
+        cls,
+        name: str | os.PathLike[str],
+        *,
+        device: str | torch.device | None = None,
+        batch_size: int = 64,
+        **hub: Unpack[HubOptions],
     ) -> LatentGenerator:
         """Load a model directory or a Hub repository written by this package.
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
+            device: Where to compute; a GPU if there is one, if None.
+            batch_size: The most texts written at a time, at least 1.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
                 takes them.
 
@@ -99,7 +113,8 @@ class LatentGenerator(Saved):
                 f"{name} holds a {model.config.model_type!r} model, which encodes and does not "
                 "write; give the output of `paraphrastic train` with a recipe of kind generative"
             )
-        generator = cls(model, load_tokenizer(directory))
+        model.to(chosen_device(device))
+        generator = cls(model, load_tokenizer(directory), batch_size=batch_size)
         generator._directory = directory
         return generator
 
@@ -159,7 +174,7 @@ class LatentGenerator(Saved):
             ValueError: The model does not translate into that language, or into several and none
                 is named.
         """
-        task = self._task("translate", to)
+        task = self.task("translate", to)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def reconstruct(
@@ -183,7 +198,7 @@ class LatentGenerator(Saved):
             ModelError: The model gives NaN.
             ValueError: The model does not reconstruct that language, or several and none is named.
         """
-        task = self._task("reconstruct", language)
+        task = self.task("reconstruct", language)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def transfer(
@@ -216,7 +231,7 @@ class LatentGenerator(Saved):
                 f"each source needs a style: got {counted(len(sources), 'source')} and "
                 f"{counted(len(styles), 'style')}"
             )
-        task = self._task("reconstruct", language)
+        task = self.task("reconstruct", language)
         if self.model.variables_of(task) == [SEMANTIC]:
             raise ValueError(
                 "this model has no language variables, so a style has nowhere to go: train one "
@@ -257,20 +272,29 @@ class LatentGenerator(Saved):
         """
         if steps < 2:
             raise ValueError(f"steps must be at least 2, both ends, got {steps}")
-        task = self._task("reconstruct", language)
+        task = self.task("reconstruct", language)
         ends = self._latent(task, [first, second], [first, second])
         share = torch.linspace(0, 1, steps, device=ends.device)[:, None]
         return self._write(task, ends[:1] * (1 - share) + ends[1:] * share, writing, False)
 
-    def _task(self, verb: str, language: str | None) -> str:
+    def task(self, verb: str, language: str | None) -> str:
+        """The name of a task: `translate_fr`.
+
+        Args:
+            verb: `translate` or `reconstruct`.
+            language: The language that is written; None where the model writes one alone.
+
+        Raises:
+            ValueError: The model has no such task, or several and none is named.
+        """
         known = [task.split("_", 1) for task in self.model.tasks()]
         able = [of for name, of in known if name == verb]
         if language is None and len(able) == 1:
             language = able[0]
         if language not in able:
             into = "translates into" if verb == "translate" else "reconstructs"
-            option = "--to" if verb == "translate" else "--language"
-            asked = f"name one of them ({option})" if language is None else f"not {language!r}"
+            option = "to" if verb == "translate" else "language"
+            asked = f"name one of them as {option}" if language is None else f"not {language!r}"
             trained = ", ".join(self.model.tasks()) or "nothing"
             raise ValueError(
                 f"this model {into} {', '.join(able)}, {asked}"
@@ -324,13 +348,11 @@ class LatentGenerator(Saved):
     ) -> list[list[Written]]:
         how = Writing() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
-        found = [[NOTHING] * how.count for _ in range(len(latent))]
-        devices = [latent.device] if latent.is_cuda else []
+        found = [[NOTHING] * how.outputs for _ in range(len(latent))]
         with (
-            torch.random.fork_rng(devices),
+            drawing(how.seed, latent.device),
             tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
         ):
-            torch.manual_seed(how.seed)
             for rows in known.split(self.batch_size) if len(known) else ():
                 for row, written in zip(
                     rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
@@ -340,10 +362,9 @@ class LatentGenerator(Saved):
         return found
 
     def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:
-        latent = latent.to(self.model.dtype)
-        variables = latent[:, None]
+        variables = BaseModelOutput(last_hidden_state=latent.to(self.model.dtype)[:, None])
         sequences = self.model.generate(
-            encoder_outputs=BaseModelOutput(last_hidden_state=variables),
+            encoder_outputs=copied(variables),
             task=task,
             max_new_tokens=how.max_tokens,
             **how.options(),
@@ -351,13 +372,7 @@ class LatentGenerator(Saved):
         written = sequences[:, 1:]  # the first begins every sentence
         is_written = until_end(written, self._ends)
         nats = mean_log_probabilities(
-            self.model, variables.repeat_interleave(how.count, 0), None, sequences, is_written,
-            task=task,
-        )  # fmt: skip
-        found = [
-            Written(self.tokenizer.decode(ids), of_text, tuple(ids[:length]))
-            for ids, of_text, length in zip(
-                written.tolist(), nats.tolist(), is_written.sum(1).tolist(), strict=True
-            )
-        ]
-        return [found[i : i + how.count] for i in range(0, len(found), how.count)]
+            self.model, variables, sequences, is_written, count=how.outputs, task=task
+        )
+        decode = self.tokenizer.decode
+        return written_lists(written, is_written, nats.tolist(), decode, how.outputs)

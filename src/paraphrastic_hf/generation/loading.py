@@ -5,8 +5,31 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import torch
+
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.latent import LatentModel
+
+
+def chosen_device(device: str | torch.device | None) -> torch.device:
+    """Where to compute: as it is said, else a GPU if there is one.
+
+    Args:
+        device: What the caller named, or None.
+    """
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)
+
+
+def in_a_line(error: Exception) -> str:
+    """What an error of transformers says first, without the list of all its models.
+
+    Args:
+        error: The error.
+    """
+    said = str(error).strip().partition("\n")[0]
+    return said.partition(" Model type should be")[0].partition(" Should have a")[0]
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import torch
 
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.other_parsers import load_parser
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.generation.paraphrase_filter import (
@@ -30,10 +31,11 @@ from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
+from paraphrastic_hf.text.parsed import LineParser, ParsedLine
 
 logger = logging.getLogger(__name__)
 
-Parser = Callable[[Sequence[str]], Sequence[Tree | None]]
+Parser = Callable[[Sequence[str]], Sequence[Tree | ParsedLine | None]]
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
 
@@ -44,8 +46,8 @@ class SyntacticParaphraser(Saved):
     Args:
         writer: What writes sentences: SCPN, a stock model trained so, or a paraphraser.
         generator: What fills templates for a writer that reads whole parses.
-        parser: From sentences to their trees, None where a sentence has none; the parse generator
-            reads them.
+        parser: What parses sentences for the parse generator: a parser, whose `parse` is asked, or
+            a function from sentences to their trees, None where a sentence has none.
         templates: Templates of training with their counts, the most frequent first.
         encoder: For the similarity: anything whose `encode(texts, normalize=True)` gives vectors.
         most_tokens: A sentence of more tokens is not paraphrased, at least 1.
@@ -55,7 +57,7 @@ class SyntacticParaphraser(Saved):
 
     Example:
         >>> paraphraser = SyntacticParaphraser.from_pretrained(
-        ...     "runs/scpn", generator="runs/parse-generator", parser=parse
+        ...     "runs/scpn", generator="runs/parse-generator", parser="runs/parser"
         ... )  # doctest: +SKIP
         >>> lines = ["she drove home ."]
         >>> paraphraser.paraphrase(lines, ["(ROOT (SBARQ (ADVP) (,) (SQ)))"])  # doctest: +SKIP
@@ -66,7 +68,7 @@ class SyntacticParaphraser(Saved):
         writer: TemplatedWriter,
         *,
         generator: TemplatedWriter | None = None,
-        parser: Parser | None = None,
+        parser: Parser | LineParser | None = None,
         templates: dict[str, int] | None = None,
         encoder: Any = None,
         most_tokens: int = 300,
@@ -75,7 +77,8 @@ class SyntacticParaphraser(Saved):
             raise ModelError("the model writes parses: it is the generator, not the paraphraser")
         if generator is not None and generator.writes != PARSE:
             raise ModelError("the parse generator writes sentences: name one that writes parses")
-        self.writer, self.generator, self.parser = writer, generator, parser
+        self.writer, self.generator = writer, generator
+        self.parser = parser.parse if isinstance(parser, LineParser) else parser
         self.templates, self.encoder, self.most_tokens = templates or {}, encoder, most_tokens
         self._told: set[str] = set()  # templates of which it was said that no sentence had them
 
@@ -85,7 +88,7 @@ class SyntacticParaphraser(Saved):
         name: str | os.PathLike[str],
         *,
         generator: str | os.PathLike[str] | None = None,
-        parser: Parser | None = None,
+        parser: Parser | LineParser | str | os.PathLike[str] | None = None,
         encoder: Any = None,
         device: str | torch.device | None = None,
         batch_size: int = 64,
@@ -96,7 +99,8 @@ class SyntacticParaphraser(Saved):
         Args:
             name: Directory or Hub repository of the model that writes sentences.
             generator: That of the parse generator.
-            parser: From sentences to trees.
+            parser: Directory of a parser, `link-grammar`, `stanza` or `benepar`, or what the class
+                takes.
             encoder: For the similarity; None for none.
             device: Where to compute; a GPU if there is one, if None.
             batch_size: The most paraphrases searched for at a time, at least 1.
@@ -115,6 +119,8 @@ class SyntacticParaphraser(Saved):
             hub.pop("revision", None)
             of_training = local_directory(generator, **hub)
             filler = TemplatedWriter.from_pretrained(of_training, **options)
+        if isinstance(parser, (str, os.PathLike)):
+            parser = load_parser(str(parser))
         counts = load_templates(of_training) if writer.reads != NONE else {}
         found = cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
         found._directory = writer._directory
@@ -142,7 +148,7 @@ class SyntacticParaphraser(Saved):
             DataError: The model has none.
         """
         if not self.templates:
-            raise DataError("this model has no templates: it reads none; use --canonical")
+            raise DataError("this model has no templates: it reads none; use canonicalise")
         return [bracketed(text) for text in list(self.templates)[:count]]
 
     def paraphrase(
@@ -155,7 +161,7 @@ class SyntacticParaphraser(Saved):
         min_overlap: float | None = MIN_OVERLAP,
         min_similarity: float | None = MIN_SIMILARITY,
     ) -> list[list[Paraphrase]]:
-        """Paraphrases of sentences, one for each template and each of `writing.count`.
+        """Paraphrases of sentences, one for each template and each of `writing.outputs`.
 
         Args:
             sentences: The sentences.
@@ -186,6 +192,7 @@ class SyntacticParaphraser(Saved):
         targets = self._targets(lines, asked, parses, remarks)
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
         outputs = self.writer.write(sources, targets, how)
+        ends = self.writer.tokenizer.special.end
         found = []
         for line, remark, wishes, own, written in zip(
             lines, remarks, asked, targets, outputs, strict=True
@@ -200,7 +207,9 @@ class SyntacticParaphraser(Saved):
                     continue
                 for one in candidates:
                     shared = word_overlap(line, one.text)
-                    each.append(replace(given, text=one.text, nats=one.nats, overlap=shared))
+                    cut = len(one.ids) == how.max_tokens and one.ids[-1] not in ends
+                    known = replace(given, text=one.text, nats=one.nats, overlap=shared)
+                    each.append(replace(known, is_cut=cut))
             found.append(each)
         return filtered(lines, found, self.encoder, min_overlap, min_similarity)
 
@@ -218,6 +227,17 @@ class SyntacticParaphraser(Saved):
         """
         found = self.paraphrase(sentences, writing=writing, min_overlap=None, min_similarity=None)
         return [each[0].text for each in found]
+
+    def check_templates(self, templates: Sequence[str]) -> None:
+        """Refuse templates that the models cannot write by.
+
+        Args:
+            templates: Templates in brackets, or whole parses.
+
+        Raises:
+            DataError: One is no tree, has an unknown label, or does not go with the models.
+        """
+        self._asked(templates)
 
     def _asked_of(
         self, templates: Sequence[str] | Sequence[Sequence[str]] | None, count: int
@@ -237,7 +257,7 @@ class SyntacticParaphraser(Saved):
         """The templates, checked, in brackets."""
         if self.writer.reads == NONE:
             if templates:
-                raise DataError("this model reads no template: leave them out (--canonical)")
+                raise DataError("this model reads no template: leave them out, or canonicalise")
             return [""]
         if not templates:
             raise DataError(
@@ -256,8 +276,8 @@ class SyntacticParaphraser(Saved):
                 )
             if self.writer.reads == PARSE and not is_whole and self.generator is None:
                 raise DataError(
-                    "this model reads whole parses: name a parse generator that fills templates "
-                    f"(--generator), or give whole parses, not {text.strip()!r}"
+                    "this model reads whole parses: name a parse generator that fills templates, "
+                    f"or give whole parses, not {text.strip()!r}"
                 )
             asked.append(bracketed(parse_text(tree) if self.writer.reads == PARSE else cut))
         return asked
@@ -291,7 +311,7 @@ class SyntacticParaphraser(Saved):
             return trees
         assert self.generator is not None
         sources = self._parsed(lines, parses, remarks)
-        how = Writing(beams=3, count=3, max_tokens=MOST_PARSE_TOKENS)
+        how = Writing(beams=3, outputs=3, max_tokens=MOST_PARSE_TOKENS)
         written = self.generator.write(sources, wanted, how, scores=False)
         found = []
         for own, outputs in zip(trees, written, strict=True):
@@ -319,13 +339,13 @@ class SyntacticParaphraser(Saved):
         if parses is None:
             if self.parser is None:
                 raise DataError(
-                    "the parse generator reads the parse of each sentence: name a parser "
-                    "(--parser), or give the trees (--trees)"
+                    "the parse generator reads the parse of each sentence: name a parser, or give "
+                    "the trees"
                 )
             fit = [number for number, remark in enumerate(remarks) if not remark]
             parses = [None] * len(lines)
-            for number, tree in zip(fit, self.parser([lines[n] for n in fit]), strict=True):
-                parses[number] = tree
+            for number, found in zip(fit, self.parser([lines[n] for n in fit]), strict=True):
+                parses[number] = _tree_of(found)
         elif len(parses) != len(lines):
             got = f"{counted(len(lines), 'sentence')} and {counted(len(parses), 'tree')}"
             raise DataError(f"each sentence needs a tree: got {got}")
@@ -339,3 +359,12 @@ class SyntacticParaphraser(Saved):
                 remarks[number] = "the sentence could not be parsed"
             sources.append("" if remarks[number] else text)
         return sources
+
+
+def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:
+    """The tree that a parser gave, if it gave one."""
+    if isinstance(found, ParsedLine):
+        return None if found.problem else found.tree
+    if not isinstance(found, Tree | None):
+        raise TypeError(f"a parser must give a Tree for each sentence, or None, not {found!r}")
+    return found

@@ -27,6 +27,7 @@ class Paraphrase:
         parse: The whole parse that was written from, in brackets; empty where there was none.
         nats: Mean over its tokens of ln of their probability, at most 0; NaN where it is empty.
         overlap: Share of words, 0 to 1: those of the shorter text that the other has too.
+        is_cut: Whether it had to end before its end, at the most tokens.
         similarity: Cosine with the sentence, -1 to 1; NaN where that was not asked for.
         remark: Why it is not to be used; empty if it is.
     """
@@ -36,6 +37,7 @@ class Paraphrase:
     parse: str = ""
     nats: float = float("nan")
     overlap: float = float("nan")
+    is_cut: bool = False
     similarity: float = float("nan")
     remark: str = ""
 
@@ -87,7 +89,8 @@ def filtered(
             if not one.text:
                 each[k] = replace(one, remark="nothing was written")
                 continue
-            low = [
+            low = ["it was cut at the most tokens"] if one.is_cut else []
+            low += [
                 f"{name} {getattr(one, name):.2f} is below {least}"
                 for name, least in checks
                 if least is not None and getattr(one, name) < least

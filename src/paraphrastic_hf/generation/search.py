@@ -1,18 +1,35 @@
-"""A batch of an encoder-decoder's search: padding, limits of length, and how likely the model finds
-what was written."""
+"""A batch of an encoder-decoder's search: draws, padding, limits of length, what was written and
+how likely the model finds it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from transformers import LogitsProcessor
-from transformers.modeling_outputs import BaseModelOutput
+from transformers.utils import ModelOutput
+
+from paraphrastic_hf.generation.writing import Written
 
 MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
+
+
+@contextmanager
+def drawing(seed: int, device: torch.device | None = None) -> Iterator[None]:
+    """Draws that follow from a seed, and leave all others as they would have been.
+
+    Args:
+        seed: The seed, at least 0.
+        device: Where is drawn besides on the CPU; nowhere else if None.
+    """
+    devices = [device] if device is not None and device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        yield
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -70,23 +87,35 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
     return is_end.cumsum(1) - is_end == 0
 
 
+def copied(encoded: ModelOutput) -> ModelOutput:
+    """What an encoder gives, for `generate`, which repeats its rows in place.
+
+    Args:
+        encoded: Tensors of a row a source.
+    """
+    return type(encoded)(**encoded)
+
+
 def mean_log_probabilities(
     model: Any,
-    encoded: Tensor,
-    mask: Tensor | None,
+    encoded: ModelOutput,
     sequences: Tensor,
     is_written: Tensor,
+    *,
+    count: int = 1,
     **inputs: Any,
 ) -> Tensor:
     """Mean over the tokens of translations of ln of their probability, (lines,), in nats.
 
     Args:
         model: The encoder-decoder.
-        encoded: What its encoder gives, (lines, source tokens, dim).
-        mask: 1 for a token of the source, (lines, source tokens); None for models that have none.
-        sequences: Ids of translations, (lines, seq), with the ids that each begins with.
+        encoded: What its encoder gives: tensors of a row a source.
+        sequences: Ids of translations, (lines, seq), with the ids that each begins with; those of
+            one source stand together.
         is_written: Which of the last ids are tokens that count, (lines, at most seq - 1).
-        **inputs: What else the model's `forward` takes, such as a task.
+        count: Translations of each source.
+        **inputs: What else the model's `forward` takes: tensors of a row a source, such as the mask
+            of its tokens, and what is no tensor, such as a task.
     """
     seq = is_written.shape[1]
     output = model.get_output_embeddings()
@@ -94,12 +123,12 @@ def mean_log_probabilities(
     at_a_time = max(1, MOST_SCORES // (vocab * sequences.shape[1]))
     found = []
     for lines in torch.arange(len(sequences), device=sequences.device).split(at_a_time):
+        source = lines // count
         logits = model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=encoded[lines]),
-            attention_mask=None if mask is None else mask[lines],
+            encoder_outputs=type(encoded)(**{name: of[source] for name, of in encoded.items()}),
             decoder_input_ids=sequences[lines, :-1],
             use_cache=False,
-            **inputs,
+            **{n: of[source] if isinstance(of, Tensor) else of for n, of in inputs.items()},
         ).logits[:, -seq:]
         of_tokens = F.cross_entropy(
             logits.flatten(0, 1).float(), sequences[lines, -seq:].flatten(), reduction="none"
@@ -107,6 +136,31 @@ def mean_log_probabilities(
         kept = is_written[lines]
         found.append(-(of_tokens.view_as(kept) * kept).sum(1) / kept.sum(1))
     return torch.cat(found)
+
+
+def written_lists(
+    written: Tensor,
+    is_written: Tensor,
+    nats: Sequence[float],
+    decode: Callable[[list[int]], str],
+    count: int,
+) -> list[list[Written]]:
+    """What was written from each source.
+
+    Args:
+        written: Ids, (lines, seq), without those that every sentence begins with; those of one
+            source stand together.
+        is_written: Which of them count, (lines, seq).
+        nats: What `mean_log_probabilities` gives of each line.
+        decode: From ids to text.
+        count: Lines of each source.
+    """
+    found = []
+    for ids, length, of_text in zip(
+        written.tolist(), is_written.sum(1).tolist(), nats, strict=True
+    ):
+        found.append(Written(decode(ids[:length]), of_text, tuple(ids[:length])))
+    return [found[first : first + count] for first in range(0, len(found), count)]
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]

@@ -14,15 +14,21 @@ from typing import Any, Unpack
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf.encoding.directory import TRANSLATION, no_progress_bar, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.generation.loading import check_weights
-from paraphrastic_hf.generation.search import MOST_SCORES, padded, until_end
+from paraphrastic_hf.generation.loading import check_weights, chosen_device, in_a_line
+from paraphrastic_hf.generation.search import (
+    copied,
+    drawing,
+    mean_log_probabilities,
+    padded,
+    until_end,
+    written_lists,
+)
 from paraphrastic_hf.generation.templates import TEMPLATES, load_templates, save_templates
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
@@ -33,7 +39,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.parse_tokens import parse_tokenizer, with_template
 
-PARSE, TEMPLATE, NONE = "parse", "template", "none"
+PARSE, NONE = "parse", "none"
 SENTENCE = "sentence"
 Outputs = list[list[list[Written]]]  # for each source, for each of its templates
 
@@ -103,18 +109,16 @@ class TemplatedWriter(Saved):
             with no_progress_bar():
                 model = AutoModelForSeq2SeqLM.from_pretrained(directory, dtype=torch.float32)
         except Exception as error:  # transformers and safetensors raise many kinds
-            raise ModelError(
-                f"{directory} holds no encoder-decoder: {str(error).strip()}"
-            ) from error
+            raise ModelError(f"{directory} holds no encoder-decoder: {in_a_line(error)}") from error
         if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
             raise ModelError(
                 f"{directory} holds a {type(model).__name__} that was not trained to paraphrase; "
                 "name a directory of a recipe of kind paraphrase"
             )
         check_weights(directory, model)
-        if device is None:
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        writer = cls(model.to(device), tokenizer, directory=directory, batch_size=batch_size)
+        writer = cls(
+            model.to(chosen_device(device)), tokenizer, directory=directory, batch_size=batch_size
+        )
         writer._directory = directory
         return writer
 
@@ -168,10 +172,10 @@ class TemplatedWriter(Saved):
             scores: Whether to compute `nats`.
 
         Returns:
-            For each source and each of its templates `writing.count` outputs; nothing from a source
-            without a known token, or without a template where the model reads one.
+            For each source and each of its templates `writing.outputs` of them; nothing from a
+            source without a known token, or without a template where the model reads one.
         """
-        found: Outputs = [[[NOTHING] * writing.count for _ in each] for each in templates]
+        found: Outputs = [[[NOTHING] * writing.outputs for _ in each] for each in templates]
         if self.joined is not None:
             return self._joined(sources, templates, writing, found, scores)
         ids = self.tokenizer.encode_batch(list(sources))
@@ -182,9 +186,7 @@ class TemplatedWriter(Saved):
             for place, text in enumerate(templates[number])
             if text or self.reads == NONE
         ]
-        devices = [self.model.device] if self.model.device.type == "cuda" else []
-        with evaluating(self.model), torch.random.fork_rng(devices):
-            torch.manual_seed(writing.seed)
+        with evaluating(self.model), drawing(writing.seed, self.model.device):
             for start in range(0, len(wanted), self.batch_size):
                 rows = wanted[start : start + self.batch_size]
                 texts = [templates[number][place] for number, place in rows]
@@ -204,11 +206,13 @@ class TemplatedWriter(Saved):
         scores: bool,
     ) -> Outputs:
         assert self.joined is not None
-        wanted = [(s, t) for s, each in enumerate(templates) for t in range(len(each))]
-        texts = [
-            with_template(sources[s], templates[s][t]) if sources[s].strip() else ""
-            for s, t in wanted
+        wanted = [
+            (s, t)
+            for s, each in enumerate(templates)
+            for t, text in enumerate(each)
+            if sources[s].strip() and (text or self.reads == NONE)
         ]
+        texts = [with_template(sources[s], templates[s][t]) for s, t in wanted]
         written = self.joined.write(self.joined.encode(texts), writing, scores=scores)
         for (s, t), outputs in zip(wanted, written, strict=True):
             found[s][t] = outputs
@@ -222,28 +226,27 @@ class TemplatedWriter(Saved):
         scores: bool,
     ) -> list[list[Written]]:
         """What is written from some sources, each with a template."""
-        device = self.model.device
-        encoding, inputs = self._encoded(batch, templates)
+        encoded, inputs = self._encoded(batch, templates)
         config = copy.deepcopy(self.model.generation_config)
         config.update(**writing.options(), max_length=writing.max_tokens + 1)
         sequences = self.model.generate(
-            encoder_outputs=SourceEncoding(**encoding), generation_config=config, **inputs
+            encoder_outputs=copied(encoded), generation_config=config, **inputs
         )
-        ends = torch.tensor(list(self.tokenizer.special.end), device=device)
+        ends = torch.tensor(list(self.tokenizer.special.end), device=self.model.device)
         is_written = until_end(sequences[:, 1:], ends)
         nats = [float("nan")] * len(sequences)
         if scores:
-            nats = self._nats(encoding, inputs, sequences, is_written, writing.count)
-        counts = is_written.sum(1).tolist()
-        found = []
-        for ids, count, value in zip(sequences[:, 1:].tolist(), counts, nats, strict=True):
-            text = self.tokenizer.decode([number for number in ids[:count] if number])
-            found.append(Written(text.strip(), value, tuple(ids[:count])))
-        return [found[i : i + writing.count] for i in range(0, len(found), writing.count)]
+            nats = mean_log_probabilities(
+                self.model, encoded, sequences, is_written, count=writing.outputs, **inputs
+            ).tolist()
+        return written_lists(sequences[:, 1:], is_written, nats, self._decode, writing.outputs)
+
+    def _decode(self, ids: list[int]) -> str:
+        return self.tokenizer.decode([number for number in ids if number]).strip()
 
     def _encoded(
         self, batch: Sequence[Sequence[int]], templates: Sequence[str]
-    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    ) -> tuple[SourceEncoding, dict[str, Tensor]]:
         """What the encoder gives for each row, distinct sources and templates being read once, and
         the masks."""
         device, encoder = self.model.device, self.model.get_encoder()
@@ -264,31 +267,4 @@ class TemplatedWriter(Saved):
             chosen = torch.tensor([texts.index(text) for text in templates], device=device)
             encoding["template_states"] = states[chosen]
             inputs["template_attention_mask"] = given["attention_mask"][chosen]
-        return encoding, inputs
-
-    def _nats(
-        self,
-        encoding: dict[str, Tensor],
-        inputs: dict[str, Tensor],
-        sequences: Tensor,
-        is_written: Tensor,
-        count: int,
-    ) -> list[float]:
-        """Mean over the tokens of each output of ln of their probability."""
-        vocab = self.tokenizer.vocab_size
-        at_a_time = max(1, MOST_SCORES // (vocab * sequences.shape[1]))
-        found = []
-        for rows in torch.arange(len(sequences), device=sequences.device).split(at_a_time):
-            source = rows // count
-            logits = self.model(
-                encoder_outputs=SourceEncoding(**{k: v[source] for k, v in encoding.items()}),
-                decoder_input_ids=sequences[rows, :-1],
-                use_cache=False,
-                **{name: mask[source] for name, mask in inputs.items()},
-            ).logits
-            losses = F.cross_entropy(
-                logits.flatten(0, 1).float(), sequences[rows, 1:].flatten(), reduction="none"
-            )
-            kept = is_written[rows]
-            found.append(-(losses.view_as(kept) * kept).sum(1) / kept.sum(1).clamp(min=1))
-        return torch.cat(found).tolist()  # type: ignore[no-any-return]
+        return SourceEncoding(**encoding), inputs

@@ -25,15 +25,18 @@ from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
-from paraphrastic_hf.generation.languages import Languages
-from paraphrastic_hf.generation.loading import check_translator
+from paraphrastic_hf.generation.languages import Languages, source_ids
+from paraphrastic_hf.generation.loading import check_translator, chosen_device, in_a_line
 from paraphrastic_hf.generation.search import (
     EndInTime,
+    copied,
+    drawing,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
     target_ids,
     until_end,
+    written_lists,
 )
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 from paraphrastic_hf.models.evaluating import evaluating
@@ -138,12 +141,10 @@ class Translator(Saved):
                 model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32)
         except Exception as error:  # transformers, safetensors and the Hub raise many kinds
             raise ModelError(
-                f"{name} holds no encoder-decoder with its tokenizer: {str(error).strip()}"
+                f"{name} holds no encoder-decoder with its tokenizer: {in_a_line(error)}"
             ) from error
         check_translator(name, model, tokenizer)
-        if device is None:
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        translator = cls(model.eval().to(device), tokenizer, **own)
+        translator = cls(model.eval().to(chosen_device(device)), tokenizer, **own)
         translator._directory = path
         return translator
 
@@ -202,7 +203,7 @@ class Translator(Saved):
             sample=sample,
             top_p=top_p,
             temperature=temperature,
-            count=outputs,
+            outputs=outputs,
             max_tokens=max_tokens,
             seed=seed,
             length_penalty=length_penalty,
@@ -220,24 +221,16 @@ class Translator(Saved):
         Raises:
             TypeError: `sentences` is no list of strings.
         """
-        if isinstance(sentences, str) or not all(isinstance(line, str) for line in sentences):
+        lines = list(sentences)
+        if isinstance(sentences, str) or not all(isinstance(line, str) for line in lines):
             raise TypeError("sentences must be a list of strings")
-        if not len(sentences):
-            return []
-        before = self.languages.before
-        most = self._most_positions
-        found = self.tokenizer(
-            [self.prefix + line for line in sentences],
-            truncation=most is not None,
-            max_length=None if most is None else most - len(before),
-            return_attention_mask=False,
-            verbose=False,
-        )["input_ids"]
-        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
-        return [
-            [*before, *ids] if line.strip() and not special.issuperset(ids) else []
-            for line, ids in zip(sentences, found, strict=True)
-        ]
+        return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
+
+    def begin(self) -> list[int]:
+        """The ids that every translation begins with, which say nothing of it."""
+        forced = self.languages.forced
+        start = int(self.model.generation_config.decoder_start_token_id)
+        return [start] if forced is None else [start, forced]
 
     @torch.no_grad()
     def write(
@@ -257,18 +250,16 @@ class Translator(Saved):
             progress: Show a progress bar.
 
         Returns:
-            For each line its translations, `writing.count` of them.
+            For each line its translations, `writing.outputs` of them.
         """
         lengths = np.array([len(line) for line in ids], np.int64)
         known = np.flatnonzero(lengths)
-        found = [[NOTHING] * writing.count for _ in ids]
-        devices = [self.model.device] if self.model.device.type == "cuda" else []
+        found = [[NOTHING] * writing.outputs for _ in ids]
         with (
             evaluating(self.model),
-            torch.random.fork_rng(devices),
+            drawing(writing.seed, self.model.device),
             tqdm(total=len(known), unit=" lines", disable=not progress) as bar,
         ):
-            torch.manual_seed(writing.seed)
             for chosen in length_batches(lengths[known], self.batch_size, MOST_TOKENS):
                 rows = known[chosen]
                 batch = [ids[row] for row in rows]
@@ -316,9 +307,9 @@ class Translator(Saved):
                 found = mean_log_probabilities(
                     self.model,
                     self._encoded(sources),
-                    sources["attention_mask"],
                     sequences["input_ids"],
                     sequences["attention_mask"][:, len(begin) :].bool(),
+                    attention_mask=sources["attention_mask"],
                 )
                 nats[rows] = found.double().cpu().numpy()
         return nats
@@ -359,41 +350,42 @@ class Translator(Saved):
             config.max_new_tokens = limit
         if self.languages.forced is not None:
             config.forced_bos_token_id = self.languages.forced
-        rows = writing.count if writing.sample else writing.beams
+        rows = writing.outputs if writing.sample else writing.beams
         encoded = self._encoded(sources)
         sequences = self.model.generate(
-            encoder_outputs=BaseModelOutput(last_hidden_state=encoded),
+            encoder_outputs=copied(encoded),
             attention_mask=sources["attention_mask"],
             generation_config=config,
             logits_processor=[EndInTime(most.repeat_interleave(rows), self._ends)],
         )
-        is_written = until_end(sequences[:, len(self.begin()) :], self._ends)
+        written = sequences[:, len(self.begin()) :]
+        is_written = until_end(written, self._ends)
         nats = [float("nan")] * len(sequences)
         if scores:
-            encoded = encoded.repeat_interleave(writing.count, 0)
-            mask = sources["attention_mask"].repeat_interleave(writing.count, 0)
-            of_all = mean_log_probabilities(self.model, encoded, mask, sequences, is_written)
-            nats = of_all.tolist()
-        written = sequences[:, len(self.begin()) :].tolist()
-        texts = self.tokenizer.batch_decode(
-            written, skip_special_tokens=True, clean_up_tokenization_spaces=False
+            nats = mean_log_probabilities(
+                self.model,
+                encoded,
+                sequences,
+                is_written,
+                count=writing.outputs,
+                attention_mask=sources["attention_mask"],
+            ).tolist()
+        return written_lists(written, is_written, nats, self.decode, writing.outputs)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a translation.
+
+        Args:
+            ids: Its tokens; marks are left out.
+        """
+        text: str = self.tokenizer.decode(
+            list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
-        counts = is_written.sum(1).tolist()
-        found = [
-            Written(text.strip(), of_text, tuple(ids[:length]))
-            for text, of_text, ids, length in zip(texts, nats, written, counts, strict=True)
-        ]
-        return [found[i : i + writing.count] for i in range(0, len(found), writing.count)]
+        return text.strip()
 
     def _padded(self, batch: Sequence[Sequence[int]]) -> dict[str, Tensor]:
         return padded(batch, self.tokenizer.pad_token_id, self.model.device)
 
-    def begin(self) -> list[int]:
-        """The ids that every translation begins with, which say nothing of it."""
-        forced = self.languages.forced
-        start = int(self.model.generation_config.decoder_start_token_id)
-        return [start] if forced is None else [start, forced]
-
-    def _encoded(self, sources: dict[str, Tensor]) -> Tensor:
-        states: Tensor = self.model.get_encoder()(**sources, return_dict=True).last_hidden_state
-        return states
+    def _encoded(self, sources: dict[str, Tensor]) -> BaseModelOutput:
+        read = self.model.get_encoder()(**sources, return_dict=True)
+        return BaseModelOutput(last_hidden_state=read.last_hidden_state)

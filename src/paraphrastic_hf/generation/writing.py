@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -16,17 +18,17 @@ class Writing:
         top_p: That share, above 0, at most 1.
         temperature: Below 1 likelier tokens are drawn more often, above 1 less often; from 0.001 to
             1,000.
-        count: Sentences written from each text, at most `beams` unless they are drawn.
+        outputs: Sentences written from each text, at most `beams` unless they are drawn.
         max_tokens: Most tokens of a sentence, its end included.
         seed: Number that every draw follows from.
         length_penalty: Power of its length by which a beam's log-probability is divided; 1 compares
             means over tokens, 0 sums, and above 1 long sentences win more often.
 
     Raises:
-        ValueError: A number is out of range, or `count` larger than `beams`.
+        ValueError: A number is out of range, or `outputs` larger than `beams`.
 
     Example:
-        >>> Writing(sample=True, count=3, seed=1).count
+        >>> Writing(sample=True, outputs=3, seed=1).outputs
         3
     """
 
@@ -34,16 +36,15 @@ class Writing:
     sample: bool = False
     top_p: float = 0.9
     temperature: float = 1.0
-    count: int = 1
+    outputs: int = 1
     max_tokens: int = 100
     seed: int = 0
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("beams", "count", "max_tokens"):
+        for name in ("beams", "outputs", "max_tokens"):
             if getattr(self, name) < 1:
-                said = "outputs" if name == "count" else name  # as commands and `translate` say
-                raise ValueError(f"{said} must be at least 1, got {getattr(self, name)}")
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if not 1e-3 <= self.temperature <= 1e3:
@@ -53,11 +54,27 @@ class Writing:
             )
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed must be from 0 to 2**63 - 1, got {self.seed}")
-        if not self.sample and self.count > self.beams:
+        if not self.sample and self.outputs > self.beams:
             raise ValueError(
-                f"{self.count} sentences from each text need as many beams, got {self.beams}; "
+                f"{self.outputs} sentences from each text need as many beams, got {self.beams}; "
                 "raise beams, or sample"
             )
+
+    def after(self, texts: int) -> Writing:
+        """The same with draws of their own, for what comes after some texts of one stream.
+
+        Args:
+            texts: How many texts were written from before, at least 0; after none, it is the same.
+
+        Example:
+            >>> how = Writing(sample=True, seed=1)
+            >>> how.after(0) == how, how.after(64) == how
+            (True, False)
+        """
+        if not self.sample or not texts:
+            return self
+        drawn = np.random.SeedSequence([self.seed, texts]).generate_state(1, np.uint64)
+        return replace(self, seed=int(drawn[0] >> np.uint64(1)))
 
     def options(self) -> dict[str, Any]:
         """What transformers' `generate` calls these settings; `max_tokens` and `seed` apart."""
@@ -66,7 +83,7 @@ class Writing:
             search["length_penalty"] = self.length_penalty
         draw = {"do_sample": True, "num_beams": 1, "top_p": self.top_p, "top_k": 0}
         chosen = draw | {"temperature": self.temperature} if self.sample else search
-        return chosen | {"num_return_sequences": self.count}
+        return chosen | {"num_return_sequences": self.outputs}
 
 
 @dataclass(frozen=True)

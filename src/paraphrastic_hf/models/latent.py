@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import EncoderDecoderCache, GenerationMixin
 from transformers.modeling_outputs import Seq2SeqLMOutput
+from transformers.utils import logging
 
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
@@ -45,6 +46,8 @@ from paraphrastic_hf.models.pair_terms import (
     sides_read,
     tasks_between,
 )
+
+logger = logging.get_logger(__name__)
 
 
 class LatentModel(SentenceEncoderModel, GenerationMixin):
@@ -270,11 +273,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         self, task: str, input_ids: Tensor, attention_mask: Tensor | None = None
     ) -> Tensor:
         """The means, (batch, latent), of the variables of one text that a task writes from."""
-        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        kept = mask.bool()
+        kept = (torch.ones_like(input_ids) if attention_mask is None else attention_mask).bool()
         ids, lengths = input_ids[kept], kept.sum(1)
-        means = [self.posterior(name, ids, lengths).mean for name in self.variables_of(task)]
-        return torch.cat(means, 1)
+        names = self.variables_of(task)
+        return torch.cat([self.posterior(name, ids, lengths).mean for name in names], 1)
 
     def prepare_decoder_input_ids_from_labels(
         self, labels: Tensor, task: str | None = None
@@ -351,11 +353,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             assert input_ids is not None
             return super().forward(input_ids, attention_mask, pooled_only, return_dict, lengths)
         task = self.named_task(task)
-        if encoder_outputs is None:
+        if encoder_outputs is not None:
+            latent = encoder_outputs[0][:, 0]
+        else:
             assert input_ids is not None
             latent = self.latent_of(task, input_ids, attention_mask)
-        else:
-            latent = encoder_outputs[0][:, 0]
         if decoder_input_ids is None:
             if labels is None:
                 raise ValueError("decoder_input_ids or labels must say what the decoder reads")
@@ -377,24 +379,22 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         if labels is not None:
             predicted = logits.flatten(0, 1).float()
             loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-        output = Seq2SeqLMOutput(
-            loss=loss,
-            logits=logits,
-            past_key_values=cache if use_cache is not False else None,
-            encoder_last_hidden_state=latent[:, None],
-        )
+        known = cache if use_cache is not False else None
+        output = Seq2SeqLMOutput(loss, logits, known, encoder_last_hidden_state=latent[:, None])
         return output if return_dict is not False else output.to_tuple()
 
     def named_task(self, task: str | None) -> str:
-        """A task, the first if None.
+        """A task, the first if None, which is said where there are others.
 
         Raises:
             ValueError: The model has none of this name.
         """
         tasks = self.tasks()
-        if task is not None and task not in tasks:
+        if task is None and len(tasks) > 1:
+            logger.warning_once("no task is named, so it is the first of %s", ", ".join(tasks))
+        if task not in (None, *tasks):
             raise ValueError(f"this model writes {', '.join(tasks)}, and has no task {task!r}")
-        return tasks[0] if task is None else task
+        return task or tasks[0]
 
     def _init_weights(self, module: nn.Module) -> None:
         start_weights(module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from paraphrastic_hf.text.parse_tree import ROOT, Tree
 
@@ -31,6 +31,7 @@ class ParsedLine:
         return cls(list(words), Tree(ROOT), problem)
 
 
+@runtime_checkable
 class LineParser(Protocol):
     """A parser of this package, or one of other people behind the same call."""
 

@@ -110,13 +110,13 @@ class CandidateMaker:
             sample=how.search == "sample",
             top_p=how.top_p,
             temperature=how.temperature,
-            count=how.count,
+            outputs=how.count,
             max_tokens=NO_LIMIT,
             seed=seed,
         )
         found = self.translator.write(sources, writing, scores=False)
         lists = [
-            _distinct(written, reference, target, how.reference)
+            self._distinct(written, reference.strip(), tuple(target))
             for written, reference, target in zip(found, references, targets, strict=True)
         ]
         costs = self.cost([[each.text for each in one] for one in lists], references)
@@ -127,19 +127,23 @@ class CandidateMaker:
             np.asarray(costs, np.float64),
         )
 
+    def _distinct(
+        self, found: Sequence[Written], reference: str, target: tuple[int, ...]
+    ) -> list[Written]:
+        """The candidates of one sentence, each once, the likeliest first.
 
-def _distinct(
-    found: Sequence[Written], reference: str, target: Sequence[int], keep: str
-) -> list[Written]:
-    """The candidates of one sentence, each once, the likeliest first."""
-    kept: dict[tuple[int, ...], Written] = {}
-    for written in found:
-        if written.ids and not (keep == "excluded" and written.text == reference.strip()):
-            kept.setdefault(written.ids, written)
-    if keep == "added":
-        added = Written(reference, float("nan"), tuple(target))
-        kept.setdefault(added.ids, added)
-    return list(kept.values())
+        The reference is known by its text or its ids: a tokenizer may have changed the text.
+        """
+        keep = self.arguments.reference
+        kept: dict[tuple[int, ...], Written] = {}
+        for written in found:
+            is_reference = written.text == reference or written.ids == target
+            if written.ids and not (keep == "excluded" and is_reference):
+                kept.setdefault(written.ids, written)
+        if keep == "added":
+            text = self.translator.decode(target)  # as the search would have written it
+            kept.setdefault(target, Written(text, float("nan"), target))
+        return list(kept.values())
 
 
 class CandidateCache:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.generation.search import mean_log_probabilities, padded
 from paraphrastic_hf.metrics.costs import Cost, make_cost
@@ -93,10 +94,10 @@ class RiskGauges:
                 is_token = outputs["attention_mask"][:, len(begin) :].bool()
                 means = mean_log_probabilities(
                     model,
-                    encoded[of_row],
-                    inputs["attention_mask"][of_row],
+                    BaseModelOutput(last_hidden_state=encoded[of_row]),
                     outputs["input_ids"],
                     is_token,
+                    attention_mask=inputs["attention_mask"][of_row],
                 )
                 sums[torch.from_numpy(rows)] = (means * is_token.sum(1)).cpu().float()
         return sums
