@@ -18,7 +18,12 @@ from transformers import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.dropout import dropout
-from paraphrastic_hf.layers.gated_convolution import HALF, GatedConvolution, SummaryAttention, Window
+from paraphrastic_hf.layers.gated_convolution import (
+    HALF,
+    GatedConvolution,
+    SummaryAttention,
+    Window,
+)
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 

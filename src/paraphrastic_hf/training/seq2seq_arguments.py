@@ -42,8 +42,8 @@ class AnnealedArguments(SmoothedArguments):
     )
     anneal_from: int | None = argument(
         None,
-        help="epoch from whose end the rate is multiplied so after every epoch, and before which it "
-        "never is (thesis: 200, of minimum risk 10); if absent, the development score decides",
+        help="epoch from whose end the rate is multiplied so after every epoch, and before which "
+        "it never is (thesis: 200, of minimum risk 10); if absent, the development score decides",
         at_least=1,
     )
     anneal_until: float = argument(
