@@ -17,11 +17,10 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.corpus.arguments import BitextArguments, CorpusData
 from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows, rows_of_dataset
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.training.arguments import dataset_folder, resolve_path
+from paraphrastic_hf.training.places import open_dataset, resolve_path
 
 CORPUS, LICENCE = "corpus", "licence"  # columns that say where a row comes from
 HELD = 100_000  # rows in memory, of all tasks together
@@ -116,15 +115,7 @@ def _open(
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
         return iterate_rows(path, second=second, columns=source.columns)
-    chosen = source.dataset
-    corpus = load_dataset(
-        chosen.name,
-        chosen.config,
-        chosen.split,
-        data_dir=dataset_folder(chosen, data_root),
-        streaming=True,
-        **chosen.options,
-    )
+    corpus = open_dataset(source.dataset, source.dataset.split, data_root)
     return rows_of_dataset(corpus, name=source.title, columns=source.columns)
 
 
