@@ -64,7 +64,7 @@ class BitextArguments:
         if self.name is not None:
             return self.name
         if self.dataset is not None:
-            return " ".join(filter(None, (self.dataset.name, self.dataset.config)))
+            return self.dataset.title
         return Path(str(self.path)).name.partition(".")[0]
 
 
@@ -272,7 +272,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
 
     Args:
         path: YAML file, or the name of a recipe that comes with the package.
-        overrides: Alternating `--key value...` strings, as `recipe.load_recipe` takes them.
+        overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them.
 
     Raises:
         RecipeError: Missing or malformed file, one of another kind, an unknown key or step, or a

@@ -27,7 +27,7 @@ HELD_OUT = "held_out"
 
 
 @dataclass(frozen=True)
-class BitextArguments(DataArguments):
+class GenerativeData(DataArguments):
     """Which translations to train on."""
 
     ignored: ClassVar[Mapping[str, str]] = {
@@ -213,7 +213,7 @@ class GenerativeRecipe:
         help="what is trained: a generative model of translations",
         choices=("generative",),
     )
-    data: BitextArguments = argument(BitextArguments(), help="what to train on")
+    data: GenerativeData = argument(GenerativeData(), help="what to train on")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(marks="end"), help="how text becomes ids; sentences must have an end"
     )
