@@ -18,11 +18,11 @@ from paraphrastic_hf.analysis.report import (
     Table,
     bars,
     new_figure,
-    plain_axes,
 )
 from paraphrastic_hf.analysis.tagged import TreebankSentence, as_rows, mean_by
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.report import plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

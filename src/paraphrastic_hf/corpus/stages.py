@@ -118,7 +118,7 @@ class Read(Stage):
 
 
 @lru_cache(maxsize=1)
-def _engine(engine: str, arguments: EngineArguments, seed: int, work: Path) -> Engine:
+def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
     """The engine of a worker, which is loaded once for all its tasks."""
     return make_engine(arguments, seed=seed, work=work)
 
@@ -140,7 +140,7 @@ class Translate(Stage):
         """Translate block after block."""
         for block in data:
             with self.track_time("block"):
-                engine = _engine(repr(self._arguments), self._arguments, self._seed, self._work)
+                engine = _engine(self._arguments, self._seed, self._work)
                 self._translate(engine, block)
             yield block
 
