@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.corpus.duplicates import Duplicates, dealing_side
+from paraphrastic_hf.corpus.step import REFERENCE
 from paraphrastic_hf.corpus.steps import make_steps
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import find_recipe
@@ -188,7 +190,7 @@ class CorpusRecipe:
 
     def __post_init__(self) -> None:
         check_bounds(self)
-        make_steps([each for each in self.steps if TRANSLATE not in each])  # refuses what is wrong
+        self.dealt_by  # noqa: B018  # refuses steps that are wrong
         engine, make = self.engine, self.make
         has_engine = self.is_bitext
         refuse_unless(
@@ -227,6 +229,24 @@ class CorpusRecipe:
     def is_bitext(self) -> bool:
         """Whether one side is translated; else there are two sides already."""
         return any(TRANSLATE in each for each in self.steps)
+
+    @property
+    def dealt_by(self) -> str:
+        """The side that chooses the task of a row, so that exact duplicates meet in one.
+
+        Raises:
+            RecipeError: A step is wrong, or no side will do and there are several tasks.
+        """
+        steps = make_steps([each for each in self.steps if TRANSLATE not in each])
+        side = dealing_side(steps, is_bitext=self.is_bitext)
+        if side is None and self.make.tasks > 1:
+            sides = [step.of for step in steps if isinstance(step, Duplicates)]
+            raise RecipeError(
+                f"duplicates of {' and of '.join(sides)} cannot all be found in make.tasks "
+                f"{self.make.tasks}: rows are dealt to tasks by one side, before the engine has "
+                "written; use make.tasks 1, or duplicates of pair alone, or of source alone"
+            )
+        return side or REFERENCE
 
     def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference

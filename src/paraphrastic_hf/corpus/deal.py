@@ -1,9 +1,10 @@
 """From bitext to the rows of each task: the text is read once, and dealt to as many files as tasks.
 
-A row goes to the task that its reference chooses, whatever its case. So rows with
-equal references meet in one task, where duplicates are found without asking the others; a task
-that is done again has the same rows, though a source may have changed since; and what was packed is
-unpacked once. Rows stay in the order of the sources.
+A row goes to the task that one of its sides chooses, whatever its case: the reference, unless the
+recipe leaves out duplicates of the other. So rows that are equal there meet in one task, where
+duplicates are found without asking the others; a task that is done again has the same rows, though
+a source may have changed since; and what was packed is unpacked once. Rows stay in the order of the
+sources.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def deal(
     folder: Path,
     tasks: int,
     *,
+    by: str = REFERENCE,
     data_root: str | Path | None = None,
     progress: bool = False,
 ) -> list[int]:
@@ -41,6 +43,7 @@ def deal(
         data: The sources.
         folder: The folder to write; what is there of an earlier attempt is replaced.
         tasks: Number of tasks, at least 1.
+        by: The side that chooses the task of a row, as `CorpusRecipe.dealt_by` names it.
         data_root: Folder that paths of sources start from.
         progress: Show a progress bar.
 
@@ -71,7 +74,8 @@ def deal(
         for number, source in enumerate(data.sources):
             before = sum(counts)
             for reference, other in _pairs(source, data.reference, data_root):
-                task = zlib.crc32(reference.lower().encode("utf-8", "replace")) % tasks
+                chooses = reference if by == REFERENCE else other
+                task = zlib.crc32(chooses.lower().encode("utf-8", "replace")) % tasks
                 lines[task].append(f"{reference}\t{other}\t{number}\n")
                 counts[task] += 1
                 held += 1

@@ -192,7 +192,14 @@ def _dealt(
     try:
         return [int(count) for count in read_json(rows / "rows.json")]
     except (OSError, ValueError, TypeError):
-        return deal(recipe.data, rows, recipe.make.tasks, data_root=data_root, progress=progress)
+        return deal(
+            recipe.data,
+            rows,
+            recipe.make.tasks,
+            by=recipe.dealt_by,
+            data_root=data_root,
+            progress=progress,
+        )
 
 
 class _Bar:
