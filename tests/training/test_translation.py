@@ -171,9 +171,9 @@ def test_a_resumed_run_repeats_an_unbroken_one(annealed: Path, tmp_path: Path) -
 
     save, count = loop.save_checkpoint, 0
 
-    def stop_later(*args: object, is_due: bool) -> None:
+    def stop_later(*args: object) -> None:
         nonlocal count
-        save(*args, is_due=is_due)  # type: ignore[arg-type]
+        save(*args)  # type: ignore[arg-type]
         count += 1
         if count == 2:
             raise Stopped

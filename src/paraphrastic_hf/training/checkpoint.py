@@ -37,7 +37,6 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     state: dict[str, Any],
     keep: int,
-    *,
     is_due: bool = True,
 ) -> None:
     """Write `root/step-N`, then remove all but the newest `keep`; or `stopped-N`, if it is no step

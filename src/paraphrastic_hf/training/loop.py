@@ -389,7 +389,7 @@ class TrainingLoop:
         if isinstance(objective, Stateful):
             state["objective"] = objective.state()
         keep = self.run_arguments.keep_checkpoints
-        save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due=is_due)
+        save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
 
     def _of_first_process(self, score: float | None) -> float | None:
         """A score that the first process alone has, None for none, in every process."""
