@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.corpus.duplicates import Duplicates, dealing_side
-from paraphrastic_hf.corpus.step import REFERENCE
+from paraphrastic_hf.corpus.step import REFERENCE, Step
 from paraphrastic_hf.corpus.steps import make_steps
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import find_recipe
@@ -190,7 +190,7 @@ class CorpusRecipe:
 
     def __post_init__(self) -> None:
         check_bounds(self)
-        self.dealt_by  # noqa: B018  # refuses steps that are wrong
+        self._check_duplicates()
         engine, make = self.engine, self.make
         has_engine = self.is_bitext
         refuse_unless(
@@ -232,21 +232,23 @@ class CorpusRecipe:
 
     @property
     def dealt_by(self) -> str:
-        """The side that chooses the task of a row, so that exact duplicates meet in one.
+        """The side that chooses the task of a row, so that exact duplicates meet in one."""
+        return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
 
-        Raises:
-            RecipeError: A step is wrong, or no side will do and there are several tasks.
-        """
-        steps = make_steps([each for each in self.steps if TRANSLATE not in each])
-        side = dealing_side(steps, is_bitext=self.is_bitext)
-        if side is None and self.make.tasks > 1:
+    def _scoring_steps(self) -> list[Step]:
+        """All steps but the engine; those that are wrong are refused."""
+        return make_steps([each for each in self.steps if TRANSLATE not in each])
+
+    def _check_duplicates(self) -> None:
+        """Refuse several tasks where duplicates would not meet in one."""
+        steps = self._scoring_steps()
+        if dealing_side(steps, is_bitext=self.is_bitext) is None and self.make.tasks > 1:
             sides = [step.of for step in steps if isinstance(step, Duplicates)]
             raise RecipeError(
                 f"duplicates of {' and of '.join(sides)} cannot all be found in make.tasks "
                 f"{self.make.tasks}: rows are dealt to tasks by one side, before the engine has "
                 "written; use make.tasks 1, or duplicates of pair alone, or of source alone"
             )
-        return side or REFERENCE
 
     def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
