@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,17 @@ def signals_at(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
     return plan
 
 
-@pytest.fixture
-def handlers() -> None:
-    """What Python and the system do of themselves; pytest has no handlers of its own."""
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """What Python and the system do of themselves; a shell has its jobs in the background ignore
+    SIGINT."""
+    before = [
+        (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
+        (signal.SIGTERM, signal.signal(signal.SIGTERM, signal.SIG_DFL)),
+    ]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +53,7 @@ def handlers() -> None:
     ids=["contrastive", "language", "generative", "translation"],
 )
 def test_wherever_it_is_stopped_weights_and_logs_are_those_of_an_unbroken_run(
-    recipe: str, tmp_path: Path, signals_at: dict[int, list[int]], handlers: None
+    recipe: str, tmp_path: Path, signals_at: dict[int, list[int]]
 ) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text(recipe, encoding="utf-8")
@@ -77,7 +84,6 @@ def test_the_command_says_after_which_step_and_goes_on_from_there(
     recipe: Path,
     tmp_path: Path,
     signals_at: dict[int, list[int]],
-    handlers: None,
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -100,7 +106,7 @@ def test_the_command_says_after_which_step_and_goes_on_from_there(
 
 
 def test_a_second_one_stops_at_once(
-    recipe: Path, tmp_path: Path, signals_at: dict[int, list[int]], handlers: None
+    recipe: Path, tmp_path: Path, signals_at: dict[int, list[int]]
 ) -> None:
     signals_at[6] = [signal.SIGINT, signal.SIGINT]
     with pytest.raises(KeyboardInterrupt) as caught:
