@@ -139,7 +139,7 @@ def test_a_language_model_has_the_card_of_its_run_alone(root: Path) -> None:
         "model: {hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}\n",
         encoding="utf-8",
     )
-    train(kinds.read_recipe(recipe), root / "language-model", progress=False)
+    train(kinds.load_recipe(recipe), root / "language-model", progress=False)
     with pytest.raises(ModelError, match="holds a model of language; full cards are those of enc"):
         card_of(root / "language-model", root)
     card = (root / "language-model" / "README.md").read_text(encoding="utf-8")
