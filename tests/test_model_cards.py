@@ -16,7 +16,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub.cards import model_card
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.training import kinds
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -48,7 +48,7 @@ def trained(root: Path, *overrides: str, source: str = SOURCE) -> Path:
     """A small finished run beside the data."""
     path, output = root / "recipe.yaml", root / "small"
     path.write_text(f"data: {{sources: [{json.dumps(source)}]}}", encoding="utf-8")
-    recipe = load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    recipe = read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
     train(recipe, output, data_root=root, progress=False)
     return output
 

@@ -8,8 +8,8 @@ import pytest
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import RECIPES, find_recipe, recipe_names
-from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.places import resolve_path
 
 OWN = RECIPES / "simple-and-effective-2019" / "own.yaml"
 
@@ -83,5 +83,5 @@ def test_the_small_texts_of_recipes_are_found_from_any_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve_path("recipes/demo/pairs.tsv", tmp_path) == RECIPES / "demo" / "pairs.tsv"
-    with pytest.raises(RecipeError, match="is not in"):
+    with pytest.raises(RecipeError, match=r"absent\.tsv is not there: nothing is at"):
         resolve_path("recipes/demo/absent.tsv", tmp_path)

@@ -16,8 +16,8 @@ from paraphrastic_hf.recipe import (
     argument,
     build,
     key_paths,
-    load_recipe,
     parse_overrides,
+    read_recipe,
     set_key,
     to_mapping,
     to_yaml,
@@ -75,7 +75,7 @@ def test_what_is_not_given_has_its_default() -> None:
 
 def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
     path = written(tmp_path, "dough: {flour: 500, rest: 30}\noven: {heat: 200}\n")
-    bread = load_recipe(Bread, path, ["--heat", "220", "--dough.rest", "null"])
+    bread = read_recipe(Bread, path, ["--heat", "220", "--dough.rest", "null"])
     assert bread == Bread(Dough(500), Oven(220.0), [], [])
 
 
@@ -151,8 +151,8 @@ def test_a_value_of_the_wrong_type_is_refused_by_its_place(
 @pytest.mark.parametrize("text", ["1e-3", "0.001", "1.0e-3", "'0.001'"])
 def test_every_way_to_write_a_float_is_a_float(text: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"dough: {{flour: 1}}\noven: {{heat: {text}}}\n")
-    assert load_recipe(Bread, path).oven.heat == 0.001
-    assert load_recipe(Bread, path, ["--heat", text]).oven.heat == 0.001
+    assert read_recipe(Bread, path).oven.heat == 0.001
+    assert read_recipe(Bread, path, ["--heat", text]).oven.heat == 0.001
 
 
 def test_a_whole_number_is_a_float_where_one_is_wanted() -> None:
@@ -196,7 +196,7 @@ def test_a_short_key_and_its_dotted_form_are_one(key: str) -> None:
 
 def test_a_section_left_out_of_the_file_can_be_overridden(tmp_path: Path) -> None:
     path = written(tmp_path, "dough: {flour: 1}\noven:\n")
-    assert load_recipe(Bread, path, ["--heat", "5"]).oven.heat == 5
+    assert read_recipe(Bread, path, ["--heat", "5"]).oven.heat == 5
 
 
 def test_an_override_adds_to_a_shorthand() -> None:
@@ -211,12 +211,12 @@ def test_an_override_adds_to_a_shorthand() -> None:
 
 def test_merged_keys_are_read(tmp_path: Path) -> None:
     text = "dough: {flour: 500}\noven: {<<: {heat: 7}, kind: gas}\n"
-    assert load_recipe(Bread, written(tmp_path, text)).oven == Oven(7.0, "gas")
+    assert read_recipe(Bread, written(tmp_path, text)).oven == Oven(7.0, "gas")
 
 
 def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
     path = written(tmp_path, "dough: {flour: 1}")
-    assert load_recipe(Bread, path, ["--heat", "5", "--oven.heat", "6"]).oven.heat == 6
+    assert read_recipe(Bread, path, ["--heat", "5", "--oven.heat", "6"]).oven.heat == 6
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
 )
 def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=message):
-        load_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
+        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_wrong_file_is_a_recipe_error(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(RecipeError, match=message):
-        load_recipe(Bread, path)
+        read_recipe(Bread, path)
 
 
 def laughs(levels: int) -> str:
@@ -292,16 +292,16 @@ def test_what_is_too_deep_or_too_long_is_one_clear_error(name: str, tmp_path: Pa
     with pytest.raises(
         RecipeError, match=rf"cannot read the recipe .*bread.yaml: .*{message}"
     ) as e:
-        load_recipe(Bread, path)
+        read_recipe(Bread, path)
     assert len(str(e.value)) < 1000
     with pytest.raises(RecipeError, match=f"cannot read the value of --heat: .*{message}") as e:
-        load_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), ["--heat", value])
+        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), ["--heat", value])
     assert len(str(e.value)) < 1000
 
 
 def test_aliases_cannot_multiply(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="has more than 100,000 values"):
-        load_recipe(Bread, written(tmp_path, laughs(30)))
+        read_recipe(Bread, written(tmp_path, laughs(30)))
 
 
 def test_a_file_that_is_much_too_long_is_not_read_whole(tmp_path: Path) -> None:
@@ -309,18 +309,18 @@ def test_a_file_that_is_much_too_long_is_not_read_whole(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(10 << 30)
     with pytest.raises(RecipeError, match="has more than 10,000,000 bytes"):
-        load_recipe(Bread, path)
+        read_recipe(Bread, path)
 
 
 def test_the_longest_number_allowed_is_read_and_can_be_a_float(tmp_path: Path) -> None:
     path = written(tmp_path, f"dough: {{flour: {2**1023 - 1}}}\noven: {{heat: {2**1023 - 1}}}")
-    bread = load_recipe(Bread, path)
+    bread = read_recipe(Bread, path)
     assert (bread.dough.flour, bread.oven.heat) == (2**1023 - 1, 2.0**1023)
 
 
 def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="there is no recipe"):
-        load_recipe(Bread, tmp_path)
+        read_recipe(Bread, tmp_path)
 
 
 def test_every_leaf_has_a_dotted_path() -> None:
@@ -369,11 +369,11 @@ def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
     path = written(
         tmp_path, "data: {sources: [pairs.tsv, {path: b.tsv, weight: 0.5, languages: [en, de]}]}"
     )
-    recipe = load_recipe(ContrastiveRecipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
+    recipe = read_recipe(ContrastiveRecipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
     assert recipe.training.learning_rate == 0.001
     assert recipe.tokenizer.orders == [2, 3]
     assert [source.path for source in recipe.data.sources] == ["pairs.tsv", "b.tsv"]
-    assert load_recipe(ContrastiveRecipe, written(tmp_path, to_yaml(recipe))) == recipe
+    assert read_recipe(ContrastiveRecipe, written(tmp_path, to_yaml(recipe))) == recipe
 
 
 @pytest.mark.parametrize(
@@ -397,4 +397,4 @@ def test_a_training_recipe_out_of_range_is_refused(
     overrides: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RecipeError, match=message):
-        load_recipe(ContrastiveRecipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)
+        read_recipe(ContrastiveRecipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)

@@ -18,7 +18,7 @@ from paraphrastic_hf.corpus.read import read_corpus
 from paraphrastic_hf.corpus.steps import make_step
 from paraphrastic_hf.corpus.tenths import write_tenths
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.files import write_bytes, write_json
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -110,7 +110,7 @@ def run(
     if (place / "row.json").exists():
         return
     settings = ["--epochs", str(arguments.epochs), "--sources", str(folder / part["file"])]
-    loaded = load_recipe(ContrastiveRecipe, RECIPES / f"{recipe}.yaml", settings)
+    loaded = read_recipe(ContrastiveRecipe, RECIPES / f"{recipe}.yaml", settings)
     train(loaded, place, data_root=arguments.data, progress=False)
     encoder = SentenceEncoder.from_pretrained(place)
     headline = evaluate(encoder, "sts", arguments.data / "eval", name=name)["headline"]

@@ -18,7 +18,7 @@ from pathlib import Path
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.data.sts_files import read_stsb
 from paraphrastic_hf.evaluation.similarity import score_suite
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -90,10 +90,10 @@ def score(recipe: str, options: str, epochs: int, folder: Path, data_root: Path)
         path, given = RECIPES / f"{recipe}.yaml", [*SETTINGS.split(), *options.split()]
         given += ["--epochs", str(epochs)]
         sources = []
-        for source in load_recipe(ContrastiveRecipe, path).data.sources:
+        for source in read_recipe(ContrastiveRecipe, path).data.sources:
             assert source.max_pairs is not None
             sources.append({"path": source.path, "max_pairs": source.max_pairs // SHARE})
-        made = load_recipe(
+        made = read_recipe(
             ContrastiveRecipe, path, [*given, "--sources", *map(json.dumps, sources)]
         )
         train(made, folder, data_root=data_root, progress=False)

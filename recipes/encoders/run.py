@@ -23,7 +23,7 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -75,7 +75,7 @@ def read_rows() -> list[dict[str, Any]]:
 def recipe_of(row: dict[str, Any], *overrides: str) -> ContrastiveRecipe:
     """A row's recipe with its options."""
     path = RECIPES / f"{row['recipe']}.yaml"
-    return load_recipe(ContrastiveRecipe, path, [*row["options"].split(), *overrides])
+    return read_recipe(ContrastiveRecipe, path, [*row["options"].split(), *overrides])
 
 
 def run(row: dict[str, Any], folder: Path, data_root: Path, development: str | None) -> None:

@@ -46,6 +46,24 @@ class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """A run was asked to stop and has written where it is, so that it can go on.
+
+    Args:
+        step: Steps so far.
+        signal: The signal that asked: SIGINT, which Ctrl-C sends, or SIGTERM.
+
+    Example:
+        >>> error = Interrupted(7, 15)
+        >>> str(error), error.exit_status
+        ('interrupted after step 7; the same command goes on from there', 143)
+    """
+
+    def __init__(self, step: int, signal: int) -> None:
+        super().__init__(f"interrupted after step {step}; the same command goes on from there")
+        self.exit_status = 128 + signal  # as a shell says of a program that a signal ended
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun, for messages.
 

@@ -131,7 +131,7 @@ def check_bounds(arguments: Any, where: str = "") -> None:
                 raise RecipeError(f"{place} must be {bounds}, got {value!r}")
 
 
-def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
+def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
     """Read a recipe file into `cls`, with command-line overrides applied on top.
 
     Args:
@@ -150,7 +150,7 @@ def load_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
         >>> from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
         >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
-        ...     load_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
+        ...     read_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
         0.5
     """
     mapping = read_mapping(find_recipe(path))

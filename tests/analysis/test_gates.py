@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from paraphrastic_hf.analysis.gates import gate_norms, gates
-from paraphrastic_hf.analysis.tagged import ParsedSentence
+from paraphrastic_hf.analysis.tagged import TreebankSentence
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.models.gated import GatedConfig, GatedModel
@@ -87,9 +87,9 @@ def test_two_directions_are_averaged() -> None:
     np.testing.assert_allclose(gate_norms(model, [["the", "cat"]])[0], (there + back) / 2)
 
 
-def tagged() -> list[ParsedSentence]:
-    short = ParsedSentence(["the", "cat"], ["DT", "JJ"], ["det", "amod"])
-    return [short] * 3 + [ParsedSentence(["cat"] * 16, ["JJ"] * 16, ["root"] * 16)]
+def tagged() -> list[TreebankSentence]:
+    short = TreebankSentence(["the", "cat"], ["DT", "JJ"], ["det", "amod"])
+    return [short] * 3 + [TreebankSentence(["cat"] * 16, ["JJ"] * 16, ["root"] * 16)]
 
 
 def test_tables_rank_tags_and_relations_of_short_sentences_beside_the_paper() -> None:
@@ -111,4 +111,4 @@ def test_what_has_no_gates_is_refused_with_the_way_out() -> None:
     with pytest.raises(ModelError, match="tokens that belong to no single word"):
         gates(marked, tagged())
     with pytest.raises(DataError, match="no sentence of up to 15 words with dependency relations"):
-        gates(encoder(), [ParsedSentence(["the"], ["DT"], [])])
+        gates(encoder(), [TreebankSentence(["the"], ["DT"], [])])

@@ -14,7 +14,7 @@ from paraphrastic_hf.analysis.language_scores import bitext_folders, of_one_mode
 from paraphrastic_hf.analysis.languages import Language, languages, piece_overlap
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from tests.analysis.made import DEMO, word_encoder
@@ -181,7 +181,7 @@ def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) ->
     (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
     settings = ["--tokenizer.kind", "word", "--vocab_size", "300", "--hidden_size", "4"]
     settings += ["--epochs", "1", "--mega_batch", "1", "--development", "clean"]
-    recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
+    recipe = read_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
     distances = {name: {"features": 0.1} for name in ("de", "nl", "es")}
     found = of_runs(
         recipe, tmp_path / "out", tmp_path / "train", distances, pairs=40, data_root=tmp_path
@@ -206,14 +206,14 @@ def test_with_languages_apart_the_overlap_is_that_of_pieces_without_marks(
     (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
     settings = ["--hidden_size", "8", "--vocab_size", "150", "--input_sentence_size", "0"]
     settings += ["--epochs", "1", "--mega_batch", "1", "--development", "clean"]
-    recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
+    recipe = read_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
     folders = tmp_path / "out", tmp_path / "train"
     (found,) = of_runs(
         recipe, *folders, {"de": {"features": 0.1}}, pairs=40, apart=True, data_root=tmp_path
     )
     assert found.overlap > 0.5  # both sides are English
     run = tmp_path / "out" / "runs" / "de-40-apart"
-    assert load_recipe(ContrastiveRecipe, run / "recipe.yaml").tokenizer.apart == ["de"]
+    assert read_recipe(ContrastiveRecipe, run / "recipe.yaml").tokenizer.apart == ["de"]
 
 
 def test_the_thesis_figures_beside_languages_kept_apart_are_those_of_the_mark() -> None:
@@ -225,7 +225,7 @@ def test_the_thesis_figures_beside_languages_kept_apart_are_those_of_the_mark() 
 def test_sts_that_is_not_there_is_missed_before_training(tmp_path: Path) -> None:
     put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
     (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
-    recipe = load_recipe(ContrastiveRecipe, tmp_path / "given.yaml", ["--development", "clean"])
+    recipe = read_recipe(ContrastiveRecipe, tmp_path / "given.yaml", ["--development", "clean"])
     with pytest.raises(DataError, match="STS"):
         of_runs(recipe, tmp_path / "out", tmp_path / "train", {"de": {}}, data_root=tmp_path)
     assert not (tmp_path / "out").exists()

@@ -12,7 +12,7 @@ from paraphrastic_hf.analysis.convergence import convergence, read_curve
 from paraphrastic_hf.analysis.data_amount import chosen_pairs, data_amount, halvings
 from paraphrastic_hf.analysis.ngram_vocabulary import ngram_vocabulary
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -34,7 +34,7 @@ def data_root(tmp_path: Path) -> Path:
 def recipe(tmp_path: Path, *overrides: str) -> ContrastiveRecipe:
     path = tmp_path / "given.yaml"
     path.write_text(f"data: {{sources: [{json.dumps(str(DEMO))}]}}", encoding="utf-8")
-    return load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    return read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
 
 
 # Curves

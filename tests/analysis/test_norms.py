@@ -9,7 +9,7 @@ import pytest
 
 from paraphrastic_hf.analysis import weighting as w
 from paraphrastic_hf.analysis.norms import most_frequent_tags, norms, power_of_ten, word_norms
-from paraphrastic_hf.analysis.tagged import ParsedSentence, mean_by, read_tagged
+from paraphrastic_hf.analysis.tagged import TreebankSentence, mean_by, read_tagged
 from paraphrastic_hf.data.word_list import read_word_list
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
@@ -23,9 +23,12 @@ NOUNS = {name: (0, 3 + i) for i, name in enumerate(("cat", "dog", "owl", "hen", 
 WORDS = {**NOUNS, "the": (1, 0), "a": (0, 1), "of": (1, 0), "to": (1, 0), "it": (2, 0)}
 
 
-def sentences() -> list[ParsedSentence]:
+def sentences() -> list[TreebankSentence]:
     tags = ["NN"] * 5 + ["DT"] * 5
-    return [ParsedSentence(list(WORDS), tags, []), ParsedSentence(["The", "gnu"], ["DT", "NN"], [])]
+    return [
+        TreebankSentence(list(WORDS), tags, []),
+        TreebankSentence(["The", "gnu"], ["DT", "NN"], []),
+    ]
 
 
 def test_norms_are_averaged_over_the_distinct_words_of_a_tag() -> None:
@@ -39,7 +42,7 @@ def test_norms_are_averaged_over_the_distinct_words_of_a_tag() -> None:
 
 
 def test_a_word_has_its_most_frequent_tag() -> None:
-    tagged = [ParsedSentence(["Run", "run", "run"], ["NN", "VB", "VB"], [])]
+    tagged = [TreebankSentence(["Run", "run", "run"], ["NN", "VB", "VB"], [])]
     assert most_frequent_tags(tagged) == {"run": "VB"}
 
 
@@ -78,10 +81,10 @@ def test_a_list_has_counts_or_not_as_its_first_line(tmp_path: Path) -> None:
 
 def test_tagged_sentences_are_those_of_both_splits(tmp_path: Path) -> None:
     write_ewt(tmp_path, [[("Cats", "NNS", "nsubj"), ("sleep", "VBP", "root")]])
-    expected = ParsedSentence(["Cats", "sleep"], ["NNS", "VBP"], ["nsubj", "root"])
+    expected = TreebankSentence(["Cats", "sleep"], ["NNS", "VBP"], ["nsubj", "root"])
     assert read_tagged("ewt", tmp_path) == [expected, expected]
     put(tmp_path, {"treebank/combined/wsj_0001.mrg": "( (NP (NN Fog)) )\n"})
-    assert read_tagged("treebank", tmp_path) == [ParsedSentence(["Fog"], ["NN"], [])]
+    assert read_tagged("treebank", tmp_path) == [TreebankSentence(["Fog"], ["NN"], [])]
     with pytest.raises(DataError, match=r"en_ewt-ud-dev.conllu is not in"):
         read_tagged("ewt", put(tmp_path / "other", {"ud_english_ewt/README": ""}))
 

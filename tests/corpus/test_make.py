@@ -59,7 +59,8 @@ def recipe_of(path: Path, **changes: Any) -> CorpusRecipe:
 
 def in_this_process(recipe: CorpusRecipe, output: Path) -> dict[str, list[dict[str, Any]]]:
     """The files of every task, as the stages write them, without an executor."""
-    counts = deal(recipe.data, output / "work" / "rows", recipe.make.tasks)
+    rows = output / "work" / "rows"
+    counts = deal(recipe.data, rows, recipe.make.tasks, by=recipe.dealt_by)
     for task in range(recipe.make.tasks):
         flow: Any = None
         for stage in stages_of(recipe, output, counts, recipe.engine.model):
@@ -101,6 +102,56 @@ def test_rows_with_equal_references_meet_in_one_task(tmp_path: Path) -> None:
         for row in some:
             tasks.setdefault(row[REFERENCE].lower(), set()).add(task)
     assert all(len(where) == 1 for where in tasks.values())
+
+
+BITEXT: dict[str, Any] = {"engine": {"kind": "apertium", "model": "spa-eng"}}
+
+
+@pytest.mark.parametrize("of", ["pair", "reference", "translation"])
+def test_nothing_that_is_twice_escapes_in_several_tasks(of: str, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    rows = [(f"a cat {n % 7}", f"a dog {n % 11}") for n in range(300)]
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    steps, make = [{"duplicates": {"of": of}}], {"tasks": 4, "block": 10}
+    output = tmp_path / "out"
+    in_this_process(recipe_of(path, steps=steps, make=make), output)
+    files = [pq.read_table(file).to_pylist() for file in (output / "data").glob("*.parquet")]
+    assert sum(map(bool, files)) > 1
+    sides = [REFERENCE, TRANSLATION] if of == "pair" else [of]
+    found = [tuple(row[side] for side in sides) for rows in files for row in rows]
+    assert len(found) == len(set(found)) == {"pair": 77, "reference": 7, "translation": 11}[of]
+
+
+def test_rows_are_dealt_by_the_source_where_its_duplicates_are_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "es-en.tsv"
+    path.write_text("".join(f"hola {n % 9}\thello {n}\n" for n in range(90)), encoding="utf-8")
+    data = {"sources": [{"path": str(path), "languages": ["es", "en"]}]}
+    steps = [{"duplicates": {"of": "source"}}, "translate"]
+    recipe = recipe_of(path, data=data, steps=steps, make={"tasks": 4}, **BITEXT)
+    counts = deal(recipe.data, tmp_path / "rows", 4, by=recipe.dealt_by)
+    tasks: dict[str, set[int]] = {}
+    for task, count in enumerate(counts):
+        file = tmp_path / "rows" / f"{task:05d}.tsv"
+        for row in dealt_rows(file, count, recipe.data.sources, is_bitext=True):
+            tasks.setdefault(row[SOURCE], set()).add(task)
+    assert len(tasks) == 9
+    assert all(len(where) == 1 for where in tasks.values())
+
+
+@pytest.mark.parametrize(
+    "of", [["translation"], ["source", "reference"], ["source", "pair"], ["source", "translation"]]
+)
+def test_duplicates_that_several_tasks_could_not_find_are_refused(
+    of: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "es-en.tsv"
+    data = {"sources": [{"path": str(path), "languages": ["es", "en"]}]}
+    steps = ["translate", *({"duplicates": {"of": side}} for side in of)]
+    message = f"duplicates of {' and of '.join(of)} cannot all .* use make.tasks 1, or"
+    with pytest.raises(RecipeError, match=message):
+        recipe_of(path, data=data, steps=steps, make={"tasks": 4}, **BITEXT)
+    one = recipe_of(path, data=data, steps=steps, make={"tasks": 1}, **BITEXT)
+    assert one.dealt_by == REFERENCE
 
 
 def test_the_side_in_the_language_of_references_is_the_reference(tmp_path: Path) -> None:

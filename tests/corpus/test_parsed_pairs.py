@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paraphrastic_hf.corpus.parsed_pairs import COLUMNS, PairParser
-from paraphrastic_hf.data.schema import parsed_pair
+from paraphrastic_hf.corpus.parsed_pairs import PairParser
 from paraphrastic_hf.text.parse_tree import Tree
 from paraphrastic_hf.text.parsed import ParsedLine
 
@@ -48,7 +47,3 @@ def test_a_text_is_parsed_once() -> None:
     rule = Rule()
     list(PairParser(rule).rows(PAIRS))
     assert sorted(rule.asked) == ["", "a b", "a, b", "c d"]
-
-
-def test_columns_are_those_of_the_row_type() -> None:
-    assert tuple(parsed_pair()) == COLUMNS

@@ -266,7 +266,7 @@ def test_a_reason_names_the_measure_the_score_and_the_bound() -> None:
         ([{"overlap": {"n": 0}}], "n must be from 1 to 9, got 0"),
         ([{"overlap": {"at_least": 0.5, "at_most": 0.2}}], "no row would pass"),
         ([{"words": {"of": "left"}}], "steps.words.of must be one of"),
-        (["overlap", {"overlap": {"at_most": 0.5}}], "two steps of steps write the column overlap"),
+        (["overlap", {"overlap": {"at_most": 0.5}}], "two steps write the column overlap"),
         ([3], "a list of names of steps"),
         (["cross_entropy"], "steps.cross_entropy.model is missing"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.recipe import build
 from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.arguments import SourceArguments, dataset_folder
+from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import (
     build_corpus,
@@ -21,6 +21,7 @@ from paraphrastic_hf.training.corpus import (
     write_columns,
 )
 from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.places import dataset_folder
 from paraphrastic_hf.training.sources import read_sources
 
 EN = ["a cat sleeps", "a dog barks", "no"]

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.recipe import read_recipe, to_yaml
 from paraphrastic_hf.training.build import build_config, build_model, check_encoders
 from paraphrastic_hf.training.contrastive import ContrastiveObjective
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -65,7 +65,7 @@ run: {{development: none}}
 def mixture(folder: Path, combine: str = "add", *overrides: str) -> ContrastiveRecipe:
     path = folder / "mixture.yaml"
     path.write_text(MIXTURE.format(pairs=PAIRS, combine=combine), encoding="utf-8")
-    return load_recipe(ContrastiveRecipe, path, overrides)
+    return read_recipe(ContrastiveRecipe, path, overrides)
 
 
 def told_apart(directory: Path) -> float:
@@ -281,7 +281,7 @@ def test_parts_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     ]:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(RecipeError, match=message):
-            check_encoders(load_recipe(ContrastiveRecipe, path))
+            check_encoders(read_recipe(ContrastiveRecipe, path))
 
 
 def test_a_key_left_out_is_the_default_of_its_family() -> None:
@@ -292,7 +292,7 @@ def test_a_key_left_out_is_the_default_of_its_family() -> None:
 def test_a_mixture_written_and_read_is_the_same(tmp_path: Path) -> None:
     recipe = mixture(tmp_path)
     (tmp_path / "again.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    assert load_recipe(ContrastiveRecipe, tmp_path / "again.yaml") == recipe
+    assert read_recipe(ContrastiveRecipe, tmp_path / "again.yaml") == recipe
 
 
 @pytest.mark.parametrize("kind", ["weighted", "recurrent"])

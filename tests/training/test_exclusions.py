@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from accelerate import Accelerator
 
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.build import build_model
 from paraphrastic_hf.training.contrastive import ContrastiveObjective
@@ -88,7 +88,7 @@ def test_training_keeps_to_the_constraints(
     text = "".join(f"{first}\t{second}\n" for first, second in sorted(pairs))
     Path("pairs.tsv").write_text(text, encoding="utf-8")
     Path("recipe.yaml").write_text(RECIPE.format(exclude=exclude), encoding="utf-8")
-    recipe = load_recipe(ContrastiveRecipe, "recipe.yaml")
+    recipe = read_recipe(ContrastiveRecipe, "recipe.yaml")
     sources = read_sources(recipe, None)
     tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
     corpus = build_corpus(sources, tokenizer, tmp_path / "corpus", exclude=exclude)

@@ -12,7 +12,7 @@ from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import CheckpointError, DataError
 from paraphrastic_hf.evaluation.development import read_clean
 from paraphrastic_hf.evaluation.similarity import score_suite
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import load_corpus
@@ -113,7 +113,7 @@ def recipe(tmp_path: Path) -> ContrastiveRecipe:
         "run": {"development": "clean-and-bitext"},
     }
     path.write_text(json.dumps(settings), encoding="utf-8")
-    return load_recipe(ContrastiveRecipe, path)
+    return read_recipe(ContrastiveRecipe, path)
 
 
 def test_a_run_is_picked_by_both_halves_and_never_sees_what_it_holds_out(

@@ -10,7 +10,7 @@ import pytest
 
 from paraphrastic_hf.encoding.parser import SentenceParser
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.training.parsing import Parsing
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
@@ -63,7 +63,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe_of(folder: Path, *overrides: str, text: str = RECIPE) -> SupervisedRecipe:
     path = folder / "recipe.yaml"
     path.write_text(text, encoding="utf-8")
-    return load_recipe(SupervisedRecipe, path, overrides)
+    return read_recipe(SupervisedRecipe, path, overrides)
 
 
 def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoding.predict import SentencePredictor
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
-from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.recipe import read_recipe, to_yaml
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
 from tests.data.layouts import SICK_HEADER
@@ -82,7 +82,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recipe_of(folder: Path, text: str, *overrides: str, **settings: Any) -> SupervisedRecipe:
     path = folder / "recipe.yaml"
     path.write_text(text.format(**settings), encoding="utf-8")
-    return load_recipe(SupervisedRecipe, path, overrides)
+    return read_recipe(SupervisedRecipe, path, overrides)
 
 
 def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:
@@ -313,7 +313,7 @@ def test_a_recipe_without_a_meaning_is_refused_before_anything_is_written(
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
     with pytest.raises((RecipeError, DataError, ModelError), match=message):
         train(
-            load_recipe(SupervisedRecipe, tmp_path / "bad.yaml"),
+            read_recipe(SupervisedRecipe, tmp_path / "bad.yaml"),
             tmp_path / "out",
             data_root=data,
             progress=False,

@@ -19,7 +19,7 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoding.tagger import Tagger
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
-from paraphrastic_hf.recipe import load_recipe
+from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.training import loop
 from paraphrastic_hf.training.run import train
@@ -84,7 +84,7 @@ def recipe_of(
     model = f"model: {model}, hidden_size: 16, embedding_dropout: 0.0}}"
     text = f"task: {{kind: tagging, {task}}}\n{tokenizer}\n{model}\n{REST}"
     path.write_text(text, encoding="utf-8")
-    return load_recipe(SupervisedRecipe, path, overrides)
+    return read_recipe(SupervisedRecipe, path, overrides)
 
 
 def run(output: Path) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def test_a_trained_encoder_is_a_start_and_can_be_kept(data: Path, tmp_path: Path
     text = f"{{task: {{kind: tagging, dataset: treebank}}, start: {tmp_path / 'start'}}}"
     path.write_text(text, encoding="utf-8")
     overrides = ["--freeze", "encoder", "--epochs", "1", "--embedding_dropout", "0"]
-    recipe = load_recipe(SupervisedRecipe, path, overrides)
+    recipe = read_recipe(SupervisedRecipe, path, overrides)
     train(recipe, tmp_path / "out", data_root=data, progress=False)
     tagger = Tagger.from_pretrained(tmp_path / "out")
     for key, weight in start.model.state_dict().items():

@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.recipe import read_recipe, to_yaml
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -31,7 +31,7 @@ SMALL += ["--mega_batch", "3", "--anneal_steps", "4", "--epochs", "4"]
 def small_recipe(folder: Path, *overrides: str, sources: str | None = None) -> ContrastiveRecipe:
     path = folder / "recipe.yaml"
     path.write_text(f"data: {{sources: [{json.dumps(sources or str(PAIRS))}]}}", encoding="utf-8")
-    return load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    return read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
 
 
 def weights(output: Path) -> torch.Tensor:
@@ -307,7 +307,7 @@ def test_datasets_objects_are_trained_on_alone_or_with_files(tmp_path: Path) -> 
     both = train(recipe, tmp_path / "both", datasets=[dataset, (dataset, half)], progress=False)
     assert both.examples == 4 * (60 + 60 + 30)
     (tmp_path / "empty.yaml").write_text("{}")
-    recipe = load_recipe(ContrastiveRecipe, tmp_path / "empty.yaml", SMALL)
+    recipe = read_recipe(ContrastiveRecipe, tmp_path / "empty.yaml", SMALL)
     assert train(recipe, tmp_path / "alone", datasets=[dataset], progress=False).examples == 4 * 60
     with pytest.raises(DataError, match="nothing to train on"):
         train(recipe, tmp_path / "none", progress=False)

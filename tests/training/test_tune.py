@@ -9,7 +9,7 @@ import pytest
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.recipe import read_recipe, to_yaml
 from paraphrastic_hf.training import tune as module
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -30,7 +30,7 @@ def root(sts_folder: Path) -> Path:
 def small_recipe(folder: Path, *overrides: str) -> ContrastiveRecipe:
     path = folder / "recipe.yaml"
     path.write_text(f"data: {{sources: [{json.dumps(str(PAIRS))}]}}", encoding="utf-8")
-    return load_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    return read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
 
 
 def search(
@@ -47,7 +47,7 @@ def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, roo
     worst = with_settings(recipe, trials[-1].settings)
     alone = train(worst, tmp_path / "alone", data_root=root, progress=False)
     assert trials[-1].score == alone.best_score
-    best = load_recipe(ContrastiveRecipe, output / "best.yaml")
+    best = read_recipe(ContrastiveRecipe, output / "best.yaml")
     assert best == with_settings(recipe, trials[0].settings)
     assert (output / "best" / "recipe.yaml").read_text(encoding="utf-8") == to_yaml(best)
     assert SentenceEncoder.from_pretrained(output / "best").encode("cat").shape == (16,)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.recipe import read_mapping
 
 if TYPE_CHECKING:

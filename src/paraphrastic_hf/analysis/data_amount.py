@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.analysis.runs import Variant, run_variants
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.sources import SourcePairs, read_sources

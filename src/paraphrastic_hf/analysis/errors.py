@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.evaluation.similarity import cosines
 
 if TYPE_CHECKING:

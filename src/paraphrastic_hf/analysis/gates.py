@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.analysis.report import Analysis, Cell, Table, bars, new_figure
-from paraphrastic_hf.analysis.tagged import ParsedSentence, mean_by
+from paraphrastic_hf.analysis.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ PAPER_WEIGHTS = {  # Tables 10 and 11; acomp, vmod, auxpass, prep as xcomp, acl,
 
 
 def gates(
-    encoder: Any, sentences: Sequence[ParsedSentence], *, name: str = "model", least: int = LEAST
+    encoder: Any, sentences: Sequence[TreebankSentence], *, name: str = "model", least: int = LEAST
 ) -> Analysis:
     """Average the L1 norms of a GRAN's gate by part of speech and by dependency relation.
 

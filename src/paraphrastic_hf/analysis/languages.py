@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from scipy import stats
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.text.contract import TextTokenizer
 
 if TYPE_CHECKING:

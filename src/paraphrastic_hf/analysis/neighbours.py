@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.mining.search import Match, nearest_texts
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 
@@ -66,7 +67,7 @@ def neighbours(
         if among is None:
             found[name], hint = _of_rows(encoder, name, queries, most, count)
         else:
-            found[name], hint = _of_texts(encoder, name, queries, among[:most], count)
+            found[name], hint = _of_texts(encoder, queries, among[:most], count)
         hints.append(hint)
     for query in queries:
         if not any(query in matches for matches in found.values()):
@@ -140,7 +141,7 @@ def _of_rows(
 
 
 def _of_texts(
-    encoder: Any, name: str, queries: Sequence[str], among: Sequence[str], count: int
+    encoder: Any, queries: Sequence[str], among: Sequence[str], count: int
 ) -> tuple[dict[str, list[Match]], str]:
     vectors = _encode(encoder, queries)
     known = {query: i for i, query in enumerate(queries) if vectors[i].any()}

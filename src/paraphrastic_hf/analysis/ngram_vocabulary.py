@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.analysis.runs import Variant, run_variants
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from paraphrastic_hf.analysis.report import (
     Table,
     bars,
     new_figure,
-    plain_axes,
 )
-from paraphrastic_hf.analysis.tagged import ParsedSentence, as_rows, mean_by
+from paraphrastic_hf.analysis.tagged import TreebankSentence, as_rows, mean_by
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.report import plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ THESIS_SHORTEST = "of, it, to, hereby, the"
 
 def norms(
     encoder: Any,
-    sentences: Sequence[ParsedSentence],
+    sentences: Sequence[TreebankSentence],
     counts: Mapping[str, int | None],
     *,
     name: str = "model",
@@ -121,11 +121,11 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
     return lengths[[place[word] for word in words]]
 
 
-def most_frequent_tags(sentences: Sequence[ParsedSentence]) -> dict[str, str]:
+def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
     """Find the most frequent tag of every word in lower case; of equally frequent ones the first.
 
     Example:
-        >>> most_frequent_tags([ParsedSentence(["Run", "a", "run"], ["VB", "DT", "VB"], [])])
+        >>> most_frequent_tags([TreebankSentence(["Run", "a", "run"], ["VB", "DT", "VB"], [])])
         {'run': 'VB', 'a': 'DT'}
     """
     counts: dict[str, Counter[str]] = {}

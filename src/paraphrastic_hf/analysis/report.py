@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.evaluation.report import OWN
+from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes, write_json
 
@@ -152,13 +152,6 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def plain_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Remove the frame of a plot and put a faint grid behind its points."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis=grid, color="#e3e6ea")
-    axes.set_axisbelow(True)
 
 
 def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) -> None:

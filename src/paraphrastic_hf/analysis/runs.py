@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import load_recipe, to_yaml
+from paraphrastic_hf.recipe import read_recipe, to_yaml
 from paraphrastic_hf.text.files import write_bytes, write_json
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
@@ -97,7 +97,7 @@ def run_variants(
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
     """Write the recipe that is varied to the folder, which must not hold runs of another one."""
     path, text = folder / "recipe.yaml", to_yaml(base)
-    if path.exists() and load_recipe(ContrastiveRecipe, path) != base:
+    if path.exists() and read_recipe(ContrastiveRecipe, path) != base:
         raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))

@@ -14,7 +14,7 @@ from paraphrastic_hf.data.sources import SOURCES
 
 
 @dataclass(frozen=True)
-class ParsedSentence:
+class TreebankSentence:
     """A sentence of a treebank.
 
     Attributes:
@@ -28,7 +28,7 @@ class ParsedSentence:
     relations: list[str]
 
 
-def read_tagged(corpus: str, data_dir: str | Path) -> list[ParsedSentence]:
+def read_tagged(corpus: str, data_dir: str | Path) -> list[TreebankSentence]:
     """Read the sentences of all splits of a tagged corpus, such as `ewt` or `treebank`.
 
     Args:
@@ -43,7 +43,7 @@ def read_tagged(corpus: str, data_dir: str | Path) -> list[ParsedSentence]:
     for split in splits:
         for row in load_dataset(corpus, split=split, data_dir=data_dir, streaming=True):
             tags = row.get("penn_tags", row["tags"])
-            found.append(ParsedSentence(row["tokens"], tags, row.get("relations", [])))
+            found.append(TreebankSentence(row["tokens"], tags, row.get("relations", [])))
     return found
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from paraphrastic_hf.analysis.report import COLOURS, Analysis, Table, new_figure, plain_axes
+from paraphrastic_hf.analysis.report import COLOURS, Analysis, Table, new_figure
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts_year
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.pairs import corpus_rows, scored_pairs
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.evaluation.sts import SICK_AND_TWITTER
 from paraphrastic_hf.text.contract import TextTokenizer

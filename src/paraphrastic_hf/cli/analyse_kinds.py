@@ -288,13 +288,13 @@ def _drawn_pairs(model: str, arguments: argparse.Namespace, way_out: str) -> lis
 def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:
     """The pairs that a model's recipe names."""
     from paraphrastic_hf.encoding.locate import packaged_model
-    from paraphrastic_hf.recipe import load_recipe
+    from paraphrastic_hf.recipe import read_recipe
     from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
     from paraphrastic_hf.training.sources import read_sources
 
     folder = Path(model) if Path(model).is_dir() else packaged_model(model)
     try:
-        recipe = load_recipe(ContrastiveRecipe, folder / "recipe.yaml")
+        recipe = read_recipe(ContrastiveRecipe, folder / "recipe.yaml")
         sources = read_sources(recipe, root)
     except (RecipeError, DataError) as error:
         raise DataError(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 import paraphrastic_hf
 from paraphrastic_hf.cli.parser import Parser
-from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.extras import missing_extra
 
 COMMANDS = {
@@ -76,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output = getattr(known, "output", None)
         print(f"paraphrastic {known.command}: {_explained(error, output)}", file=sys.stderr)
         return 2
+    except Interrupted as error:
+        print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
+        return error.exit_status
     except KeyboardInterrupt:
         print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
         return 130

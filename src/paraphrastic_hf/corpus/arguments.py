@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.corpus.duplicates import Duplicates, dealing_side
+from paraphrastic_hf.corpus.step import REFERENCE, Step
 from paraphrastic_hf.corpus.steps import make_steps
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import find_recipe
@@ -64,7 +66,7 @@ class BitextArguments:
         if self.name is not None:
             return self.name
         if self.dataset is not None:
-            return " ".join(filter(None, (self.dataset.name, self.dataset.config)))
+            return self.dataset.title
         return Path(str(self.path)).name.partition(".")[0]
 
 
@@ -188,7 +190,7 @@ class CorpusRecipe:
 
     def __post_init__(self) -> None:
         check_bounds(self)
-        make_steps([each for each in self.steps if TRANSLATE not in each])  # refuses what is wrong
+        self._check_duplicates()
         engine, make = self.engine, self.make
         has_engine = self.is_bitext
         refuse_unless(
@@ -227,6 +229,26 @@ class CorpusRecipe:
     def is_bitext(self) -> bool:
         """Whether one side is translated; else there are two sides already."""
         return any(TRANSLATE in each for each in self.steps)
+
+    @property
+    def dealt_by(self) -> str:
+        """The side that chooses the task of a row, so that exact duplicates meet in one."""
+        return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
+
+    def _scoring_steps(self) -> list[Step]:
+        """All steps but the engine; those that are wrong are refused."""
+        return make_steps([each for each in self.steps if TRANSLATE not in each])
+
+    def _check_duplicates(self) -> None:
+        """Refuse several tasks where duplicates would not meet in one."""
+        steps = self._scoring_steps()
+        if dealing_side(steps, is_bitext=self.is_bitext) is None and self.make.tasks > 1:
+            sides = [step.of for step in steps if isinstance(step, Duplicates)]
+            raise RecipeError(
+                f"duplicates of {' and of '.join(sides)} cannot all be found in make.tasks "
+                f"{self.make.tasks}: rows are dealt to tasks by one side, before the engine has "
+                "written; use make.tasks 1, or duplicates of pair alone, or of source alone"
+            )
 
     def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
@@ -272,7 +294,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
 
     Args:
         path: YAML file, or the name of a recipe that comes with the package.
-        overrides: Alternating `--key value...` strings, as `recipe.load_recipe` takes them.
+        overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them.
 
     Raises:
         RecipeError: Missing or malformed file, one of another kind, an unknown key or step, or a

@@ -1,9 +1,10 @@
 """From bitext to the rows of each task: the text is read once, and dealt to as many files as tasks.
 
-A row goes to the task that its reference chooses, whatever its case. So rows with
-equal references meet in one task, where duplicates are found without asking the others; a task
-that is done again has the same rows, though a source may have changed since; and what was packed is
-unpacked once. Rows stay in the order of the sources.
+A row goes to the task that one of its sides chooses, whatever its case: the reference, unless the
+recipe leaves out duplicates of the other. So rows that are equal there meet in one task, where
+duplicates are found without asking the others; a task that is done again has the same rows, though
+a source may have changed since; and what was packed is unpacked once. Rows stay in the order of the
+sources.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.corpus.arguments import BitextArguments, CorpusData
 from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows, rows_of_dataset
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.training.arguments import dataset_folder, resolve_path
+from paraphrastic_hf.training.places import open_dataset, resolve_path
 
 CORPUS, LICENCE = "corpus", "licence"  # columns that say where a row comes from
 HELD = 100_000  # rows in memory, of all tasks together
@@ -33,6 +33,7 @@ def deal(
     folder: Path,
     tasks: int,
     *,
+    by: str = REFERENCE,
     data_root: str | Path | None = None,
     progress: bool = False,
 ) -> list[int]:
@@ -42,6 +43,7 @@ def deal(
         data: The sources.
         folder: The folder to write; what is there of an earlier attempt is replaced.
         tasks: Number of tasks, at least 1.
+        by: The side that chooses the task of a row, as `CorpusRecipe.dealt_by` names it.
         data_root: Folder that paths of sources start from.
         progress: Show a progress bar.
 
@@ -72,7 +74,8 @@ def deal(
         for number, source in enumerate(data.sources):
             before = sum(counts)
             for reference, other in _pairs(source, data.reference, data_root):
-                task = zlib.crc32(reference.lower().encode("utf-8", "replace")) % tasks
+                chooses = reference if by == REFERENCE else other
+                task = zlib.crc32(chooses.lower().encode("utf-8", "replace")) % tasks
                 lines[task].append(f"{reference}\t{other}\t{number}\n")
                 counts[task] += 1
                 held += 1
@@ -116,15 +119,7 @@ def _open(
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
         return iterate_rows(path, second=second, columns=source.columns)
-    chosen = source.dataset
-    corpus = load_dataset(
-        chosen.name,
-        chosen.config,
-        chosen.split,
-        data_dir=dataset_folder(chosen, data_root),
-        streaming=True,
-        **chosen.options,
-    )
+    corpus = open_dataset(source.dataset, source.dataset.split, data_root)
     return rows_of_dataset(corpus, name=source.title, columns=source.columns)
 
 

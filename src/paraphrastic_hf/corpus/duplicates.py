@@ -1,8 +1,9 @@
 """Steps that leave out what was there before: exactly, or nearly by MinHash (Broder, 1997).
 
 They remember the rows that they have scored, so one object serves one pass over rows in order, and
-finds what is twice among the rows that it sees. `corpus make` gives rows of equal references to one
-task, so nothing that is twice escapes; near duplicates are found within a task alone.
+finds what is twice among the rows that it sees. `corpus make` gives the rows to one task that are
+equal in the side `dealing_side` names, so nothing that is twice escapes; where there is no such
+side, it takes one task alone. Near duplicates are found within a task alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from paraphrastic_hf.corpus.bounded import BoundedStep, column
 from paraphrastic_hf.corpus.ngrams import blocks, hash_words, ngram_keys
 from paraphrastic_hf.corpus.seen import Seen
-from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION, Row
+from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION, Row, Step
 from paraphrastic_hf.recipe import argument
 
 PAIR = "pair"
@@ -174,6 +175,31 @@ class NearDuplicates(BoundedStep):
         within = numbers - np.concatenate([[0], ends])[part]
         rows = [parts[p][w] for p, w in zip(part, within, strict=True)]
         return np.array(rows) if rows else np.empty((0, self.bands * self.hashes), np.uint32)
+
+
+def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
+    """The side by which rows must be dealt to tasks, so that all that is twice meets in one.
+
+    Args:
+        steps: All steps.
+        is_bitext: Whether the translation is yet to be written, from the source.
+
+    Returns:
+        The reference, if that will do, or what stands beside it: source or translation. None if
+        neither will.
+
+    Example:
+        >>> dealing_side([Duplicates(of="source")], is_bitext=True)
+        'source'
+        >>> dealing_side([Duplicates(of="translation")], is_bitext=True) is None
+        True
+    """
+    sides = [REFERENCE, SOURCE if is_bitext else TRANSLATION]
+    for step in steps:
+        if isinstance(step, Duplicates) and (is_bitext or step.of != SOURCE):
+            enough = (REFERENCE, TRANSLATION) if step.of == PAIR else (step.of,)
+            sides = [side for side in sides if side in enough]
+    return sides[0] if sides else None
 
 
 def _texts(rows: Sequence[Row], of: str) -> list[str]:

@@ -27,13 +27,12 @@ from paraphrastic_hf.corpus.card import corpus_card
 from paraphrastic_hf.corpus.deal import CORPUS, LICENCE, deal
 from paraphrastic_hf.corpus.executors import run_stages
 from paraphrastic_hf.corpus.stages import KEPT, REJECTED, stages_of
-from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.recipe import read_mapping, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.text.locked import locked
-from paraphrastic_hf.training.arguments import resolve_path
+from paraphrastic_hf.training.places import resolve_model
 
 logger = logging.getLogger(__name__)
 
@@ -136,11 +135,8 @@ def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
     engine = recipe.engine
     if not recipe.is_bitext or engine.kind == "apertium":
         return engine.model
-    try:
-        return str(resolve_path(str(engine.model), data_root).absolute())
-    except RecipeError:
-        check_model_name(str(engine.model))
-        return engine.model
+    found = resolve_model(str(engine.model), data_root)
+    return str(found.absolute()) if isinstance(found, Path) else found
 
 
 def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
@@ -196,7 +192,14 @@ def _dealt(
     try:
         return [int(count) for count in read_json(rows / "rows.json")]
     except (OSError, ValueError, TypeError):
-        return deal(recipe.data, rows, recipe.make.tasks, data_root=data_root, progress=progress)
+        return deal(
+            recipe.data,
+            rows,
+            recipe.make.tasks,
+            by=recipe.dealt_by,
+            data_root=data_root,
+            progress=progress,
+        )
 
 
 class _Bar:

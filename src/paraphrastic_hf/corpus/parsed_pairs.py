@@ -1,7 +1,7 @@
 """Pairs of sentences with their trees, for models that write by syntax (thesis, 6.2.2).
 
-A TSV file of them has the columns sentence1, sentence2, tree1, tree2; a dataset has them by name
-(`data/schema.py`). SCPN is trained from sentence1 and tree2 to sentence2, and the other way.
+A TSV file of them has the columns sentence1, sentence2, tree1, tree2; a dataset has them by name.
+SCPN is trained from sentence1 and tree2 to sentence2, and the other way.
 """
 
 from __future__ import annotations

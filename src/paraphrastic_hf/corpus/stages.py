@@ -119,7 +119,7 @@ class Read(Stage):
 
 
 @lru_cache(maxsize=1)
-def _engine(engine: str, arguments: EngineArguments, seed: int, work: Path) -> Engine:
+def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
     """The engine of a worker, which is loaded once for all its tasks."""
     return make_engine(arguments, seed=seed, work=work)
 
@@ -142,7 +142,7 @@ class Translate(Stage):
         before = rank * LINES_OF_A_TASK
         for block in data:
             with self.track_time("block"):
-                engine = _engine(repr(self._arguments), self._arguments, self._seed, self._work)
+                engine = _engine(self._arguments, self._seed, self._work)
                 lines = len(block.rows)
                 self._translate(engine, block, before)
                 before += lines
@@ -156,7 +156,7 @@ class Translate(Stage):
                 f"{len(written):,}"
             )
         kept: list[Row] = []
-        before = len(block.rejects)
+        rejected = len(block.rejects)
         for row, translations in zip(block.rows, written, strict=True):
             for each in translations or [NOTHING]:
                 if not each.text.strip():
@@ -166,7 +166,7 @@ class Translate(Stage):
                 kept.append(row | {TRANSLATION: each.text, TRANSLATION_SCORE: score})
         block.rows = kept
         block.scores.append(TRANSLATION_SCORE)
-        self.count(len(kept), len(block.rejects) - before)
+        self.count(len(kept), len(block.rejects) - rejected)
 
 
 class Judge(Stage):

@@ -58,12 +58,11 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
     return step  # type: ignore[return-value]  # a subclass has the name and the score
 
 
-def make_steps(items: Sequence[Any], where: str = "steps") -> list[Step]:
+def make_steps(items: Sequence[Any]) -> list[Step]:
     """The steps of a recipe, in order.
 
     Args:
         items: For each its name, or a mapping of its name to its keys.
-        where: Where in the recipe they stand, for messages.
 
     Raises:
         RecipeError: An item is neither, a step or one of its keys is wrong, or two steps write the
@@ -82,14 +81,13 @@ def make_steps(items: Sequence[Any], where: str = "steps") -> list[Step]:
             name, settings = next(iter(item.items()))
         else:
             raise RecipeError(
-                f"{where} is a list of names of steps, each with its keys, such as "
+                "steps is a list of names of steps, each with its keys, such as "
                 f"- words: {{at_most: 30}}; got {item!r}"
             )
-        step = make_step(str(name), settings, where)
+        step = make_step(str(name), settings)
         if any(step.name == other.name for other in steps):
             raise RecipeError(
-                f"two steps of {where} write the column {step.name}; leave one out, or give it "
-                "another column"
+                f"two steps write the column {step.name}; leave one out, or give it another column"
             )
         steps.append(step)
     return steps

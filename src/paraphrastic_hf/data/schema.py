@@ -1,4 +1,4 @@
-"""The six row types every corpus is made of, as `datasets.Features`.
+"""The five row types every corpus is made of, as `datasets.Features`.
 
 Texts come first, so that a trainer that takes the first two text columns takes the right ones.
 A corpus may add columns of its own after them.
@@ -34,11 +34,6 @@ def bitext(first: str, second: str, **extra: object) -> Features:
 def parsed_sentence(**extra: object) -> Features:
     """A tokenized sentence: `text`, `tokens`, `tags` and, of treebanks, a bracketed `tree`."""
     return Features({"text": TEXT, "tokens": ListOf(TEXT), "tags": ListOf(TEXT), **extra})
-
-
-def parsed_pair(**extra: object) -> Features:
-    """Two texts that mean the same, and a bracketed tree of each: `tree1`, `tree2`."""
-    return Features({"sentence1": TEXT, "sentence2": TEXT, "tree1": TEXT, "tree2": TEXT, **extra})
 
 
 def labelled(

@@ -12,8 +12,8 @@ from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.data.schema import TEXT, parsed_sentence
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.text.parse_tree import BRACKETS
 
-BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 Leaf = tuple[str, str]
 
 # GUM's documents outside training, as its splits.md has them.

@@ -7,13 +7,14 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01e", "#444c56")
@@ -143,10 +144,9 @@ def plot_systems(
             )  # fmt: skip
     axes.set_yticks(places, keys)
     axes.set_ylim(len(keys) - 0.5, -0.5)
-    axes.grid(axis="y", color="#e3e6ea")
-    axes.set_axisbelow(True)
+    plain_axes(axes, grid="y")
     axes.set_xlabel(textwrap.fill(unit, 80), fontsize=8)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=8)
     return figure
@@ -154,6 +154,13 @@ def plot_systems(
 
 def _figures(values: Mapping[str, float], keys: Sequence[str]) -> list[float]:
     return [values.get(key, math.nan) for key in keys]
+
+
+def plain_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
+    """Remove the frame of a plot and put a faint grid behind its points."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#e3e6ea")
+    axes.set_axisbelow(True)
 
 
 def figure_text(value: float) -> str:

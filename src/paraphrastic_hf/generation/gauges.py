@@ -29,7 +29,7 @@ from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of, task
 from paraphrastic_hf.text.ragged import Ragged
 
 AT_A_TIME, TOKENS_AT_A_TIME = 64, 4096
-Bitexts = Mapping[tuple[str, str], np.ndarray]
+PairsByLanguages = Mapping[tuple[str, str], np.ndarray]
 INFORMED = 512  # sentences that mutual information is estimated from: it compares all with all
 
 
@@ -65,7 +65,7 @@ class Gauges:
 
 @torch.no_grad()
 def measure(
-    model: LatentModel, sentences: Ragged, pairs: Bitexts, max_length: int, seed: int = 0
+    model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int, seed: int = 0
 ) -> Gauges:
     """Measure a model on pairs, with the mean of every variable.
 
@@ -116,7 +116,7 @@ def measure(
 def importance_weighted_nll(
     model: LatentModel,
     sentences: Ragged,
-    pairs: Bitexts,
+    pairs: PairsByLanguages,
     max_length: int,
     *,
     draws: int = 50,
@@ -176,7 +176,7 @@ def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
 
 
 def _batches(
-    model: LatentModel, sentences: Ragged, pairs: Bitexts, max_length: int
+    model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int
 ) -> Iterator[tuple[tuple[str, str], list[Side]]]:
     """Sides of pairs of like length, few enough for the scores of a whole vocabulary."""
     for languages, sides in pairs.items():

@@ -16,19 +16,18 @@ from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_model
+from paraphrastic_hf.encoding.push import CARD
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.hub import sections
-from paraphrastic_hf.hub.licences import SourceLicence, packaged_table
+from paraphrastic_hf.hub.licences import RELEASABLE, SourceLicence, packaged_table
 from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
-CARD = "README.md"
-RELEASABLE = ("open", "share-alike")
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
 PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
 

@@ -18,7 +18,7 @@ from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import known_models, packaged_model
 from paraphrastic_hf.errors import ModelError, PublishError
-from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RELEASABLE = ("open", "share-alike")
 DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less
@@ -178,8 +178,7 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
     for source in given:
         dataset = source.get("dataset")
         if dataset:
-            words = (dataset["name"], dataset.get("config"))
-            found.append((" ".join(filter(None, words)), dataset["name"]))
+            found.append((dataset_title(dataset), dataset["name"]))
         else:
             found.append((str(source.get("path")), None))
     begun = [*trained.starts, *trained.teachers]

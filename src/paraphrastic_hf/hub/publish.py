@@ -19,13 +19,13 @@ import yaml
 from paraphrastic_hf.data import export
 from paraphrastic_hf.data.send import Destination, Standing, check_destination, refuse_leaks, send
 from paraphrastic_hf.encoding.locate import check_model_name, known_models, packaged_model
+from paraphrastic_hf.encoding.push import CARD
 from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_name
 from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
 from paraphrastic_hf.text.files import link_or_copy, remove, write_bytes
 
-CARD = "README.md"
 HIDDEN = ("__pycache__", ".git", ".ipynb_checkpoints")
 
 

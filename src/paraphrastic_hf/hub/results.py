@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from paraphrastic_hf.errors import PublishError
-from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RESULTS_FOLDER = ".eval_results"
 MEASURES = {  # a word in the unit or name of a figure: what the Hub calls the measure
@@ -195,7 +195,7 @@ def _of_run(trained: TrainedModel) -> Iterator[Figure]:
     run = trained.run
     if trained.task:
         dataset = trained.recipe["task"]["dataset"]
-        name = " ".join(filter(None, (dataset["name"], dataset.get("config"))))
+        name = dataset_title(dataset)
         task = "token-classification" if trained.task == "tagging" else "text-classification"
         for measure, value in run["test"].items():
             if isinstance(value, (int, float)):

@@ -21,7 +21,7 @@ from paraphrastic_hf.hub.families import (
     word_order,
 )
 from paraphrastic_hf.hub.paraphrasing import paraphrasing
-from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
+from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, dataset_title
 from paraphrastic_hf.markdown import literal, markdown_table
 
 NOT_STATED = "not stated"
@@ -237,7 +237,7 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
     if trained.task:
         dataset = recipe["task"]["dataset"]
         counts = [f"{run['examples'][split]:,}" for split in SPLITS]
-        name = _corpus_name(dataset)
+        name = dataset_title(dataset)
         row = [literal(name), *counts, known.get(name) or _licence(dataset)]
         return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
     given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
@@ -365,11 +365,7 @@ def _source_name(name: str) -> str:
 def _name_of(source: dict[str, Any]) -> str:
     """What `run.json` calls a source of the recipe."""
     dataset = source.get("dataset")
-    return _corpus_name(dataset) if dataset else str(source.get("path"))
-
-
-def _corpus_name(dataset: dict[str, Any]) -> str:
-    return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
+    return dataset_title(dataset) if dataset else str(source.get("path"))
 
 
 def _licence(dataset: dict[str, Any] | None) -> str:

@@ -131,3 +131,8 @@ class TrainedModel:
         if (self.recipe.get("finish") or {}).get("drop_apart"):
             named -= set(self.recipe["tokenizer"].get("apart") or ())
         return sorted(name for name in named if name.isalpha() and name.islower() and len(name) < 4)
+
+
+def dataset_title(dataset: Mapping[str, Any]) -> str:
+    """What a card calls a corpus of a recipe, as messages of training do."""
+    return " ".join(filter(None, (dataset["name"], dataset.get("config"))))

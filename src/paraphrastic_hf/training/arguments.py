@@ -7,20 +7,14 @@ Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
-from paraphrastic_hf.data.folder import corpus_folder
-from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.pairs import BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.packaged_recipes import RECIPES
 from paraphrastic_hf.recipe import argument
 
-DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 MORE_THAN_ONCE = "give its pairs more than once, or cut it with max_pairs"  # for a weight
 Check = tuple[bool, str, object, str]
 
@@ -57,6 +51,11 @@ class DatasetArguments:
     def from_shorthand(value: Any) -> dict[str, Any]:
         """A corpus given as its name alone."""
         return {"name": str(value)}
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return " ".join(filter(None, (self.name, self.config)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class SourceArguments:
     def name(self) -> str:
         """What messages call it."""
         if self.dataset is not None:
-            return " ".join(filter(None, (self.dataset.name, self.dataset.config)))
+            return self.dataset.title
         return str(self.path)
 
 
@@ -326,37 +325,3 @@ def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     for key, instead in ignored.items():
         if getattr(source, key) != getattr(SourceArguments, key):
             raise RecipeError(f"{key} of {source.name} means nothing in this recipe: {instead}")
-
-
-def resolve_path(path: str, data_root: str | Path | None) -> Path:
-    """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
-    folder, or a text that comes with the package's recipes."""
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
-    if root is not None and (Path(root) / path).exists():
-        return Path(root) / path
-    if Path(path).exists():
-        return Path(path)
-    if path.startswith("recipes/") and (RECIPES.parent / path).exists():
-        return RECIPES.parent / path
-    searched = f"{root} or the working folder" if root is not None else "the working folder"
-    raise RecipeError(
-        f"{path} is not in {searched}; name its folder with --data or {DATA_ROOT_VARIABLE}"
-    )
-
-
-def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
-    """Where a recipe's model is: a path as of `resolve_path`, or else the name as it is, of a
-    packaged model or a Hub repository."""
-    try:
-        return resolve_path(name, data_root)
-    except RecipeError:
-        return name
-
-
-def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
-    """Where a corpus's files are: the recipe's folder, else the data root's or its `eval` folder
-    if the corpus lies there, else None: to be downloaded."""
-    if dataset.data_dir is not None:
-        return resolve_path(dataset.data_dir, data_root)
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
-    return None if root is None else corpus_folder(find_source(dataset.name), root)

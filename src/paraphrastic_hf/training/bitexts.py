@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from paraphrastic_hf.data.filters import first_side_probabilities
+from paraphrastic_hf.training.batching import plan_pair_batches
 from paraphrastic_hf.training.corpus import PairCorpus
-from paraphrastic_hf.training.pair_batches import plan_pair_batches
 
 
 @dataclass(frozen=True)

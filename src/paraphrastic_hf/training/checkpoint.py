@@ -2,7 +2,9 @@
 
 A checkpoint is a folder `step-N` of safetensors and a `state.json` with the size and hash of each.
 It is written as `step-N.part` and renamed, so a folder without `.part` is whole unless a disk lost
-bytes, and the hashes tell that. Older ones are removed only after a newer one is in place.
+bytes, and the hashes tell that. Older ones are removed only after a newer one is in place. What a
+run that was asked to stop has written between two checkpoints is `stopped-N`, which is gone on from
+as from any, never counted among those that are kept, and removed with the next checkpoint.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.text.files import read_json, replacing, write_json
+from paraphrastic_hf.training.row_adam import RowAdam
 
 logger = logging.getLogger(__name__)
 
@@ -34,13 +37,17 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     state: dict[str, Any],
     keep: int,
+    is_due: bool = True,
 ) -> None:
-    """Write `root/step-N`, then remove all but the newest `keep`.
+    """Write `root/step-N`, then remove all but the newest `keep`; or `stopped-N`, if it is no step
+    at which a checkpoint is due, and rows of tables have not caught up.
 
     Raises:
         CheckpointError: It could not be written (a full disk); earlier checkpoints are untouched.
     """
-    target = root / f"step-{step:010d}"
+    if not is_due and isinstance(optimizer, RowAdam):
+        optimizer.keep_travel()
+    target = root / f"{'step' if is_due else 'stopped'}-{step:010d}"
     try:
         root.mkdir(parents=True, exist_ok=True)
         with replacing(target) as partial:
@@ -55,8 +62,10 @@ def save_checkpoint(
             f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints "
             f"are intact ({good}); free some space and run the same command to go on from there"
         ) from error
-    for path in list_checkpoints(root)[:-keep]:
-        shutil.rmtree(path)
+    stopped = [path for path in _all_checkpoints(root) if path.name.startswith("stopped")]
+    for path in [*list_checkpoints(root)[:-keep], *stopped]:
+        if path != target:
+            shutil.rmtree(path)
 
 
 def load_latest(
@@ -67,7 +76,7 @@ def load_latest(
     Raises:
         CheckpointError: There are checkpoints, and all are damaged.
     """
-    paths = list_checkpoints(root)
+    paths = _all_checkpoints(root)
     for path in reversed(paths):
         try:
             state = read_json(path / STATE)
@@ -116,7 +125,13 @@ def _put_back(model: nn.Module, weights: dict[str, Tensor]) -> None:
 
 def list_checkpoints(root: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
-    return sorted(path for path in root.glob("step-*") if path.suffix != ".part")
+    return [path for path in _all_checkpoints(root) if path.name.startswith("step")]
+
+
+def _all_checkpoints(root: Path) -> list[Path]:
+    """Those, and what a run that was asked to stop has left."""
+    paths = [path for path in root.glob("st*-*") if path.suffix != ".part"]
+    return sorted(paths, key=lambda path: path.name.partition("-")[::-1])
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
@@ -219,6 +234,8 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
         # A count stays on the CPU, except where a fused kernel reads it on the parameter's device.
         is_here = value.ndim == 0 and not group.get("fused")
         optimizer.state[parameter][name] = value if is_here else value.to(parameter.device)
+    if isinstance(optimizer, RowAdam):
+        optimizer.restore_travel()
 
 
 def _save(tensors: dict[str, Tensor], path: Path) -> None:

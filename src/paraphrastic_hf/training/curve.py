@@ -10,14 +10,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from paraphrastic_hf.evaluation.report import OWN
+from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.hub.trained import PICTURE
 from paraphrastic_hf.text.files import remove, replacing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
@@ -108,14 +104,8 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
             axes.legend(frameon=False, fontsize=8)
         if names == [RATE]:
             axes.set_ylim(bottom=0)
-        _plain(axes)
+        plain_axes(axes)
     figure.align_ylabels()
     columns[-1, 0].set_xlabel("step")
     with replacing(path) as partial:
         figure.savefig(partial, dpi=100, format="png")
-
-
-def _plain(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#e3e6ea")
-    axes.set_axisbelow(True)

@@ -7,7 +7,6 @@ are the papers': parts of them are in sets that are reported.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,8 +21,8 @@ from paraphrastic_hf.evaluation.pairs import corpus_rows, scored_pairs
 from paraphrastic_hf.evaluation.similarity import DatasetScore, score_suite
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.training.arguments import DATA_ROOT_VARIABLE
 from paraphrastic_hf.training.held_out import HeldOut, retrieval
+from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, find_data_root
 
 WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
 
@@ -39,7 +38,7 @@ def read_development(name: str, data_root: str | Path | None) -> list[ScoredPair
     """
     if name == "none":
         return None
-    root = data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
+    root = find_data_root(data_root)
     if root is None:
         raise RecipeError(
             f"the development set {name} is read from the folder of all data: give --data or "

@@ -62,7 +62,7 @@ class FinishArguments:
 
 
 @dataclass(frozen=True)
-class EncoderRun(RunArguments):
+class EncoderRunArguments(RunArguments):
     """Checkpoints, logs and model selection."""
 
     development: str = argument(
@@ -105,7 +105,9 @@ class EncoderRecipe:
     finish: FinishArguments = argument(
         FinishArguments(), help="what is done to the trained table before it is saved"
     )
-    run: EncoderRun = argument(EncoderRun(), help="checkpoints, logs and model selection")
+    run: EncoderRunArguments = argument(
+        EncoderRunArguments(), help="checkpoints, logs and model selection"
+    )
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:

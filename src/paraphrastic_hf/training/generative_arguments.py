@@ -27,7 +27,7 @@ HELD_OUT = "held_out"
 
 
 @dataclass(frozen=True)
-class BitextArguments(DataArguments):
+class GenerativeData(DataArguments):
     """Which translations to train on."""
 
     ignored: ClassVar[Mapping[str, str]] = {
@@ -193,7 +193,7 @@ class GenerativeTraining(TokenBatchArguments):
 
 
 @dataclass(frozen=True)
-class GenerativeRun(RunArguments):
+class GenerativeRunArguments(RunArguments):
     """Checkpoints, logs and the choice of the weights that are kept."""
 
     development: str = argument(
@@ -213,7 +213,7 @@ class GenerativeRecipe:
         help="what is trained: a generative model of translations",
         choices=("generative",),
     )
-    data: BitextArguments = argument(BitextArguments(), help="what to train on")
+    data: GenerativeData = argument(GenerativeData(), help="what to train on")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(marks="end"), help="how text becomes ids; sentences must have an end"
     )
@@ -226,7 +226,7 @@ class GenerativeRecipe:
         help="a trained generative model to go on from, a directory or a Hub repository, with its "
         "tokenizer and its sizes; an mgt takes in the languages that it lacks",
     )
-    run: GenerativeRun = argument(GenerativeRun(), help="checkpoints and logs")
+    run: GenerativeRunArguments = argument(GenerativeRunArguments(), help="checkpoints and logs")
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:

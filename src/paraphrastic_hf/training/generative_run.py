@@ -28,7 +28,6 @@ from paraphrastic_hf.models.latent_parts import LatentConfig
 from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC, sides_read, tasks_between
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.arguments import resolve_model
 from paraphrastic_hf.training.bitexts import Bitexts
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.declared_languages import warn_of_languages
@@ -37,6 +36,7 @@ from paraphrastic_hf.training.generative import GenerativeObjective
 from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.loop import Evaluation
+from paraphrastic_hf.training.places import resolve_model
 from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
 from paraphrastic_hf.training.start import resolve_vectors, start_from_vectors
 from paraphrastic_hf.training.tokenizers import train_tokenizer

@@ -161,7 +161,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         path: YAML file, or the name of a recipe that comes with the package, such as `own` or
             `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised,
             any other contrastive.
-        overrides: Alternating `--key value...` strings, as `recipe.load_recipe` takes them. With
+        overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them. With
             `--start` the file's own tokenizer and encoder give way.
 
     Returns:

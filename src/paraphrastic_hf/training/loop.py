@@ -20,7 +20,7 @@ from accelerate.utils import broadcast
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.annealing import Annealed
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
@@ -31,6 +31,7 @@ from paraphrastic_hf.training.checkpoint import (
     save_checkpoint,
     save_weights,
 )
+from paraphrastic_hf.training.interruption import Interruption
 from paraphrastic_hf.training.log import TrainingLog
 from paraphrastic_hf.training.optimisation import learning_rate, make_optimizer, use_sparse_tables
 from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients
@@ -190,6 +191,8 @@ class TrainingLoop:
         )
         self._logged: dict[str, Any] | None = None  # what the log had not written yet
         self._kept: dict[str, Any] | None = None  # the objective's own state
+        # several processes would have to agree on the step
+        self._interruption = Interruption(is_wanted=not self._is_distributed)
 
     @property
     def best_weights(self) -> Path:
@@ -215,6 +218,7 @@ class TrainingLoop:
         Raises:
             ParaphrasticError: The loss is no longer finite.
             CheckpointError: A checkpoint could not be written.
+            KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
         """
         wrapped = self.accelerator.prepare_model(self.model) if self._is_distributed else self.model
         self.model.train()
@@ -233,7 +237,7 @@ class TrainingLoop:
             disable=not (self.show_progress and is_main),
         )
         log = TrainingLog(self.directory / "logs", at.step, self._logged, is_main=is_main)
-        with bar, closing(log):
+        with bar, closing(log), self._interruption:
             while not self._is_over(objective):
                 size = objective.examples(at.epoch)
                 started, position_before = time.perf_counter(), at.position
@@ -242,6 +246,7 @@ class TrainingLoop:
                     at.step += 1
                     at.position = min(at.position + step.size, size)
                     log.add(losses)
+                    self._interruption.announce()
                     if at.step % self.run_arguments.log_every == 0:
                         log.write_losses(
                             at.step,
@@ -366,22 +371,25 @@ class TrainingLoop:
             if objective.is_over and not is_last and log.has_unwritten_losses:
                 log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
             is_last = is_last or objective.is_over
+        asked = self._interruption.signal  # looked at once: another moment it may be there
         if at.step >= at.next_checkpoint or is_last:
             self._settle()
             at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
             if self.accelerator.is_main_process:
-                state = {"progress": dataclasses.asdict(at), "log": log.state}
-                if isinstance(objective, Stateful):
-                    state["objective"] = objective.state()
-                save_checkpoint(
-                    self.directory / "checkpoints",
-                    at.step,
-                    self.model,
-                    self.optimizer,
-                    state,
-                    run.keep_checkpoints,
-                )
+                self._write_checkpoint(objective, log, is_due=True)
             self.accelerator.wait_for_everyone()
+        elif asked is not None:
+            self._write_checkpoint(objective, log, is_due=False)
+        if asked is not None:
+            raise Interrupted(at.step, asked)
+
+    def _write_checkpoint(self, objective: Objective, log: TrainingLog, *, is_due: bool) -> None:
+        at, root = self.progress, self.directory / "checkpoints"
+        state = {"progress": dataclasses.asdict(at), "log": log.state}
+        if isinstance(objective, Stateful):
+            state["objective"] = objective.state()
+        keep = self.run_arguments.keep_checkpoints
+        save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
 
     def _of_first_process(self, score: float | None) -> float | None:
         """A score that the first process alone has, None for none, in every process."""

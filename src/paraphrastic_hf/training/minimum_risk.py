@@ -29,11 +29,10 @@ from paraphrastic_hf.losses.minimum_risk import (
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.annealing import AnnealedObjective, Annealing
-from paraphrastic_hf.training.batching import Step
+from paraphrastic_hf.training.batching import Step, plan_pair_batches
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateLists, CandidateMaker
 from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe, MinimumRiskTraining
-from paraphrastic_hf.training.pair_batches import plan_pair_batches
 from paraphrastic_hf.training.token_batches import TokenBatchObjective
 
 logger = logging.getLogger(__name__)

@@ -184,7 +184,7 @@ class MinimumRiskTraining(AnnealedArguments):
 
 
 @dataclass(frozen=True)
-class MinimumRiskRun(RunArguments):
+class MinimumRiskRunArguments(RunArguments):
     """Checkpoints, logs and the choice of the weights that are kept."""
 
     evaluate_every: int = argument(
@@ -227,7 +227,7 @@ class MinimumRiskRecipe:
     candidates: CandidateArguments = argument(CandidateArguments(), help="how they are found")
     cost: CostArguments = argument(CostArguments(), help="what a candidate costs")
     training: MinimumRiskTraining = argument(MinimumRiskTraining(), help="the objective")
-    run: MinimumRiskRun = argument(MinimumRiskRun(), help="checkpoints and logs")
+    run: MinimumRiskRunArguments = argument(MinimumRiskRunArguments(), help="checkpoints and logs")
     seed: int = seed_argument()
 
     @property

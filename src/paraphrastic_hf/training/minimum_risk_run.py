@@ -24,7 +24,6 @@ from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import open_to_readers, remove
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.arguments import resolve_model
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateMaker
 from paraphrastic_hf.training.corpus import has_columns, hold_out_pairs, read_columns, write_columns
 from paraphrastic_hf.training.kinds import Context
@@ -32,6 +31,7 @@ from paraphrastic_hf.training.loop import Evaluation
 from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective, Translations
 from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
 from paraphrastic_hf.training.minimum_risk_gauges import RiskGauges
+from paraphrastic_hf.training.places import resolve_model
 from paraphrastic_hf.training.seq2seq_run import check_written, written_side
 from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
 

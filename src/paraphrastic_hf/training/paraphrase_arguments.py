@@ -162,7 +162,7 @@ class ParaphraseTraining(AnnealedArguments):
 
 
 @dataclass(frozen=True)
-class ParaphraseRun(RunArguments):
+class ParaphraseRunArguments(RunArguments):
     """Checkpoints, logs and the choice of the weights that are kept."""
 
     development: str = argument(
@@ -191,7 +191,7 @@ class ParaphraseRecipe:
     training: ParaphraseTraining = argument(
         ParaphraseTraining(learning_rate=5e-5, batch_size=64), help="the objective"
     )
-    run: ParaphraseRun = argument(ParaphraseRun(), help="checkpoints and logs")
+    run: ParaphraseRunArguments = argument(ParaphraseRunArguments(), help="checkpoints and logs")
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.parse_tokens import parse_tokenizer
-from paraphrastic_hf.training.arguments import SourceArguments, resolve_path
+from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.corpus import has_columns, hold_out_pairs
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
@@ -40,6 +40,7 @@ from paraphrastic_hf.training.parsed_pairs import (
     with_tree_columns,
     writes_sentences,
 )
+from paraphrastic_hf.training.places import resolve_path
 from paraphrastic_hf.training.seq2seq_run import POSITIONS, Seq2SeqRun, stock_model
 from paraphrastic_hf.training.sources import check_sources, read_sources
 from paraphrastic_hf.training.tokenizers import train_tokenizer

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.parsing import parsed_sentences
 from paraphrastic_hf.encoding.parse import predict_trees
 from paraphrastic_hf.encoding.tagger import tensors
@@ -25,7 +25,8 @@ from paraphrastic_hf.text.parse_tree import Tree
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.sentences import Sentences
 from paraphrastic_hf.text.spans import SpanTree, spans_of
-from paraphrastic_hf.training.arguments import DatasetArguments, dataset_folder
+from paraphrastic_hf.training.arguments import DatasetArguments
+from paraphrastic_hf.training.places import open_dataset
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 MAX_TRAINING_WORDS = 80  # spans grow with the square of the words; 33 sentences are longer
@@ -175,17 +176,12 @@ class Parsing:
 
 def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) -> list[Tree]:
     """The trees of a split of a corpus."""
-    name = " ".join(filter(None, (chosen.name, chosen.config)))
     configs = find_source(chosen.name).configs
     known = configs.get(chosen.config or next(iter(configs), "")) or {}
     if split not in known:
         raise DataError(
-            f"{name} has no {split} split to learn trees with; name one such as gum, and others "
-            "in task.more"
+            f"{chosen.title} has no {split} split to learn trees with; name one such as gum, and "
+            "others in task.more"
         )
-    folder = dataset_folder(chosen, data_root)
-    options = chosen.options
-    rows = load_dataset(
-        chosen.name, chosen.config, split, data_dir=folder, streaming=True, **options
-    )
-    return parsed_sentences(rows, f"{name} {split}", ParserConfig.max_words)
+    rows = open_dataset(chosen, split, data_root)
+    return parsed_sentences(rows, f"{chosen.title} {split}", ParserConfig.max_words)

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.data.load import builder, find_source, load_dataset
+from paraphrastic_hf.data.load import builder, find_source
 from paraphrastic_hf.data.pairs import iterate_lines
 from paraphrastic_hf.encoding.predict import joined, padded_sides, predict_logits
 from paraphrastic_hf.errors import DataError, RecipeError, counted
@@ -26,8 +26,8 @@ from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessMod
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.arguments import dataset_folder, resolve_path
 from paraphrastic_hf.training.parsing import Parsing
+from paraphrastic_hf.training.places import dataset_folder, open_dataset, resolve_path
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.tagging import Tagging
 
@@ -130,7 +130,7 @@ class _TextProblem:
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         self.recipe = recipe
         chosen = recipe.task.dataset
-        self.name = " ".join(filter(None, (chosen.name, chosen.config)))
+        self.name = chosen.title
         folder = dataset_folder(chosen, data_root)
         corpus = builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
         self.features = corpus.info.features
@@ -146,17 +146,7 @@ class _TextProblem:
         if missing:
             raise DataError(f"{self.name} has no {' and no '.join(missing)} split to learn with")
         self.tables = {
-            split: self._read(
-                load_dataset(
-                    chosen.name,
-                    chosen.config,
-                    split,
-                    data_dir=folder,
-                    streaming=True,
-                    **chosen.options,
-                )
-            )
-            for split in SPLITS
+            split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
 
     def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -90,6 +90,23 @@ class RowAdam(torch.optim.Optimizer):
                 if parameter in self._travel:
                     self._level(parameter, group)
 
+    def keep_travel(self) -> None:
+        """Put what rows have yet to make up into the state, for a checkpoint before `catch_up`:
+        making it up in two portions would round differently."""
+        for parameter, travel in self._travel.items():
+            self.state[parameter]["travel"] = torch.from_numpy(travel.by_missed.copy())
+
+    def restore_travel(self) -> None:
+        """The inverse of `keep_travel`, where the state has any."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                kept = (
+                    self.state[parameter].pop("travel", None) if parameter in self.state else None
+                )
+                if kept is not None:
+                    self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
+                    self._travel[parameter].restore(kept.cpu().numpy())
+
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
@@ -203,6 +220,11 @@ class _Travel:
         self.steps += 1
         reached = self.by_missed[1 : len(self._powers) + 1]
         reached += rate * self._powers[: len(reached)]
+
+    def restore(self, by_missed: np.ndarray) -> None:
+        """Go on from what `by_missed` was."""
+        self.steps = len(by_missed) - 1
+        self.by_missed[:] = by_missed
 
     def forget(self) -> None:
         """All rows are level."""

@@ -80,6 +80,8 @@ def train(
         ModelError: A model that the recipe starts from cannot be read.
         CheckpointError: All checkpoints are damaged, or one could not be written.
         TypeError: `recipe` is the name of one, or `datasets` a single one.
+        KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM came. Where training had begun,
+            in one process, where it is has been written, and the same call goes on from there.
 
     Example:
         >>> from paraphrastic_hf.training.kinds import load_recipe

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.lines import raw_lines, refuse_utf16
-from paraphrastic_hf.data.load import builder, find_source, load_dataset
+from paraphrastic_hf.data.load import builder, find_source
 from paraphrastic_hf.data.pairs import (
     Pair,
     clean_pairs,
@@ -19,20 +19,22 @@ from paraphrastic_hf.data.pairs import (
     iterate_rows,
     rows_of_dataset,
 )
-from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
     DataArguments,
     DatasetArguments,
     SourceArguments,
-    dataset_folder,
     refuse_ignored,
-    resolve_model,
-    resolve_path,
 )
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
 from paraphrastic_hf.training.language_model_arguments import SentenceArguments
+from paraphrastic_hf.training.places import (
+    dataset_folder,
+    open_dataset,
+    resolve_model,
+    resolve_path,
+)
 
 NOTHING = "there is nothing to train on: name files with --sources, or give datasets"
 Rows = Iterable[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
@@ -106,7 +108,7 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
     if getattr(recipe, "start", None) is not None:
-        _check_start(recipe.start, data_root)
+        resolve_model(recipe.start, data_root)
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)
@@ -115,12 +117,6 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
     if not recipe.data.sources:
         raise DataError(NOTHING)
     check_sources(recipe.data, data_root)
-
-
-def _check_start(name: str, data_root: str | Path | None) -> None:
-    """An encoder that training starts from: a path as of sources, or the name of a model."""
-    if resolve_model(name, data_root) == name:
-        check_model_name(name)
 
 
 def read_sources(
@@ -237,14 +233,7 @@ def _open_source(
             rows = _with_columns(iterate_rows(path, second=second), source)
         return replace(source, languages=languages), rows
     chosen = source.dataset
-    corpus = load_dataset(
-        chosen.name,
-        chosen.config,
-        chosen.split,
-        data_dir=dataset_folder(chosen, data_root),
-        streaming=True,
-        **chosen.options,
-    )
+    corpus = open_dataset(chosen, chosen.split, data_root)
     if source.languages is None and find_source(chosen.name).row_type == "bitext":
         languages = list(corpus.features)[:2]
     return replace(source, languages=languages), _rows_of_dataset(corpus, source)

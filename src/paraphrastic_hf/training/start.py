@@ -20,8 +20,8 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.word import WordTokenizer
-from paraphrastic_hf.training.arguments import resolve_model, resolve_path
 from paraphrastic_hf.training.encoder_arguments import ModelArguments
+from paraphrastic_hf.training.places import resolve_model, resolve_path
 
 logger = logging.getLogger(__name__)
 

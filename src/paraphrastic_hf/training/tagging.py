@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.tagging import TaggedSentence, cut, split_in_order, tagged_sentences
 from paraphrastic_hf.encoding.tagger import predict_tags, tensors
 from paraphrastic_hf.errors import DataError
@@ -25,7 +25,7 @@ from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.sentences import Sentences
-from paraphrastic_hf.training.arguments import dataset_folder
+from paraphrastic_hf.training.places import open_dataset
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 HELD_OUT = 0.1
@@ -146,15 +146,12 @@ def read_splits(
     """
     task = recipe.task
     chosen = task.dataset
-    name = " ".join(filter(None, (chosen.name, chosen.config)))
-    folder = dataset_folder(chosen, data_root)
+    name = chosen.title
     configs = find_source(chosen.name).configs
     official = configs.get(chosen.config or next(iter(configs), "")) or {}
     found = {}
     for split in (split for split in SPLITS if split in official):
-        rows = load_dataset(
-            chosen.name, chosen.config, split, data_dir=folder, streaming=True, **chosen.options
-        )
+        rows = open_dataset(chosen, split, data_root)
         found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
     if not found:
         raise DataError(f"{name} has no split to learn tags from; name one such as treebank")

@@ -13,10 +13,10 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.encoding.int8 import Int8Encoder
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.text.files import read_json, replacing, write_json
-from paraphrastic_hf.training.arguments import resolve_path
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
+from paraphrastic_hf.training.places import resolve_model
 
 TEXTS_AT_A_TIME = 20_000  # a file of vectors, which a run that is resumed does not make again
 META = "meta.json"
@@ -35,10 +35,7 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
         ModelError: There is no such model, or its vectors are not what CTranslate2 can make.
         MissingExtraError: What it needs is not installed.
     """
-    try:
-        name = str(resolve_path(arguments.model, data_root))
-    except RecipeError:
-        name = arguments.model
+    name = str(resolve_model(arguments.model, data_root))
     if arguments.engine == "ctranslate2":
         return Int8Encoder(name, max_length=arguments.max_length, work=work).encode
     encoder = load_encoder(name)

@@ -16,9 +16,8 @@ from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.annealing import AnnealedObjective, Annealing
-from paraphrastic_hf.training.batching import Step
+from paraphrastic_hf.training.batching import Step, plan_pair_batches
 from paraphrastic_hf.training.loop import Losses
-from paraphrastic_hf.training.pair_batches import plan_pair_batches
 from paraphrastic_hf.training.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.translation_arguments import TranslationRecipe, TranslationTraining
 

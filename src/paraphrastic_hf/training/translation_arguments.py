@@ -115,7 +115,7 @@ class TranslationTraining(AnnealedArguments):
 
 
 @dataclass(frozen=True)
-class TranslationRun(RunArguments):
+class TranslationRunArguments(RunArguments):
     """Checkpoints, logs and the choice of the weights that are kept."""
 
     development: str = argument(
@@ -145,7 +145,7 @@ class TranslationRecipe:
         TranslationTraining(schedule="inverse_root", warmup_steps=1000, clip=1.0),
         help="the objective",
     )
-    run: TranslationRun = argument(TranslationRun(), help="checkpoints and logs")
+    run: TranslationRunArguments = argument(TranslationRunArguments(), help="checkpoints and logs")
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:

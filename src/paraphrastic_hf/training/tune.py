@@ -22,7 +22,7 @@ from typing import Any
 
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.hub.cards import run_card, write_card
-from paraphrastic_hf.recipe import build, load_recipe, set_key, to_mapping, to_yaml
+from paraphrastic_hf.recipe import build, read_recipe, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.build import check_encoders
@@ -217,7 +217,7 @@ def _lasting(item: Any) -> Any:
 def _claim(output: Path, recipe: ContrastiveRecipe) -> None:
     record = output / "recipe.yaml"
     if record.exists():
-        if load_recipe(ContrastiveRecipe, record) != recipe:
+        if read_recipe(ContrastiveRecipe, record) != recipe:
             raise RecipeError(
                 f"{output} holds a search or run of another recipe; use another --output"
             )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.text.files import replacing, write_bytes
 from paraphrastic_hf.training.tune import Trial
@@ -84,8 +85,7 @@ def plot(trials: Sequence[Trial], development: str, path: Path) -> None:
         axis.set_xticks(range(len(values)), [str(value) for value in values])
         axis.set_xlim(-0.5, len(values) - 0.5)
         axis.set_xlabel(key)
-        axis.grid(axis="y", color="#e3e6ea")
-        axis.spines[["top", "right"]].set_visible(False)
+        plain_axes(axis, grid="y")
     for row in axes:
         row[0].set_ylabel(development)
     figure.suptitle("every trial, and the best with each value", fontsize=9)

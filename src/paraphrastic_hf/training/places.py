@@ -1,0 +1,97 @@
+"""Where what a recipe names is: files and models under the data root or the working folder, and
+corpora by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.data.folder import corpus_folder
+from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import ModelError, RecipeError
+from paraphrastic_hf.packaged_recipes import RECIPES
+from paraphrastic_hf.training.arguments import DatasetArguments
+
+DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
+
+
+def find_data_root(data_root: str | Path | None) -> str | Path | None:
+    """The folder that a recipe's paths start from: the one given, else that of the variable
+    PARAPHRASTIC_DATA, else None."""
+    return data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
+
+
+def resolve_path(path: str, data_root: str | Path | None) -> Path:
+    """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
+    folder, or a text that comes with the package's recipes.
+
+    Raises:
+        RecipeError: Nothing is at any of these places.
+    """
+    places = _places(path, data_root)
+    for place in places:
+        if place.exists():
+            return place
+    raise RecipeError(
+        f"{path} is not there: nothing is at {_listed(places)}; name its folder with --data or "
+        f"{DATA_ROOT_VARIABLE}"
+    )
+
+
+def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
+    """Where a recipe's model is: a path as of `resolve_path`, or else the name as it is, of a
+    packaged model or a Hub repository.
+
+    Raises:
+        ModelError: Nothing is at any of these places, and the name can be no model's.
+    """
+    places = _places(name, data_root)
+    for place in places:
+        if place.exists():
+            return place
+    try:
+        check_model_name(name)
+    except ModelError as error:
+        raise ModelError(f"{error} (it was looked for at {_listed(places)})") from None
+    return name
+
+
+def _places(path: str, data_root: str | Path | None) -> list[Path]:
+    root = find_data_root(data_root)
+    under_root = [] if root is None else [Path(root) / path]
+    packaged = [RECIPES.parent / path] if path.startswith("recipes/") else []
+    return [*under_root, Path(path), *packaged]
+
+
+def _listed(places: Iterable[Path]) -> str:
+    return " or ".join(dict.fromkeys(str(place.absolute()) for place in places))
+
+
+def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
+    """Where a corpus's files are: the recipe's folder, else the data root's or its `eval` folder
+    if the corpus lies there, else None: to be downloaded."""
+    if dataset.data_dir is not None:
+        return resolve_path(dataset.data_dir, data_root)
+    root = find_data_root(data_root)
+    return None if root is None else corpus_folder(find_source(dataset.name), root)
+
+
+def open_dataset(dataset: DatasetArguments, split: str, data_root: str | Path | None) -> Any:
+    """The rows of a split of a recipe's corpus, read as they are asked for.
+
+    Args:
+        dataset: The corpus; its own `split` does not matter.
+        split: The split.
+        data_root: Folder that paths of the recipe start from.
+
+    Raises:
+        RecipeError: The recipe's folder of the corpus is not there.
+        DataError: There is no such corpus, configuration or split, or its files are not whole.
+    """
+    folder = dataset_folder(dataset, data_root)
+    return load_dataset(
+        dataset.name, dataset.config, split, data_dir=folder, streaming=True, **dataset.options
+    )
