@@ -93,7 +93,7 @@ def test_a_folder_without_a_tagger_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"has no config\.json"):
         Tagger.from_pretrained(tmp_path)
     tagger.model.encoder.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="which AutoModelForTokenClassification does not load"):
+    with pytest.raises(ModelError, match="which Tagger does not load; load it with SentenceEnc"):
         Tagger.from_pretrained(tmp_path)
 
 
