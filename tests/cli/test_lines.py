@@ -196,3 +196,13 @@ def test_a_file_that_is_not_there_is_named(
     monkeypatch.chdir(tmp_path)
     assert main(["none.txt" if item == "FILE" else item for item in command]) == 2
     assert f"paraphrastic {command[0]}: none.txt is not there\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.jsonl.gz", "pairs.JSON"])
+def test_a_table_of_named_columns_is_no_text(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text("source,target\na cat,the cat\n")
+    for command in ("score", "encode"):
+        assert main([command, "english", str(tmp_path / name)]) == 2
+        assert "by its name, and this command reads lines of text" in capsys.readouterr().err
