@@ -8,7 +8,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -78,6 +78,29 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
         raise DataError(
             f"cannot write {path}: no right to write in {folder}; name another --output"
         )
+
+
+def refuse_overwriting(options: Mapping[str, Any]) -> None:
+    """Refuse an output that is a file which another option names, before that is replaced.
+
+    Args:
+        options: The values of a command's options by name; `output` is the output.
+
+    Raises:
+        DataError: It is one.
+    """
+    output = options.get("output")
+    if not isinstance(output, str) or not os.path.isfile(output):
+        return
+    for name, value in options.items():
+        for given in value if isinstance(value, list) else [value]:
+            if name == "output" or not isinstance(given, str) or not os.path.isfile(given):
+                continue
+            if os.path.samefile(given, output):
+                raise DataError(
+                    f"{output} is read and cannot be written at the same time; name another "
+                    "--output"
+                )
 
 
 def one_line(text: str) -> str:
