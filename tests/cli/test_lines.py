@@ -196,3 +196,84 @@ def test_a_file_that_is_not_there_is_named(
     monkeypatch.chdir(tmp_path)
     assert main(["none.txt" if item == "FILE" else item for item in command]) == 2
     assert f"paraphrastic {command[0]}: none.txt is not there\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.jsonl.gz", "pairs.JSON"])
+def test_a_table_of_named_columns_is_no_text(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text("source,target\na cat,the cat\n")
+    for command in ("score", "encode"):
+        assert main([command, "english", str(tmp_path / name)]) == 2
+        assert "by its name, and this command reads lines of text" in capsys.readouterr().err
+
+
+def test_what_is_read_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, link = tmp_path / "same.txt", tmp_path / "link.tsv"
+    text.write_text("a cat\tthe cat\n")
+    link.symlink_to(text)
+    for command in (
+        ["score", "english", str(text)],
+        ["encode", "english", str(text)],
+        ["translate", "runs/x", str(text)],
+        ["simile", "-s", str(link), "-r", str(text)],
+        ["mine", str(text), str(text), "--model", "english"],
+    ):
+        assert main([*command, "--output", str(link)]) == 2
+        assert "link.tsv is read and cannot be written at the" in capsys.readouterr().err
+    assert text.read_text() == "a cat\tthe cat\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("v.parquet", "for parquet give v/"), ("v", "give v.npy or v/")]
+)
+def test_what_the_output_of_encode_may_be_is_said(
+    given: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("a cat\n")
+    assert main(["encode", "english", str(tmp_path / "a.txt"), "--output", given]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("paraphrastic encode: --output may be NAME.npy")
+    assert meant in said
+
+
+@pytest.mark.parametrize("command", ["score", "predict", "perplexity", "parse", "simile", "encode"])
+def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, folder = tmp_path / "a.tsv", tmp_path / "there.npy"
+    text.write_text("a cat\tthe cat\n")
+    folder.mkdir()
+    (tmp_path / "no model").mkdir()
+    given = [str(tmp_path / "no model"), str(text)]
+    if command == "parse":
+        given = [given[1], "--parser", given[0]]
+    elif command == "simile":
+        given = ["-s", given[1], "-r", given[1], "-m", given[0]]
+    assert main([command, *given, "--output", str(folder)]) == 2
+    assert "there.npy is a folder; name a file to write" in capsys.readouterr().err
+
+
+def test_a_text_without_a_line_is_said_to_have_none(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    assert main(["encode", model, str(empty)]) == 0
+    assert "empty.txt has no line, and so no vector" in capsys.readouterr().err
+    assert main(["neighbours", model, str(empty), "--query", "a"]) == 0
+    assert "empty.txt has no line with text, and so no neighb" in capsys.readouterr().err
+
+
+def test_a_word_without_paraphrases_is_told_with_the_bound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("a dog runs\tthe hound runs\n")
+    assert main(["corpus", "lexicon", str(tmp_path / "pairs.tsv"), "--word", "dog"]) == 0
+    said = capsys.readouterr().err
+    assert (
+        "dog has no paraphrase that is seen in 10 pairs of sentences; a small corpus needs" in said
+    )
+    assert "--min-count" in said

@@ -8,6 +8,7 @@ from paraphrastic_hf.cli.main import COMMANDS, build_parser
 
 OLDER = [
     ("neighbours english a.txt --query x", "--neighbours 3", "--count 3"),
+    ("neighbours english a.txt --query x", "--neighbours 3", "--k 3"),
     ("analyse neighbours english --query x --output o", "--neighbours 3", "--count 3"),
     ("mine a.txt b.txt --model english", "--neighbours 3", "--k 3"),
     ("translate runs/x a.txt", "--outputs 3", "--count 3"),
@@ -15,6 +16,9 @@ OLDER = [
     ("parse a.txt", "--parser runs/x", "--model runs/x"),
     ("analyse variables runs/x --output o", "--encoder runs/y", "--judge runs/y"),
     ("corpus lexicon a.tsv --word x", "--count 3", "--top 3"),
+    ("corpus lexicon a.tsv --word x", "--encoder runs/y", "--model runs/y"),
+    ("corpus stats a.tsv", "--encoder runs/y", "--model runs/y"),
+    ("corpus sample a.tsv", "--encoder runs/y", "--model runs/y"),
     ("corpus tenths a.tsv --output o", "--score x", "--by x"),
 ]
 

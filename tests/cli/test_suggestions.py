@@ -191,3 +191,7 @@ def test_a_data_folder_that_is_not_there_is_refused_at_once(
     assert "there is no folder no/such" in refused(command, capsys)
     command = ["evaluate", "english", "--data", "no/such"]
     assert "--data names no/such, and there is no such folder" in refused(command, capsys)
+
+
+def test_a_command_by_the_name_that_others_give_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean 'neighbours'?" in refused(["search", "english", "a.txt"], capsys)

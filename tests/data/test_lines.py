@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import lzma
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import torch
+from safetensors.torch import save
 
 from paraphrastic_hf.data import lines
+from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.data.lines import (
     aligned_lines,
     number_in,
@@ -263,3 +272,59 @@ def test_no_file_stays_open(
             list(rows)
     assert opened
     assert all(file.closed for file in opened)
+
+
+def array_of_numpy() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.zeros(3))
+    return file.getvalue()
+
+
+def archive() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("a.txt", "a cat")
+    return file.getvalue()
+
+
+def parquet() -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"text": ["a cat"]}), file)
+    return file.getvalue()
+
+
+OTHER_KINDS = {
+    "a zip archive": archive(),
+    "a parquet file": parquet(),
+    "an array of numpy": array_of_numpy(),
+    "a safetensors file": save({"weight": torch.zeros(2)}),
+    "packed by zstd": b"\x28\xb5\x2f\xfd\x24\x06",
+    "packed by bzip2": bz2.compress(b"a cat\n"),
+    "packed by xz": lzma.compress(b"a cat\n"),
+    "packed by gzip": gzip.compress(b"a cat\n"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(OTHER_KINDS[kind])
+    for read in (lambda: list(read_blocks(str(path))), lambda: list(text_lines(path))):
+        with pytest.raises(DataError, match=rf"lines\.txt is {kind}"):
+            read()
+
+
+def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt.bz2"
+    path.write_bytes(bz2.compress(b"a cat\na dog\n"))
+    assert list(read_blocks(str(path))) == [["a cat", "a dog"]]
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(DataError, match="damaged after line"):
+        list(read_blocks(str(path)))
+
+
+@pytest.mark.parametrize("text", ["PK", "PAR1 of the story", "BZh is a name", "1AY&SY", ""])
+def test_text_that_begins_like_other_files_is_text(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text(text + "\nsecond\n", encoding="utf-8")
+    assert list(read_blocks(str(path))) == [[text, "second"]]

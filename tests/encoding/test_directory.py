@@ -19,7 +19,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import CausalLMOutput
 
-from paraphrastic_hf import AveragingConfig, AveragingModel
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceParser
 from paraphrastic_hf.encoding.directory import (
     GENERATION_CONFIG,
     LANGUAGE_MODEL,
@@ -224,8 +224,10 @@ def test_what_a_layout_does_not_load_is_refused_with_what_does(
     bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
-    with pytest.raises(ModelError, match=r"AutoModelForCausalLM does not load; .* SentenceEncoder"):
+    with pytest.raises(ModelError, match=r"LanguageScorer does not load; .* SentenceEncoder$"):
         load_pretrained(tmp_path, LANGUAGE_MODEL)
+    with pytest.raises(ModelError, match=r"^english .*SentenceParser does .* SentenceEncoder$"):
+        SentenceParser.from_pretrained("english")
     save_model(bigrams, tokenizer, tmp_path, LANGUAGE_MODEL)
-    with pytest.raises(ModelError, match=r"AutoModel does not load; load it with AutoModelForC"):
+    with pytest.raises(ModelError, match=r"SentenceEncoder does not load; .* LanguageScorer$"):
         load_pretrained(tmp_path, SENTENCE_ENCODER)

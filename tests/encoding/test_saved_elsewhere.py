@@ -24,7 +24,12 @@ from transformers import AutoModel, AutoTokenizer
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder, packaged_model
 from paraphrastic_hf.errors import MissingExtraError, ModelError
+from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import HOSTILE, SENTENCES
@@ -167,3 +172,57 @@ def test_what_is_saved_is_float32(tmp_path: Path) -> None:
     assert load_file(tmp_path / "model.safetensors")["embedding.weight"].dtype == torch.float32
     assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float32"
     assert theirs(tmp_path).dtype == torch.float32
+
+
+def marked(tokenizer: Any, marks: str, opens: bool = False) -> MarkedTokenizer:
+    return MarkedTokenizer(tokenizer, marks, opens_prompts=opens)
+
+
+PLAIN = {
+    **TOKENIZERS,
+    "characters": lambda: CharTokenizer.train(SENTENCES, vocab_size=30),
+    "n-grams": lambda: CharNgramTokenizer.train(SENTENCES, vocab_size=100, orders=(2, 3)),
+}
+SAVED_BY_TRANSFORMERS = {
+    **PLAIN,
+    "words with an end": lambda: marked(PLAIN["words"](), "end"),
+    "words that open prompts": lambda: marked(PLAIN["words"](), "both", opens=True),
+    "characters with marks": lambda: marked(PLAIN["characters"](), "both"),
+    "pieces with a start": lambda: marked(PLAIN["pieces"](), "start"),
+    "a mixture": lambda: MixedTokenizer(
+        [PLAIN["words"](), PLAIN["n-grams"](), marked(PLAIN["characters"](), "both")]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SAVED_BY_TRANSFORMERS)
+def test_what_transformers_has_saved_again_is_the_same_encoder(kind: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    tokenizer = SAVED_BY_TRANSFORMERS[kind]()
+    config = RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=8, embedding_size=4)
+    encoder = SentenceEncoder(RecurrentModel(config).eval(), tokenizer)
+    encoder.save_pretrained(tmp_path / "ours")
+    AutoModel.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    assert not (tmp_path / "theirs" / "paraphrastic_tokenizer.json").exists()
+    again = SentenceEncoder.from_pretrained(tmp_path / "theirs")
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+    assert again.tokenizer.tokens() == encoder.tokenizer.tokens()
+    again.save_pretrained(tmp_path / "once more")
+    for name in ("tokenizer.json", "paraphrastic_tokenizer.json", "ngrams.json"):
+        first, third = tmp_path / "ours" / name, tmp_path / "once more" / name
+        assert first.exists() == third.exists()
+        assert not first.exists() or first.read_text() == third.read_text()
+
+
+def test_what_only_sentence_transformers_reads_right_is_sent_there(tmp_path: Path) -> None:
+    """Without `modules.json` it would take means over tokens, whatever the model."""
+    encoder = SentenceEncoder.from_pretrained("english")
+    encoder.save_pretrained(tmp_path)
+    (tmp_path / "paraphrastic_tokenizer.json").unlink()
+    Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(ModelError, match="load the model with sentence_transformers"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "modules.json").unlink()
+    with pytest.raises(ModelError, match="load the model with the library that wrote it"):
+        load_tokenizer(tmp_path)

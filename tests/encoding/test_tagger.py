@@ -86,18 +86,18 @@ def test_a_saved_tagger_tags_alike(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_tagger_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="holds no tokenizer"):
-        Tagger.from_pretrained(tmp_path)
-    tagger = new_tagger()
-    tagger.tokenizer.save(tmp_path)
     with pytest.raises(ModelError, match=r"has no config\.json"):
         Tagger.from_pretrained(tmp_path)
+    tagger = new_tagger()
+    tagger.model.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="holds no tokenizer"):
+        Tagger.from_pretrained(tmp_path)
     tagger.model.encoder.save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="which AutoModelForTokenClassification does not load"):
+    with pytest.raises(ModelError, match="which Tagger does not load; load it with SentenceEnc"):
         Tagger.from_pretrained(tmp_path)
 
 
 def test_a_tokenizer_of_another_model_is_refused() -> None:
     other = CharNgramTokenizer.train(SENTENCES, vocab_size=50, orders=[2])
-    with pytest.raises(ModelError, match=r"word encoder has .* rows, but its tokenizer 50"):
+    with pytest.raises(ModelError, match=r"the tagger has .* rows, but its tokenizer 50"):
         Tagger(new_tagger().model, other)

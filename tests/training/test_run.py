@@ -14,7 +14,13 @@ import torch
 from datasets import Dataset
 from safetensors.torch import load_file
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import (
+    LanguageScorer,
+    LatentGenerator,
+    SentenceEncoder,
+    Tagger,
+    Translator,
+)
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, RecipeError
 from paraphrastic_hf.text import locked
 from paraphrastic_hf.training import memory
@@ -296,8 +302,10 @@ def test_names_where_objects_are_meant_are_refused_with_what_to_write(
 
 def test_a_folder_whose_run_has_not_ended_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    with pytest.raises(ModelError, match="holds a run that has not ended"):
-        SentenceEncoder.from_pretrained(tmp_path)
+    (tmp_path / "recipe.yaml").touch()
+    for loader in (SentenceEncoder, LatentGenerator, LanguageScorer, Translator, Tagger):
+        with pytest.raises(ModelError, match="is not finished, so there is no model yet; the same"):
+            loader.from_pretrained(tmp_path)
 
 
 def test_text_in_utf_16_is_refused_as_by_every_command(recipe: Path, tmp_path: Path) -> None:

@@ -24,14 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
-    parser.add_argument(
-        "-s",
-        "--systems",
-        nargs=2,
-        required=True,
-        metavar="FILE",
-        help="the outputs of the two systems, one segment a line; .gz and .xz are unpacked",
-    )
+    add_scorer_arguments(parser, systems=2)
     parser.add_argument(
         "--nbest",
         metavar="FILE",
@@ -50,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how many segments to show where SIM differs and BLEU does not, and as many the other "
         "way round (default: 5)",
     )
-    add_scorer_arguments(parser)
     add_resampling_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.epilog = EPILOG

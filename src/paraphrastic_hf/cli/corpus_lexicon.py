@@ -59,12 +59,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
-    which.add_argument("--model", help="an encoder that gives the paraphrase score")
+    which.add_argument(
+        "--encoder", "--model", dest="model", help="the encoder that gives the paraphrase score"
+    )
     parser.add_argument(
         "--min-score",
         type=float,
         default=0.35,
-        help="with --score or --model, smallest paraphrase score (default: 0.35, as in the thesis)",
+        help="with --score or --encoder, smallest paraphrase score (default: 0.35, as in the "
+        "thesis)",
     )
     parser.add_argument("--simlex", action="store_true", help="compare with SimLex-999")
     parser.add_argument(
@@ -97,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
     if kept:
         if len(arguments.corpus) > 1 or arguments.output:
             raise DataError(f"{kept[0]} is a lexicon; look words up in it alone, with --word")
-        _print(read_lexicon(kept[0]), arguments)
+        _print(read_lexicon(kept[0]), arguments, f"in {kept[0]}")
         if folder is not None:
             _compare(None, [kept[0], *arguments.beside], folder)
         return
@@ -109,7 +112,9 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{counted(written, 'entry')}: {arguments.output}", file=sys.stderr)
     if arguments.word:
         words = [word.lower() for word in arguments.word]
-        _print(counts.entries(arguments.min_count, words), arguments)
+        seen = counted(arguments.min_count, "pair")
+        within = f"that is seen in {seen} of sentences; a small corpus needs a lower --min-count"
+        _print(counts.entries(arguments.min_count, words), arguments, within)
     if folder is not None:
         _compare(counts, arguments.beside, folder)
 
@@ -139,7 +144,7 @@ def _count(arguments: argparse.Namespace) -> PairCounts:
     return PairCounts(pairs(), max_words=arguments.max_words or None)
 
 
-def _print(entries: Iterator[Entry], arguments: argparse.Namespace) -> None:
+def _print(entries: Iterator[Entry], arguments: argparse.Namespace, within: str) -> None:
     wanted = {word.lower(): 0 for word in arguments.word}
     for each in entries:
         if wanted.get(each.word, arguments.count) < arguments.count:
@@ -147,7 +152,7 @@ def _print(entries: Iterator[Entry], arguments: argparse.Namespace) -> None:
             print(f"{each.word}\t{each.paraphrase}\t{each.adjusted_pmi:.2f}\t{each.count}")
     for word, found in wanted.items():
         if not found:
-            print(f"{word} has no paraphrase that is seen often enough", file=sys.stderr)
+            print(f"{word} has no paraphrase {within}", file=sys.stderr)
 
 
 def _compare(counts: PairCounts | None, lists: list[str], folder: Path) -> None:

@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="the column that rows are sorted by")
     which.add_argument(
+        "--encoder",
         "--model",
+        dest="model",
         default="english",
         help="the encoder whose paraphrase score rows are sorted by (default: english)",
     )

@@ -53,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
     which.add_argument(
+        "--encoder",
         "--model",
+        dest="model",
         default="english",
         help="the encoder that gives the paraphrase score (default: english)",
     )

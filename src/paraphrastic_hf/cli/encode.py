@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
@@ -32,9 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         default="-",
-        help="where the vectors go: NAME.npy for one float32 array of shape (texts, dim); FOLDER/ "
-        "for parquet files of a million texts with their vectors; - (default) prints a line of "
-        "tab-separated numbers for each text",
+        help="where the vectors go: NAME.npy for one float32 array of shape (texts, dim), which "
+        "replaces a file that is there; FOLDER/, with the slash, for a new folder of parquet files "
+        "of a million texts with their vectors; - (default) prints a line of tab-separated numbers "
+        "for each text",
     )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument(
@@ -73,8 +74,11 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.encoding.vectors import unit_length
 
     writer = _writer(arguments.output)
+    if arguments.output.endswith(".npy"):
+        check_output(arguments.output)
     encoder = load_encoder(arguments.model, latent=arguments.latent, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
+    count = 0
     with writer as write, bar:
         for block in read_blocks(arguments.texts, bad_lines=arguments.bad_lines):
             if isinstance(encoder, SentenceEncoder):
@@ -84,8 +88,12 @@ def run(arguments: argparse.Namespace) -> None:
                 vectors = unit_length(vectors) if arguments.normalize else vectors
             write(block, vectors)
             bar.update(len(block))
-        if not bar.n and isinstance(encoder, SentenceEncoder):  # no text, of known width
-            write([], encoder.encode([]))
+            count += len(block)
+        if not count:
+            name = "standard input" if arguments.texts == "-" else arguments.texts
+            print(f"{name} has no line, and so no vector", file=sys.stderr)
+            if isinstance(encoder, SentenceEncoder):  # whose width is known
+                write([], encoder.encode([]))
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
@@ -104,7 +112,15 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
         return shard_writer(Path(output))
     if output.endswith(".npy"):
         return array_writer(Path(output))
-    raise DataError(f"{output} is neither NAME.npy nor FOLDER/, for parquet shards; name one")
+    raise DataError(
+        f"--output may be NAME.npy for one array, FOLDER/ with the slash for a new folder of "
+        f"parquet files, or - to print, got {output}; {_meant(output)}"
+    )
+
+
+def _meant(output: str) -> str:
+    stem = output.removesuffix(".parquet")
+    return f"for parquet give {stem}/" if stem != output else f"give {output}.npy or {output}/"
 
 
 def _print(texts: list[str], vectors: np.ndarray) -> None:

@@ -25,14 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
-    parser.add_argument(
-        "-s",
-        "--systems",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="a file for each system, with one segment a line; .gz and .xz are unpacked",
-    )
+    add_scorer_arguments(parser)
     parser.add_argument(
         "--frequencies",
         metavar="FILE",
@@ -57,7 +50,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write the report to this file, as JSON if its name ends in .json (default: print it)",
     )
-    add_scorer_arguments(parser)
     add_resampling_arguments(parser)
     parser.epilog = EPILOG
     parser.set_defaults(run=run)

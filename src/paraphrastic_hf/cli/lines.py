@@ -8,11 +8,12 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from paraphrastic_hf.data.lines import refuse_table
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
 
@@ -35,10 +36,10 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
 
 
 def check_inputs(*paths: str) -> None:
-    """Refuse an input that is not there before anything is loaded; `-` is standard input.
+    """Refuse a text that is not there before anything is loaded; `-` is standard input.
 
     Raises:
-        DataError: It is not there, or is a folder, or several are standard input.
+        DataError: It is not there, or is a folder or a table, or several are standard input.
     """
     if paths.count("-") > 1:
         raise DataError("only one input can be -, standard input, which is read once; name files")
@@ -49,6 +50,7 @@ def check_inputs(*paths: str) -> None:
             raise DataError(f"{path} is not there")
         if Path(path).is_dir():
             raise DataError(f"{path} is a folder; name a file")
+        refuse_table(path)
 
 
 def check_output(path: str, *, is_folder: bool = False) -> None:
@@ -76,6 +78,29 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
         raise DataError(
             f"cannot write {path}: no right to write in {folder}; name another --output"
         )
+
+
+def refuse_overwriting(options: Mapping[str, Any]) -> None:
+    """Refuse an output that is a file which another option names, before that is replaced.
+
+    Args:
+        options: The values of a command's options by name; `output` is the output.
+
+    Raises:
+        DataError: It is one.
+    """
+    output = options.get("output")
+    if not isinstance(output, str) or not os.path.isfile(output):
+        return
+    for name, value in options.items():
+        for given in value if isinstance(value, list) else [value]:
+            if name == "output" or not isinstance(given, str) or not os.path.isfile(given):
+                continue
+            if os.path.samefile(given, output):
+                raise DataError(
+                    f"{output} is read and cannot be written at the same time; name another "
+                    "--output"
+                )
 
 
 def one_line(text: str) -> str:

@@ -63,6 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     known.overrides = rest
     try:
+        if os.path.isfile(str(getattr(known, "output", ""))):
+            from paraphrastic_hf.cli.lines import refuse_overwriting  # which takes a while
+
+            refuse_overwriting(vars(known))
         return int(known.run(known) or 0)
     except ParaphrasticError as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)

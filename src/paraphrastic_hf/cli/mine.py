@@ -162,8 +162,6 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.mining.files import mine_lines
     from paraphrastic_hf.text.files import output_file
 
-    if arguments.source == arguments.target == "-":
-        raise DataError("both sides cannot come from standard input")
     options = pair_options(arguments)
     is_table = not arguments.output.endswith(".parquet")
     if not is_table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--neighbours",
         "--count",
+        "--k",
         type=int,
         dest="count",
         default=5,
@@ -88,6 +90,9 @@ def run(arguments: argparse.Namespace) -> None:
             number += len(texts)
             if texts:
                 yield texts, vectors(texts)
+        if not number:
+            name = "standard input" if arguments.corpus == "-" else arguments.corpus
+            print(f"{name} has no line with text, and so no neighbour", file=sys.stderr)
 
     found = nearest_texts(vectors(queries), blocks(), arguments.count)
     for query, matches in zip(queries, found, strict=True):

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections import Counter
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.parser not in OTHERS:
         check_model_name(arguments.parser)
     check_inputs(arguments.file or arguments.pairs)
+    check_output(arguments.output)
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())

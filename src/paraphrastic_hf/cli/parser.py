@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 from paraphrastic_hf.errors import nearest, nearest_name
 
+OTHER_NAMES = {"search": "neighbours", "similarity": "score"}  # of commands, elsewhere
+
 
 class Parser(argparse.ArgumentParser):
     """A parser of the command line, or of one of its commands.
@@ -46,7 +48,8 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            known = nearest_name(str(value), map(str, action.choices))
+            meant = OTHER_NAMES.get(str(value), str(value))
+            known = nearest_name(meant, map(str, action.choices))
             if isinstance(action, argparse._SubParsersAction):
                 what = str(action.metavar).lower()
                 raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {known}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the perplexity of each line before it; `nan` for a line without a known token."""
     check_model_name(arguments.model)
     check_inputs(arguments.file)
+    check_output(arguments.output)
     import math
 
     import numpy as np

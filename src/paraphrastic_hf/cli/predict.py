@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the score or label of each line before it; nan for a blank line."""
     check_model_name(arguments.model)
     check_inputs(arguments.file)
+    check_output(arguments.output)
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.errors import DataError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, open_output
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the cosine of each pair before its line; nan for a blank line."""
     check_model_name(arguments.model)
     check_inputs(arguments.pairs)
+    check_output(arguments.output)
     import numpy as np
 
     from paraphrastic_hf.encoding.load import load_encoder

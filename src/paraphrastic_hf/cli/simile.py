@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, dump_json, open_output
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    dump_json,
+    open_output,
+)
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
@@ -22,8 +28,21 @@ Scores are times 100. The brackets hold 95 % of the means of resampled segments.
 segments cannot be told from chance and have no p. Scores compare where the signatures are equal."""
 
 
-def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
-    """The references and the options of `SimileScorer`."""
+def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "+") -> None:
+    """The systems, the references and the options of `SimileScorer`.
+
+    Args:
+        parser: That of the command.
+        systems: How many systems there are, as `nargs` of argparse.
+    """
+    parser.add_argument(
+        "-s",
+        "--systems",
+        nargs=systems,
+        required=True,
+        metavar="FILE",
+        help="a file for each system, with one segment a line; .gz and .xz are unpacked",
+    )
     parser.add_argument(
         "-r",
         "--references",
@@ -98,14 +117,6 @@ def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument(
-        "-s",
-        "--systems",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="a file for each system, with one segment a line; .gz and .xz are unpacked",
-    )
     add_scorer_arguments(parser)
     parser.add_argument(
         "--segments",
@@ -128,6 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Score each system, and print one table or the segments."""
     check_model_name(arguments.model)
     check_inputs(*arguments.systems, *arguments.references)
+    check_output(arguments.output)
     from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 
     scorer, references = scorer_and_references(arguments)

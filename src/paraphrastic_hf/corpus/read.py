@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row, Score
-from paraphrastic_hf.data.pairs import good_rows, iterate_rows
+from paraphrastic_hf.data.pairs import good_rows, has_named_columns, iterate_rows
 from paraphrastic_hf.errors import DataError, counted
 
 AT_A_TIME = 10_000
@@ -130,7 +130,7 @@ def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> It
 
 
 def _of_lines(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
-    if path.is_dir():
+    if has_named_columns(path):
         yield from _as_rows(iterate_rows(path, beside=columns), path, columns)
         return
     lines = iterate_rows(path)

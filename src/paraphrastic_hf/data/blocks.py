@@ -1,4 +1,4 @@
-"""Lines of text, a block at a time: files, .gz, .xz, and `-` for standard input.
+"""Lines of text, a block at a time: files, .gz, .xz, .bz2, and `-` for standard input.
 
 What is done about a blank line, or one that is no text, is said here for all commands.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from paraphrastic_hf.data.lines import open_lines, refuse_utf16
+from paraphrastic_hf.data.lines import open_lines, refuse_other_files, refuse_utf16
 from paraphrastic_hf.errors import DataError
 
 BLOCK = 16384
@@ -79,7 +79,8 @@ def read_blocks(
         as_they_come: Do not wait for more lines of standard input once there are some.
 
     Raises:
-        DataError: The file cannot be opened, is damaged, is UTF-16, or has a line that is refused.
+        DataError: The file cannot be opened, is damaged, is UTF-16 or another kind of file, or has
+            a line that is refused.
     """
     stream: contextlib.AbstractContextManager[IO[bytes]]
     stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
@@ -142,6 +143,7 @@ def is_blank(line: str) -> bool:
 
 def _without_mark(line: bytes, name: str) -> bytes:
     refuse_utf16(line, name)
+    refuse_other_files(line, name)
     return line.removeprefix(codecs.BOM_UTF8)
 
 

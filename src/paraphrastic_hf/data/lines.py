@@ -6,16 +6,18 @@ skips bad rows of training text, reads the same raw lines.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import lzma
 import math
+import re
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from paraphrastic_hf.errors import DataError, counted
 
@@ -24,15 +26,50 @@ READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile
 LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 
 
+# what the first bytes of files say they are, and what to do
+ENDING = "let its name end in "
+OTHER_FILES = {
+    rb"PK\x03\x04": ("a zip archive", "unpack it first"),
+    rb"PAR1\x15": ("a parquet file", "write its texts to a file, one a line"),
+    rb"ARROW1\0\0": ("an Arrow file", "write its texts to a file, one a line"),
+    rb"\x93NUMPY": ("an array of numpy", "give the text that it was made of"),
+    rb"[\s\S]{5}\0\0\0\{\"": ("a safetensors file of weights", "give a file of text"),
+    rb"\x28\xb5\x2f\xfd": ("packed by zstd", "unpack it first, with zstd -d"),
+    rb"BZh[1-9]1AY&SY": ("packed by bzip2", ENDING + ".bz2"),
+    rb"\xfd7zXZ\0": ("packed by xz", ENDING + ".xz"),
+    rb"\x1f\x8b\x08": ("packed by gzip", ENDING + ".gz"),
+}
+PACKED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+TABLES = {".csv": "CSV", ".jsonl": "JSON", ".json": "JSON"}
+
+
 def open_lines(path: Path) -> BinaryIO:
-    """A file's bytes, unpacked if its name ends in .gz or .xz."""
+    """A file's bytes, unpacked if its name ends in .gz, .xz or .bz2."""
     try:
-        if path.suffix == ".gz":
-            return cast(BinaryIO, gzip.open(path, "rb"))
-        is_xz = path.suffix == ".xz"
-        return cast(BinaryIO, lzma.open(path, "rb") if is_xz else path.open("rb"))
+        return cast(BinaryIO, PACKED.get(path.suffix, open)(path, "rb"))
     except OSError as error:
         raise DataError(f"cannot open {path}: {error.strerror or error}") from error
+
+
+def table_kind(path: Path) -> str | None:
+    """`CSV` or `JSON` by the name of a file, packed or not; None for any other."""
+    name = path.with_suffix("") if path.suffix in PACKED else path
+    return TABLES.get(name.suffix.lower())
+
+
+def refuse_table(path: str) -> None:
+    """Refuse a table of named columns where lines of text are read.
+
+    Raises:
+        DataError: It is one by its name.
+    """
+    kind = table_kind(Path(path))
+    if kind is not None:
+        raise DataError(
+            f"{path} is {kind} by its name, and this command reads lines of text: one a line, or "
+            "two with a tab between; write its texts to such a file, or give - for standard input "
+            "to have its lines taken as they are"
+        )
 
 
 def refuse_utf16(line: bytes, name: object) -> None:
@@ -43,6 +80,20 @@ def refuse_utf16(line: bytes, name: object) -> None:
     """
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataError(f"{name} is UTF-16; convert it, such as with iconv -f utf-16 -t utf-8")
+
+
+def refuse_other_files(line: bytes, name: object) -> None:
+    """Refuse what is no lines of text by the bytes that it begins with.
+
+    Raises:
+        DataError: It is packed, or a file of another kind.
+    """
+    for start, (what, way_out) in OTHER_FILES.items():
+        if re.match(start, line):
+            raise DataError(
+                f"{name} is {what}, but lines of text are read here, plain or packed as .gz, .xz "
+                f"or .bz2; {way_out}"
+            )
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
@@ -66,6 +117,8 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
         if not raw:
             return
         number += 1
+        if number == 1:
+            refuse_other_files(raw, path)
         if len(raw) > LONGEST_LINE:
             raise DataError(
                 f"{path}:{number} has more than {LONGEST_LINE:,} bytes; expected lines of text: "

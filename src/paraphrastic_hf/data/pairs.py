@@ -1,4 +1,4 @@
-"""Sentence pairs from the files people have: TSV, aligned text, `datasets` folders, .gz, .xz.
+"""Sentence pairs from the files people have: TSV, aligned text, CSV, JSON, `datasets` folders.
 
 A bad row, such as a first line of names of columns, never stops a run: it is counted by reason,
 with the place of the first few, and skipped; or it is refused at once, by option. Tokenizing is not
@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -19,16 +18,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.data.lines import BOM, raw_lines
+from paraphrastic_hf.data.lines import BOM, raw_lines, table_kind
+from paraphrastic_hf.data.tables import names_columns, rows_of_table
 from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)
 
 BAD_ROWS = ("skip", "refuse")
 PLACES_SHOWN = 5
-NAMES = "sentence1 sentence2, text1 text2, question1 question2, phrase1 phrase2, source target, "
-NAMES += "src tgt, reference translation, anchor positive, premise hypothesis"
-HEADERS = {frozenset(names.split()) for names in NAMES.split(",")}  # of files of pairs, line 1
 Pair = tuple[str, str]
 
 
@@ -133,18 +130,21 @@ def iterate_rows(
 
     Args:
         path: A TSV file (two columns; more are ignored, but every row must have as many as the
-            first), a text file if `second` is given, a parquet file, or a folder written by
-            `Dataset.save_to_disk`. `.gz` and `.xz` are unpacked on the way.
+            first), a text file if `second` is given, a file named .csv, .jsonl or .json
+            (`rows_of_table`), a parquet file, or a folder written by `Dataset.save_to_disk`.
+            `.gz`, `.xz` and `.bz2` are unpacked on the way.
         second: The text file whose lines are the other side of `path`'s lines.
-        columns: Names of the two columns of a `datasets` folder; its first two text columns if
+        columns: Names of the two columns, where columns have names; the first two of text if
             absent.
-        beside: Further columns of a `datasets` folder, which follow the two texts.
+        beside: Further columns with names, which follow the two texts.
 
     Raises:
         DataError: The file is missing or damaged, or the two text files differ in length.
     """
     path = Path(path)
-    if has_named_columns(path):
+    if table_kind(path) and second is None and path.is_file():
+        yield from rows_of_table(path, columns, beside)
+    elif has_named_columns(path):
         yield from _dataset_rows(path, columns, beside)
     elif second is not None:
         yield from _aligned_rows(path, Path(second))
@@ -155,8 +155,9 @@ def iterate_rows(
 
 
 def has_named_columns(path: Path) -> bool:
-    """Whether the columns of a source have names: a saved dataset or a parquet file."""
-    return path.is_dir() or path.suffix == ".parquet"
+    """Whether the columns of a source have names: a saved dataset, or a parquet, CSV or JSON
+    file."""
+    return path.is_dir() or path.suffix == ".parquet" or table_kind(path) is not None
 
 
 def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -354,11 +355,6 @@ def good_rows(
             counted.add(wrong, place)
     if report is None and counted.bad:
         logger.warning("%s: %s", name, counted.describe())
-
-
-def names_columns(sides: Sequence[str]) -> bool:
-    """Whether a first row has names of columns (`HEADERS`) where its two texts should be."""
-    return frozenset(re.sub(r"[\W_]", "", side).casefold() for side in sides[:2]) in HEADERS
 
 
 def _is_number(text: str) -> bool:

@@ -118,8 +118,8 @@ class Conventions(ABC):
 
         Raises:
             TypeError: `texts` holds anything but strings, or there is no option of a name.
-            ValueError: `batch_size` is below 1, where texts are encoded in batches; `truncate_dim`
-                is out of range; there is no such precision; or a prompt is asked for by name.
+            ValueError: `batch_size` is below 1; `truncate_dim` is out of range; there is no such
+                precision; or a prompt is asked for by name.
 
         Example:
             >>> from paraphrastic_hf import SentenceEncoder
@@ -135,6 +135,8 @@ class Conventions(ABC):
         chosen = _listed(texts)
         if prompt:
             chosen = [prompt + text for text in chosen]
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size!r}")
         normalize, in_c = normalize or normalize_embeddings, truncate_dim is None
         vectors = self._embed(
             chosen,

@@ -33,12 +33,20 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from paraphrastic_hf.encoding.locate import shown_name
 from paraphrastic_hf.encoding.table import check_finite
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, open_to_readers, remove, write_json
+from paraphrastic_hf.text.files import (
+    MODULES,
+    PARTS_FOLDER,
+    open_to_readers,
+    other_loader,
+    remove,
+    write_json,
+)
 
 WEIGHTS = "model.safetensors"
 TOKENIZER_FILES = (
@@ -46,7 +54,7 @@ TOKENIZER_FILES = (
     *("spiece.model", "ngrams.json", PARTS_FOLDER),
 )
 GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
-SENTENCE_TRANSFORMERS_FILES = ("modules.json", "config_sentence_transformers.json")
+SENTENCE_TRANSFORMERS_FILES = (MODULES, "config_sentence_transformers.json")
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
@@ -56,7 +64,7 @@ class Layout:
     """What the directory of one kind of model has, and what loads it.
 
     Attributes:
-        loader: The class that a user loads it with, for messages.
+        loader: The public class that loads it, for messages.
         auto_class: The Auto class of transformers that loads the model.
         files: Names beside those that every model has: `GENERATION_CONFIG` of a model that
             generates, `SENTENCE_TRANSFORMERS_FILES` of one that embeds sentences.
@@ -74,12 +82,19 @@ SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORM
 SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
 TAGGER = Layout("Tagger", AutoModelForTokenClassification)
 PARSER = Layout("SentenceParser", AutoModelForTokenClassification)
-LANGUAGE_MODEL = Layout("AutoModelForCausalLM", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
+LANGUAGE_MODEL = Layout("LanguageScorer", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
 GENERATIVE = Layout(
-    "SentenceEncoder", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
+    "LatentGenerator", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
 )
 TRANSLATION = Layout("Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,))
 LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, PARSER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
+LOADERS = {  # of kinds of model whose Auto class is that of several layouts
+    "paraphrastic-bgt": "SentenceEncoder, or with LatentGenerator to write",
+    "paraphrastic-mgt": "SentenceEncoder, or with LatentGenerator to write",
+    "paraphrastic-parser": "SentenceParser",
+    "paraphrastic-paraphraser": "SyntacticParaphraser",
+    "paraphrastic-scpn": "SyntacticParaphraser",
+}
 
 
 def save_model(
@@ -217,17 +232,16 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
 
 def _check_kind(config: Any, directory: Path, layout: Layout) -> None:
     """Refuse a model that is not of this package, or that the layout's Auto class does not load."""
-    kind = config.model_type
+    kind, name = config.model_type, shown_name(directory)
     if not str(kind).startswith("paraphrastic-"):
         raise ModelError(
-            f"{directory} holds a {kind!r} model, not one of this package; "
-            "load it with sentence_transformers.SentenceTransformer"
+            f"{name} holds a {kind!r} model, not one of this package; {other_loader(directory)}"
         )
     if type(config) not in layout.auto_class._model_mapping:
         known = [it.loader for it in LAYOUTS if type(config) in it.auto_class._model_mapping]
         raise ModelError(
-            f"{directory} holds a {kind!r} model, which {layout.auto_class.__name__} does not "
-            f"load; load it with {' or '.join(known)}"
+            f"{name} holds a {kind!r} model, which {layout.loader} does not load; load it with "
+            f"{LOADERS.get(kind) or known[0]}"
         )
 
 

@@ -65,6 +65,35 @@ def holds_model(folder: str | os.PathLike[str]) -> bool:
     return (Path(folder) / "config.json").is_file()
 
 
+def shown_name(directory: Path) -> str:
+    """A model directory for messages, as its user named it: a packaged model by its name, and one
+    in the cache of the Hub by its repository.
+
+    Example:
+        >>> shown_name(packaged_model("english"))
+        'english'
+    """
+    if directory.parent == ASSETS:
+        return directory.name
+    if directory.parent.name == "snapshots" and directory.parents[1].name.startswith("models--"):
+        return directory.parents[1].name.removeprefix("models--").replace("--", "/")
+    return str(directory)
+
+
+def _refuse_unfinished(folder: Path) -> None:
+    """Refuse the folder of a training run that has no model yet.
+
+    Raises:
+        ModelError: It is one.
+    """
+    is_run = (folder / "recipe.yaml").is_file() and (folder / "work").is_dir()
+    if is_run and not holds_model(folder):
+        raise ModelError(
+            f"the training of {folder} is not finished, so there is no model yet; the same command "
+            "goes on"
+        )
+
+
 def check_model_name(name: str | os.PathLike[str]) -> None:
     """Refuse a name that can be no model's before anything is loaded or a network is asked.
 
@@ -76,7 +105,8 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
         name: A path, the name of a packaged model, or a repository such as `someone/model`.
 
     Raises:
-        ModelError: It is one of these, or a file; the message names the model probably meant.
+        ModelError: It is one of these, a file, or the folder of a run that is not finished; the
+            message names the model probably meant.
 
     Example:
         >>> check_model_name("englsh")
@@ -84,6 +114,8 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
         paraphrastic_hf.errors.ModelError: there is no model 'englsh'; did you mean 'english'?
     """
     text = str(name)
+    if os.path.isdir(name):
+        _refuse_unfinished(Path(name))
     if os.path.isdir(name) or text in EVEN_MODELS or holds_model(ASSETS / text):
         return
     if os.path.exists(name):
@@ -156,8 +188,8 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
             `cache_dir`, the folder of downloads; `local_files_only`, to ask no network.
 
     Raises:
-        ModelError: None of these is there, the Hub cannot be reached, or what was downloaded is
-            damaged or not all there.
+        ModelError: None of these is there, its training is not finished, the Hub cannot be
+            reached, or what was downloaded is damaged or not all there.
         TypeError: There is no option of a name.
     """
     for option in hub:
@@ -166,6 +198,7 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
             raise TypeError(f"loading a model has no keyword {option!r}; {near}")
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
     if os.path.isdir(name) and (holds_model(name) or not is_packaged):
+        _refuse_unfinished(Path(name))
         return Path(name)
     if is_packaged:
         return ASSETS / name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paraphrastic_hf.encoding.directory import PARSER
-from paraphrastic_hf.encoding.of_words import ModelOfWords
 from paraphrastic_hf.encoding.parse import predict_trees
+from paraphrastic_hf.encoding.saved import SavedModel
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.parser import ParserModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -18,7 +18,7 @@ from paraphrastic_hf.text.treebank_words import treebank_words
 QUOTES = {"``": '"', "''": '"'}  # as in training (`data/parsing.py`)
 
 
-class SentenceParser(ModelOfWords[ParserModel]):
+class SentenceParser(SavedModel):
     """A span parser with the tokenizer of its words.
 
     Args:
@@ -34,12 +34,11 @@ class SentenceParser(ModelOfWords[ParserModel]):
         (ROOT (S (NP (PRP She)) (VP (VBD drove) (ADVP (RB home))) (. .)))
     """
 
+    model: ParserModel
+    tokenizer: TextTokenizer
     layout = PARSER
     model_class = ParserModel
     noun = "parser"
-
-    def __init__(self, model: ParserModel, tokenizer: TextTokenizer) -> None:
-        super().__init__(model, tokenizer)
 
     def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
         """The constituency tree of every line.

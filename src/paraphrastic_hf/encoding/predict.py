@@ -6,26 +6,21 @@ logits, is here too.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import SUPERVISED, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError, counted
+from paraphrastic_hf.encoding.directory import SUPERVISED
+from paraphrastic_hf.encoding.saved import SavedModel
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 Arrays = dict[str, np.ndarray]
@@ -90,12 +85,15 @@ def predict_logits(
     return output
 
 
-class SentencePredictor(Saved):
+class SentencePredictor(SavedModel):
     """A supervised model with its tokenizer: scores of pairs, or labels of texts or pairs.
 
     Args:
         model: A `RelatednessModel`, which gives scores, or a `ClassifierModel`, which gives labels.
         tokenizer: The tokenizer that the model was trained with.
+
+    Raises:
+        ModelError: The two do not fit each other.
 
     Example:
         >>> predictor = SentencePredictor.from_pretrained("runs/sick")  # doctest: +SKIP
@@ -103,45 +101,11 @@ class SentencePredictor(Saved):
         array([4.8], dtype=float32)
     """
 
-    def __init__(self, model: SupervisedModel, tokenizer: TextTokenizer) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-
-    @classmethod
-    def from_pretrained(
-        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
-    ) -> SentencePredictor:
-        """Load what `paraphrastic train` made of a recipe with a `task`.
-
-        Args:
-            name: A directory, or a Hub repository, `someone/model`.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
-
-        Raises:
-            ModelError: It is not there, is damaged, or is no supervised model of texts.
-            TypeError: There is no option of a name.
-        """
-        path = local_directory(name, **hub)
-        model = load_pretrained(path, SUPERVISED)
-        if not isinstance(model, (RelatednessModel, ClassifierModel)):
-            raise ModelError(
-                f"{path} holds a {type(model).__name__}, which SentencePredictor "
-                "cannot use; give the output of a recipe with a task"
-            )
-        predictor = cls(model, load_tokenizer(path))
-        predictor._directory = path
-        return predictor
-
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' pipelines read.
-
-        Args:
-            directory: Where to write; made if need be.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
-        """
-        save_model(self.model, self.tokenizer, Path(directory), SUPERVISED)
+    model: SupervisedModel
+    tokenizer: TextTokenizer
+    layout = SUPERVISED
+    model_class = (RelatednessModel, ClassifierModel)
+    noun = "model of a task over texts"
 
     @property
     def takes_pairs(self) -> bool:

@@ -9,14 +9,14 @@ import torch
 
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import TAGGER
-from paraphrastic_hf.encoding.of_words import ModelOfWords
+from paraphrastic_hf.encoding.saved import SavedModel
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.tagger import TaggerModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
 
-class Tagger(ModelOfWords[TaggerModel]):
+class Tagger(SavedModel):
     """A tagger with the tokenizer of its words.
 
     Args:
@@ -32,12 +32,11 @@ class Tagger(ModelOfWords[TaggerModel]):
         [['DT', 'NN', 'VBZ', '.']]
     """
 
+    model: TaggerModel
+    tokenizer: TextTokenizer
     layout = TAGGER
     model_class = TaggerModel
     noun = "tagger"
-
-    def __init__(self, model: TaggerModel, tokenizer: TextTokenizer) -> None:
-        super().__init__(model, tokenizer)
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """The most probable tag of every word.

@@ -15,12 +15,10 @@ from safetensors import SafetensorError, safe_open
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.text.files import read_json
+from paraphrastic_hf.text.files import MODULES, other_loader, read_json
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
-
-MODULES = "modules.json"  # of sentence-transformers
 
 
 class Weights:
@@ -188,7 +186,7 @@ def read_static_embedding(directory: Path) -> np.ndarray:
         if kinds != ["StaticEmbedding"]:
             raise ModelError(
                 f"{directory} has the modules {', '.join(kinds)}, not a StaticEmbedding alone; "
-                "load it with sentence_transformers.SentenceTransformer"
+                f"{other_loader(directory)}"
             )
         with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
             rows = tensors.get_tensor("embedding.weight")

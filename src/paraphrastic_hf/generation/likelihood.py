@@ -5,11 +5,8 @@ Filters of back-translated corpora ask for it (2017 back-translation paper, sect
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import torch
@@ -17,13 +14,11 @@ from torch.nn import functional as F
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL
+from paraphrastic_hf.encoding.saved import SavedModel
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 TOKENS_AT_A_TIME = 8192
@@ -49,7 +44,7 @@ class Likelihood:
         return np.exp(-self.nats / np.maximum(self.tokens, 1))
 
 
-class LanguageScorer(Saved):
+class LanguageScorer(SavedModel):
     """A trained language model that judges text.
 
     Args:
@@ -57,47 +52,24 @@ class LanguageScorer(Saved):
         tokenizer: Its tokenizer.
         max_length: The number of tokens that sentences are cut at, marks included.
 
+    Raises:
+        ModelError: Model and tokenizer do not fit each other.
+
     Example:
         >>> scorer = LanguageScorer.from_pretrained("runs/language-model")  # doctest: +SKIP
         >>> scorer.score(["the cat sat", "cat the sat"]).perplexity  # doctest: +SKIP
     """
 
+    model: LanguageModel
+    layout = LANGUAGE_MODEL
+    model_class = LanguageModel
+    noun = "language model"
+
     def __init__(
         self, model: LanguageModel, tokenizer: TextTokenizer, max_length: int = 1000
     ) -> None:
-        self.model, self.tokenizer, self.max_length = model, tokenizer, max_length
-
-    @classmethod
-    def from_pretrained(
-        cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]
-    ) -> LanguageScorer:
-        """Load the language model of a directory that `paraphrastic train` wrote.
-
-        Args:
-            name: A directory, or a Hub repository, `someone/model`.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
-
-        Raises:
-            ModelError: It is missing, damaged, or no language model.
-            TypeError: There is no option of a name.
-        """
-        directory = local_directory(name, **hub)
-        model = load_pretrained(directory, LANGUAGE_MODEL)
-        scorer = cls(model, load_tokenizer(directory))  # type: ignore[arg-type]
-        scorer._directory = directory
-        return scorer
-
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class read.
-
-        Args:
-            directory: Where to write; made if need be.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
-        """
-        save_model(self.model, self.tokenizer, Path(directory), LANGUAGE_MODEL)
+        super().__init__(model, tokenizer)
+        self.max_length = max_length
 
     def score(self, texts: Sequence[str], *, progress: bool = False) -> Likelihood:
         """The likelihood of each text.

@@ -113,6 +113,10 @@ class CharTokenizer:
         """The characters of ids; special ids leave nothing."""
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
+    def to_fast(self) -> Tokenizer:
+        """The same tokenizer for the `tokenizers` library."""
+        return self._fast
+
     def tokens(self) -> list[str]:
         """Return the character of every id."""
         return list(self._entries)

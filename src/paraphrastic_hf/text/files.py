@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from paraphrastic_hf.errors import DataError
 
+MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one after the other
 PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
@@ -104,6 +105,16 @@ def output_file(path: str | Path) -> Path:
     if target.exists() and not target.is_file():
         raise DataError(f"{path} is no regular file, and is written whole; name another")
     return target
+
+
+def other_loader(directory: Path) -> str:
+    """What to do with a model directory that this package does not read, for messages.
+
+    Without `modules.json` sentence-transformers would take means over tokens, whatever the model.
+    """
+    if (directory / MODULES).is_file():
+        return "load the model with sentence_transformers.SentenceTransformer"
+    return "load the model with the library that wrote it"
 
 
 def open_to_readers(path: Path) -> None:

@@ -9,7 +9,7 @@ from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, other_loader, read_json
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -29,7 +29,8 @@ TOKENIZERS: dict[str, type[Loaded]] = {
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
     """Load the tokenizer of a model directory written by this package, in its fastest form.
 
-    Of a model that sentence-transformers has saved again, `tokenizer.json` is enough.
+    Of a model that sentence-transformers or transformers has saved again, `tokenizer.json` is
+    enough.
 
     Raises:
         ModelError: The directory holds no tokenizer of this package.
@@ -43,8 +44,12 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         from paraphrastic_hf.text.rebuilt import rebuild_tokenizer  # imports protobuf
 
         return rebuild_tokenizer(directory / STOCK)
+    if not path.exists() and (directory / PARTS_FOLDER).is_dir():
+        path = directory / "tokenizer_config.json"  # transformers has saved the mixture again
     try:
         settings = read_json(path)
+        if path.name == "tokenizer_config.json":
+            settings = {"kind": "mixed", "parts": settings["parts"]}
         kind, marks = settings.pop("kind"), settings.pop("marks", None)
         opens_prompts = bool(settings.pop("opens_prompts", False))
         flags = {name: value for name, value in settings.items() if name != "parts"}
@@ -58,22 +63,17 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
             return loaded
         return MarkedTokenizer(loaded, marks, opens_prompts=opens_prompts)
     except FileNotFoundError as error:
-        if (directory / "work").is_dir():
-            raise ModelError(
-                f"{directory} holds a run that has not ended, and no model yet; the command that "
-                "began it goes on"
-            ) from error
         raise ModelError(
             f"{directory} holds no tokenizer of this package (it has no "
             f"{Path(error.filename or path).name}); give a directory written by `paraphrastic "
-            "train`, or load it with SentenceTransformer"
+            f"train`, or {other_loader(directory)}"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(
             f"{directory} holds no tokenizer of this package ({path.name}: {error}); "
-            "give a directory written by `paraphrastic train`, or load it with SentenceTransformer"
+            f"give a directory written by `paraphrastic train`, or {other_loader(directory)}"
         ) from error
 
 

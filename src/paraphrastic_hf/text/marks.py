@@ -17,6 +17,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import write_json, write_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
+FILE = "tokenizer.json"
 START, END = "<s>", "</s>"
 MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
 
@@ -81,15 +82,20 @@ class MarkedTokenizer:
         """The text of ids; the marks leave nothing."""
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
-    def tokens(self) -> list[str]:
-        """Return the token of every id."""
-        return [*self.inner.tokens(), *MARKS[self.marks]]
+    def to_fast(self) -> Tokenizer:
+        """The same tokenizer for the `tokenizers` library, which gives a text without any known
+        token the marks alone.
 
-    def save(self, directory: str | Path) -> None:
-        """Write the inner tokenizer's files, with the marks in them."""
-        directory = Path(directory)
-        self.inner.save(directory)
-        fast = Tokenizer.from_file(str(directory / "tokenizer.json"))
+        Raises:
+            TypeError: The inner tokenizer is none of that library.
+        """
+        make = getattr(self.inner, "to_fast", None)
+        if make is None:
+            raise TypeError(f"{type(self.inner).__name__} cannot be one of the tokenizers library")
+        return self._marked(Tokenizer.from_str(make().to_str()))
+
+    def _marked(self, fast: Tokenizer) -> Tokenizer:
+        """A tokenizer without marks after they were added to it."""
         fast.add_special_tokens(list(MARKS[self.marks]))
         before = [START] if self.special.start else []
         after = [END] if self.special.end and not self.opens_prompts else []
@@ -99,7 +105,17 @@ class MarkedTokenizer:
             + [f"{mark}:1" for mark in after],
             special_tokens=[(mark, fast.token_to_id(mark)) for mark in (*before, *after)],
         )
-        write_tokenizer(directory, fast)
+        return fast
+
+    def tokens(self) -> list[str]:
+        """Return the token of every id."""
+        return [*self.inner.tokens(), *MARKS[self.marks]]
+
+    def save(self, directory: str | Path) -> None:
+        """Write the inner tokenizer's files, with the marks in them."""
+        directory = Path(directory)
+        self.inner.save(directory)
+        write_tokenizer(directory, self._marked(Tokenizer.from_file(str(directory / FILE))))
         names = {"bos_token": START, "eos_token": END}
         kept = {name: mark for name, mark in names.items() if mark in MARKS[self.marks]}
         own: dict[str, Any] = {"marks": self.marks}

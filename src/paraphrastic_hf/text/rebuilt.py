@@ -1,9 +1,9 @@
 """A tokenizer of this package from its `tokenizer.json` alone, which is all that other libraries
-keep of it: sentence-transformers writes no other file of a `StaticEmbedding`.
+keep of it: sentence-transformers of a `StaticEmbedding`, and transformers of any model.
 
-Words or pieces are read from the file, the tokenizer is made of them, and the `tokenizer.json` that
-it would write is compared with the one that was read. So it cuts every text as the file does, or is
-refused.
+Words, characters or pieces are read from the file, the tokenizer is made of them, and the
+`tokenizer.json` that it would write is compared with the one that was read. So it cuts every text
+as the file does, or is refused.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[att
 from tokenizers import Tokenizer
 
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.files import SPECIAL_TOKENS
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.files import SPECIAL_TOKENS, other_loader
+from paraphrastic_hf.text.marks import MARKS, MarkedTokenizer
 from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 UNKNOWN_PIECE, CONTROL_PIECE = 2, 3  # sentencepiece's types
 NOT_COMPARED = ("decoder", "truncation", "padding")  # they change no ids of a text
-NOT_OURS = (
-    "is no tokenizer of this package; load the model with sentence_transformers.SentenceTransformer"
-)
 SETTINGS = (True, False), (False, True), (False, True)  # the defaults first
+Rebuilt = SubwordTokenizer | WordTokenizer | CharTokenizer
 
 
-def rebuild_tokenizer(path: Path) -> SubwordTokenizer | WordTokenizer:
-    """The tokenizer of pieces or words that wrote a `tokenizer.json`.
+def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
+    """The tokenizer of pieces, words or characters that wrote a `tokenizer.json`, with its marks.
 
     Args:
         path: The file.
@@ -44,33 +44,65 @@ def rebuild_tokenizer(path: Path) -> SubwordTokenizer | WordTokenizer:
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
     wanted = _described(given)
-    kind, entries = wanted["model"].get("type"), wanted["model"].get("vocab")
-    if kind in ("Unigram", "BPE") and _begins_as_ours(entries):
-        candidates: Iterator[SubwordTokenizer | WordTokenizer]
-        candidates = _subwords(entries) if kind == "Unigram" else _words(entries)
+    not_ours = f"{path} is no tokenizer of this package; {other_loader(path.parent)}"
+    added = tuple(token["content"] for token in wanted["added_tokens"])
+    marks = next((name for name, known in MARKS.items() if known == added), None)
+    if _begins_as_ours(wanted["model"].get("vocab")) and (marks or not added):
         try:
-            for tokenizer in candidates:
-                if _described(tokenizer.to_fast()) == wanted:
-                    return tokenizer
+            for tokenizer in _candidates(wanted["model"]):
+                for kind in _kinds(tokenizer, marks):
+                    if _described(kind.to_fast()) == wanted:
+                        return kind
         except Exception as error:  # of tokenizers or sentencepiece, for entries none of ours has
-            raise ModelError(f"{path} {NOT_OURS}") from error
-    raise ModelError(f"{path} {NOT_OURS}")
+            raise ModelError(not_ours) from error
+    raise ModelError(not_ours)
 
 
 def _described(tokenizer: Tokenizer) -> dict[str, Any]:
+    """What decides the ids of a text. Transformers names `<pad>` and `<unk>` once more, where they
+    are, and has a template that adds nothing; neither does."""
     description = json.loads(tokenizer.to_str())
-    return {key: value for key, value in description.items() if key not in NOT_COMPARED}
+    stated = [{"id": k, "content": text} for k, text in enumerate(SPECIAL_TOKENS.values())]
+    tokens = [
+        token
+        for token in description["added_tokens"]
+        if {"id": token["id"], "content": token["content"]} not in stated
+    ]
+    template = description["post_processor"] or {}
+    if template.get("type") == "TemplateProcessing" and not template["special_tokens"]:
+        description["post_processor"] = None
+    described = {**description, "added_tokens": tokens}
+    return {key: value for key, value in described.items() if key not in NOT_COMPARED}
+
+
+def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
+    """The tokenizers that may have written the model of a `tokenizer.json`."""
+    entries = model["vocab"]
+    if model["type"] == "Unigram":
+        yield from _subwords(entries)
+    elif model["type"] == "BPE":
+        ordered = sorted(entries, key=entries.__getitem__)[len(SPECIAL_TOKENS) :]
+        yield from _characters(ordered) if max(map(len, ordered)) == 1 else _words(ordered)
 
 
 def _begins_as_ours(entries: Any) -> bool:
     """Whether the first entries are padding and unknown text; large tokenizers of others, which
     take seconds to make, have other ones there."""
+    if not entries:
+        return False
     names = (
         [text for text, _ in entries]
         if isinstance(entries, list)
         else sorted(entries, key=entries.__getitem__)
     )
     return names[: len(SPECIAL_TOKENS)] == list(SPECIAL_TOKENS.values())
+
+
+def _kinds(tokenizer: Rebuilt, marks: str | None) -> list[Rebuilt | MarkedTokenizer]:
+    """A tokenizer, or where there are marks the two ways to add them."""
+    if marks is None:
+        return [tokenizer]
+    return [MarkedTokenizer(tokenizer, marks, opens_prompts=opens) for opens in (False, True)]
 
 
 def _subwords(entries: list[Any]) -> Iterator[SubwordTokenizer]:
@@ -89,8 +121,12 @@ def _subwords(entries: list[Any]) -> Iterator[SubwordTokenizer]:
         yield SubwordTokenizer(model, lowercase=lowercase, keep_unknown=keep_unknown)
 
 
-def _words(entries: dict[str, int]) -> Iterator[WordTokenizer]:
-    ordered = sorted(entries, key=entries.__getitem__)[len(SPECIAL_TOKENS) :]
-    words = [entry[1:] for entry in ordered]
+def _words(entries: list[str]) -> Iterator[WordTokenizer]:
+    words = [entry[1:] for entry in entries]
     for lowercase, keep_unknown, spaced in product(*SETTINGS):
         yield WordTokenizer(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
+
+
+def _characters(entries: list[str]) -> Iterator[CharTokenizer]:
+    for lowercase, keep_unknown in product(*SETTINGS[:2]):
+        yield CharTokenizer(entries, lowercase=lowercase, keep_unknown=keep_unknown)

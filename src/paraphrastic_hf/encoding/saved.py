@@ -1,49 +1,58 @@
-"""What `Tagger` and `SentenceParser` share: a model of words and its tokenizer, to and from a model
-directory."""
+"""A model and its tokenizer, to and from a model directory: what is alike in the public classes.
+
+`SentenceEncoder`, which needs no torch, and those whose tokenizer transformers loads have their own
+way; all are uploaded as `push.py` says.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 from paraphrastic_hf.encoding.directory import Layout, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory, shown_name
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 
-Model = TypeVar("Model", bound=SupervisedModel)
 
+class SavedModel(Saved):
+    """A model with its tokenizer.
 
-class ModelOfWords(Saved, Generic[Model]):
-    """A supervised model over a word encoder, with the tokenizer of its words.
+    Args:
+        model: The model.
+        tokenizer: Its tokenizer, with as many entries as its tables have rows.
+
+    Raises:
+        ModelError: The two do not fit each other.
 
     Attributes:
         layout: What its directory has.
-        model_class: The class of the model.
+        model_class: The class of the model, or classes of which it is one.
         noun: What messages call it.
     """
 
     layout: ClassVar[Layout]
-    model_class: ClassVar[type[Any]]
+    model_class: ClassVar[type[Any] | tuple[type[Any], ...]]
     noun: ClassVar[str]
+    model: Any
+    tokenizer: TextTokenizer
 
-    def __init__(self, model: Model, tokenizer: TextTokenizer) -> None:
+    def __init__(self, model: ParaphrasticModel, tokenizer: TextTokenizer) -> None:
         rows = sum(len(table.weight) for table in model.tables())
         if rows != tokenizer.vocab_size:
             raise ModelError(
-                f"the word encoder has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
+                f"the {self.noun} has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
                 "entries: they are not of one model"
             )
         self.model, self.tokenizer = model, tokenizer
 
     @classmethod
     def from_pretrained(cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Self:
-        """Load what `paraphrastic train` wrote for a recipe with `task.kind: tagging` or `parsing`,
-        whichever this class is for.
+        """Load what `paraphrastic train` wrote for a recipe of the kind that this class is for.
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
@@ -58,11 +67,12 @@ class ModelOfWords(Saved, Generic[Model]):
             TypeError: There is no option of a name.
         """
         path = local_directory(name, **hub)
-        tokenizer = load_tokenizer(path)
         model: Any = load_pretrained(path, cls.layout)
         if not isinstance(model, cls.model_class):
-            raise ModelError(f"{path} holds a {type(model).__name__}, which is no {cls.noun}")
-        loaded = cls(model, tokenizer)
+            raise ModelError(
+                f"{shown_name(path)} holds a {type(model).__name__}, which is no {cls.noun}"
+            )
+        loaded = cls(model, load_tokenizer(path))
         loaded._directory = path
         return loaded
 
