@@ -3,9 +3,10 @@ and beside `Seq2SeqTrainer`, in one run, each with its loss after equal numbers 
 
 * **ours** is `TrainingLoop` with `GenerativeObjective`.
 * **plain** is the same model written as the equations are: every decoder scores the whole
-  vocabulary from [state; v] token by token, Adam over every number, torch's own dropout, batches
-  in random order padded to their longest sentence.
-* **levers** are ours with one of them taken away: candidates, batches by length, row-sparse tables.
+  vocabulary from [state; v] token by token, Adam over every number, torch's own products and
+  dropout, batches in random order padded to their longest sentence.
+* **levers** are ours with one of them taken away: candidates, row-sparse tables, products by
+  oneDNN.
 * **Seq2SeqTrainer** trains a `MarianMTModel` of the same width, depth, heads, feed-forward size,
   vocabulary and tokens a step; ours is then Eng. Trans., the same model but for cross-attention.
 
@@ -22,6 +23,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ from transformers import (
 )
 
 from paraphrastic_hf.generation.gauges import measure
+from paraphrastic_hf.layers import product
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.generative_run import Generative
@@ -48,6 +51,7 @@ from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.loop import TrainingLoop
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bilingual-generative-2020" / "small-bgt.yaml"
+TORCH_PRODUCTS = "ours, products by torch"
 TRANSLATION = RECIPE.with_name("small-english-translation.yaml")
 
 
@@ -267,6 +271,16 @@ class Padder:
         return batch
 
 
+@contextmanager
+def torch_products() -> Iterator[None]:
+    """Dense layers as torch computes them."""
+    known, product.ONEDNN = product.ONEDNN, None
+    try:
+        yield
+    finally:
+        product.ONEDNN = known
+
+
 def levers(args: argparse.Namespace, work: Path) -> dict[str, Callable[[], Setting]]:
     """Ours with one lever taken away."""
 
@@ -279,6 +293,7 @@ def levers(args: argparse.Namespace, work: Path) -> dict[str, Callable[[], Setti
         "ours": lambda: Setting(RECIPE, work, args),
         "ours, whole vocabulary": lambda: Setting(RECIPE, work, args, "--candidates", "null"),
         "ours, dense tables": dense,
+        TORCH_PRODUCTS: lambda: Setting(RECIPE, work, args),
     }
 
 
@@ -321,12 +336,14 @@ def main() -> None:
             for name, make in levers(args, work).items():
                 if name == "ours" or "levers" in args.parts:
                     setting = make()
-                    note(
-                        name, setting, run_ours(setting, Path(folder) / name), setting.loss(), None
-                    )
+                    with torch_products() if name == TORCH_PRODUCTS else nullcontext():
+                        seconds = run_ours(setting, Path(folder) / name)
+                    note(name, setting, seconds, setting.loss(), None)
         if "bgt" in args.parts:
             setting = Setting(RECIPE, work, args)
-            note("plain", setting, run_plain(setting, Path(folder)), setting.loss(), None)
+            with torch_products():
+                seconds = run_plain(setting, Path(folder))
+            note("plain", setting, seconds, setting.loss(), None)
         if "marian" in args.parts:
             setting = Setting(TRANSLATION, work, args)
             seconds = run_ours(setting, Path(folder) / "translation")

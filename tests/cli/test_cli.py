@@ -215,7 +215,7 @@ def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
         ),
         (
             ["train", str(DEMO / "demo.yaml"), "--output", "x", "--sources", "none.tsv"],
-            "none.tsv is not in",
+            "none.tsv is not there: nothing is at",
         ),
         (["encode", "absent/model/dir", "x.txt"], "absent/model/dir is no model directory"),
         (

@@ -82,7 +82,7 @@ def test_the_mean_is_taken_where_it_is_asked_for(
             ["--decode", "mbr", "--metric-similarity", "windows", "--aggregate", "--outputs", "4"],
             "windows have no mean",
         ),
-        (["--decode", "mbr", "--outputs", "9"], "raise beams, or sample"),
+        (["--decode", "mbr", "--outputs", "9", "--beams", "5"], "raise beams, or sample"),
     ],
 )
 def test_options_without_a_meaning_are_refused(

@@ -69,7 +69,7 @@ def test_a_least_share_of_words_out_of_range_is_refused(
     options = ["--generator", folder / "parse-generator", "--trees", folder / "trees.txt"]
     options += ["--template", TEMPLATE, "--max-tokens", 3, "--min-overlap", "nan"]
     assert run("paraphrase", folder / "scpn", folder / "lines.txt", *options) == 2
-    assert "min_overlap must be from 0 to 1, got nan" in capsys.readouterr().err
+    assert "--min-overlap must be from 0 to 1, got nan" in capsys.readouterr().err
 
 
 def test_canonicalising_keeps_every_line_in_its_place(
@@ -98,7 +98,11 @@ def test_canonicalising_keeps_every_line_in_its_place(
         (["--template", TEMPLATE, "--generator", "nothing-there"], "nothing-there"),
         (["--template", TEMPLATE, "--beams", "0"], "beams must be at least 1"),
         (["--template", TEMPLATE, "--outputs", "0"], "outputs must be at least 1"),
-        (["--template", TEMPLATE, "--temperature", "1e-40"], "temperature must be above 0"),
+        (["--template", TEMPLATE, "--sample", "--temperature", "0"], "temperature must be above 0"),
+        (
+            ["--template", TEMPLATE, "--temperature", "2"],
+            "--temperature is for draws: add --sample",
+        ),
         (["--template", TEMPLATE, "--seed", str(2**64)], "seed must be from 0"),
         (["--canonical", "--outputs", "2"], "leave --outputs out"),
         (["--canonical", "--draw", "2", "--min-overlap", "0"], "--draw and --min-overlap out"),
@@ -179,7 +183,10 @@ def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
         (["--paraphrases", "=a/par.tsv"], "got ''"),
         (["--paraphrases", "nmt-bt=a/par.tsv", "--back-translate", "x", "y"], "got 'nmt-bt'"),
         (["--back-translate", "x", "y", "--outputs", "0"], "--outputs must be at least 1, got 0"),
-        (["--paraphrases", "a/par.tsv", "--output", "dev.tsv"], "cannot write dev.tsv"),
+        (
+            ["--paraphrases", "a/par.tsv", "--output", "dev.tsv"],
+            "dev.tsv is read and cannot be written",
+        ),
         (["--paraphrases", "a/par.tsv", "--output", "-"], "--output is a folder here"),
         (["--paraphrases", "-", "--paraphrases", "x=-"], "only one input can be -"),
     ],

@@ -152,7 +152,7 @@ def test_sources_that_are_missing_or_empty_are_named_before_torch_is_imported(
         check=False,
     )
     assert done.returncode == 2, done.stderr
-    said = "is not in" if content is None else "is damaged" if len(name) > 8 else "is empty"
+    said = "is not there" if content is None else "is damaged" if len(name) > 8 else "is empty"
     assert f"{name} {said}" in done.stderr
     assert not (tmp_path / "x").exists()
 

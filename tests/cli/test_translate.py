@@ -86,7 +86,7 @@ def test_lines_of_standard_input_are_translated_as_they_come(
     [
         (["--to", "fr"], "writes one language"),
         (["--from", "en"], "told no source language"),
-        (["--outputs", "9"], "9 sentences from each text need as many beams"),
+        (["--outputs", "9", "--beams", "5"], "9 sentences from each text need as many"),
         (["--output", "/dev/null/x"], "cannot write /dev/null/x"),
         (["--output", os.curdir], "is a folder; name a file to write"),
     ],
