@@ -30,9 +30,7 @@ def configure(parser: Parser) -> None:
         help="a model directory, the name of a model on the Hub, or english or multilingual "
         "(packaged)",
     )
-    parser.add_argument(
-        "texts", nargs="+", help="files with one text a line (.gz and .xz are unpacked)"
-    )
+    parser.add_argument("texts", nargs="+", help="files with one text a line (also .gz, .xz, .bz2)")
     parser.add_argument("--output", required=True, help="the folder of the vectors")
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "texts",
-        help="a file with one text a line (.gz and .xz are unpacked), or - for standard input",
+        help="a file with one text a line (also .gz, .xz, .bz2), or - for standard input",
     )
     parser.add_argument(
         "--output",

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option(
         "source",
-        help="a file with one sentence a line (.gz and .xz are unpacked), or - for standard input",
+        help="a file with one sentence a line (also .gz, .xz, .bz2), or - for standard input",
     )
     option("target", help="the same, with the sentences of the other language")
     option(

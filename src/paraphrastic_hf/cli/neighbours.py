@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a model directory or the name of a model on the Hub")
     parser.add_argument(
         "corpus",
-        help="the texts to search, one a line (.gz and .xz are unpacked), or - for standard input",
+        help="the texts to search, one a line (also .gz, .xz, .bz2), or - for standard input",
     )
     parser.add_argument(
         "--query",

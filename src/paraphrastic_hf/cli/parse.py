@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         nargs="?",
-        help="a file with one sentence a line (.gz and .xz are unpacked), or - for standard input",
+        help="a file with one sentence a line (also .gz, .xz, .bz2), or - for standard input",
     )
     parser.add_argument(
         "--pairs",

@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model", help="output of `paraphrastic train` with a recipe of kind language_model"
     )
-    parser.add_argument("file", help="a text a line; .gz, .xz, or - for standard input")
+    parser.add_argument("file", help="a text a line; .gz, .xz, .bz2, or - for standard input")
     parser.add_argument(
         "--output", default="-", help="TSV file: perplexity, then the line (default: print)"
     )

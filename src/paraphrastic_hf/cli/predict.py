@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         help="a file with one text a line, or two with a tab between them for relatedness and "
-        "entailment (.gz and .xz are unpacked), or - for standard input",
+        "entailment (also .gz, .xz, .bz2), or - for standard input",
     )
     parser.add_argument(
         "--output",

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model", help="output of `paraphrastic train` with a recipe of kind generative"
     )
-    parser.add_argument("file", help="a sentence a line; .gz, .xz, or - for standard input")
+    parser.add_argument("file", help="a sentence a line; .gz, .xz, .bz2, or - for standard input")
     parser.add_argument(
         "--language",
         help="the language of the lines: en; may be left out where the model "

@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a model directory or the name of a model on the Hub")
     parser.add_argument(
         "pairs",
-        help="a file with two tab-separated texts a line (.gz and .xz are unpacked), or - for "
+        help="a file with two tab-separated texts a line (also .gz, .xz, .bz2), or - for "
         "standard input",
     )
     parser.add_argument(

@@ -41,7 +41,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         nargs=systems,
         required=True,
         metavar="FILE",
-        help="a file for each system, with one segment a line; .gz and .xz are unpacked",
+        help="a file for each system, with one segment a line; .gz, .xz and .bz2 are unpacked",
     )
     parser.add_argument(
         "-r",

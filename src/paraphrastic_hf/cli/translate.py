@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="output of `paraphrastic train` with a recipe of kind translation or generative, or "
         "any encoder-decoder that transformers loads: a directory or a Hub repository",
     )
-    parser.add_argument("file", help="a sentence a line; .gz, .xz, or - for standard input")
+    parser.add_argument("file", help="a sentence a line; .gz, .xz, .bz2, or - for standard input")
     parser.add_argument(
         "--to",
         help="the language to write, by its code: fr; may be left out where the model "

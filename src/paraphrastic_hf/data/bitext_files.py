@@ -23,12 +23,12 @@ XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def moses_pairs(first: Path, second: Path) -> Pairs:
-    """Lines of two aligned text files; .gz and .xz are unpacked."""
+    """Lines of two aligned text files; .gz, .xz and .bz2 are unpacked."""
     return iterate_rows(first, second=second)
 
 
 def tsv_pairs(path: Path, *, columns: tuple[int, int] = (0, 1)) -> Pairs:
-    """Two columns of a tab-separated file; .gz and .xz are unpacked."""
+    """Two columns of a tab-separated file; .gz, .xz and .bz2 are unpacked."""
     for place, row in iterate_rows(path):
         if isinstance(row, str):
             yield place, row

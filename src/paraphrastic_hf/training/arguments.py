@@ -64,8 +64,8 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, text or parquet file, or saved dataset; relative to the data root; .gz and .xz "
-        "are read",
+        help="TSV, CSV, JSON Lines, text or parquet file, or saved dataset; relative to the data "
+        "root; .gz, .xz and .bz2 are read",
     )
     dataset: DatasetArguments | None = argument(
         None, help="instead of a path, a corpus: {name: multi30k, config: en-fr}"
