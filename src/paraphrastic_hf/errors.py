@@ -64,6 +64,18 @@ class Interrupted(KeyboardInterrupt):
         self.exit_status = 128 + signal  # as a shell says of a program that a signal ended
 
 
+def in_a_line(error: BaseException) -> str:
+    """What an error of transformers says first, without the list of all its models.
+
+    Args:
+        error: The error.
+    """
+    said = str(error).strip().partition("\n")[0]
+    for rest in (" Model type should be", " Should have a", " See the original"):
+        said = said.partition(rest)[0]
+    return said
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun, for messages.
 

@@ -207,12 +207,33 @@ def test_every_row_is_kept_or_among_the_rejects_with_its_reason(
 class Echo:
     """Writes the line in capitals, twice; nothing of a line with 7, of which a program gives ''."""
 
+    def __init__(self) -> None:
+        self.before: list[int] = []
+
     def translate(self, lines: list[str], *, before: int = 0) -> list[list[Written]]:
+        self.before.append(before)
         empty = Written("", float("nan"))
         return [
             [empty] if "7" in line else [Written(line.upper(), -0.5), Written(line, -1.5)]
             for line in lines
         ]
+
+
+def test_no_two_blocks_of_a_corpus_draw_alike(
+    pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    echo = Echo()
+    monkeypatch.setattr("paraphrastic_hf.corpus.stages._engine", lambda *_: echo)
+    source = {"path": str(pairs), "languages": ["en", "xx"]}
+    recipe = recipe_of(
+        pairs,
+        data={"sources": [source]},
+        steps=["translate"],
+        engine={"model": "echo"},
+        make={"tasks": 2, "block": 5},
+    )
+    in_this_process(recipe, tmp_path / "out")
+    assert len(echo.before) == len(set(echo.before)) > 2
 
 
 def test_a_translation_that_is_empty_is_left_out_and_n_best_lists_are_rows(

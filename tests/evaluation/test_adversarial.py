@@ -87,6 +87,7 @@ def test_translation_there_and_back_gives_paraphrases() -> None:
     def reverse(
         lines: Sequence[str], writing: Writing, *, scores: bool = True
     ) -> list[list[Written]]:
+        assert writing.max_tokens == 200  # as `Translator.translate` has it
         counts = range(writing.outputs)
         return [[Written(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paraphrastic_hf.encoding.predict import SentencePredictor
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.models.classifier import ClassifierModel
 
 Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
@@ -48,8 +48,7 @@ def _pipeline(name: str) -> tuple[Any, list[str]]:
     try:
         loaded = pipeline("text-classification", model=name)
     except Exception as error:  # transformers raises many kinds
-        why = str(error).strip().partition("\n")[0].partition(" See the original")[0]
-        raise ModelError(f"{name} holds no classifier: {why}") from error
+        raise ModelError(f"{name} holds no classifier: {in_a_line(error)}") from error
 
     def classify(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
         given: Any = list(texts)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.encoding.any_classifier import Classify
     from paraphrastic_hf.generation.any_translator import Translate
 
+MOST_TOKENS = 200  # of a translation there or back
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
@@ -260,8 +261,10 @@ def back_translation(
     """
 
     def write(sentences: Sequence[str]) -> list[list[str]]:
-        there = [best[0].text for best in forth(list(sentences), Writing(), scores=False)]
-        found = back(there, Writing(beams=beams, outputs=outputs), scores=False)
+        likeliest = Writing(max_tokens=MOST_TOKENS)
+        there = [best[0].text for best in forth(list(sentences), likeliest, scores=False)]
+        how = Writing(beams=beams, outputs=outputs, max_tokens=MOST_TOKENS)
+        found = back(there, how, scores=False)
         return [[each.text for each in written] for written in found]
 
     return write

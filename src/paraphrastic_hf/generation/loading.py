@@ -22,16 +22,6 @@ def chosen_device(device: str | torch.device | None) -> torch.device:
     return torch.device(device)
 
 
-def in_a_line(error: Exception) -> str:
-    """What an error of transformers says first, without the list of all its models.
-
-    Args:
-        error: The error.
-    """
-    said = str(error).strip().partition("\n")[0]
-    return said.partition(" Model type should be")[0].partition(" Should have a")[0]
-
-
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:
     """See that all weights are numbers.
 

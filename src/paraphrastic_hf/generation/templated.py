@@ -19,8 +19,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from paraphrastic_hf.encoding.directory import TRANSLATION, no_progress_bar, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.generation.loading import check_weights, chosen_device, in_a_line
+from paraphrastic_hf.errors import ModelError, in_a_line
+from paraphrastic_hf.generation.loading import check_weights, chosen_device
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,

@@ -24,9 +24,9 @@ from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError, counted
+from paraphrastic_hf.errors import ModelError, counted, in_a_line
 from paraphrastic_hf.generation.languages import Languages, source_ids
-from paraphrastic_hf.generation.loading import check_translator, chosen_device, in_a_line
+from paraphrastic_hf.generation.loading import check_translator, chosen_device
 from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,

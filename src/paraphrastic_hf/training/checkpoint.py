@@ -130,7 +130,8 @@ def list_checkpoints(root: Path) -> list[Path]:
 
 def _all_checkpoints(root: Path) -> list[Path]:
     """Those, and what a run that was asked to stop has left."""
-    paths = [path for path in root.glob("st*-*") if path.suffix != ".part"]
+    found = [*root.glob("step-*"), *root.glob("stopped-*")]
+    paths = [path for path in found if path.suffix != ".part"]
     return sorted(paths, key=lambda path: path.name.partition("-")[::-1])
 
 
