@@ -56,7 +56,8 @@ class Setting:
             "--log_every",
             "1000",
         ]
-        options += ["--schedule", "inverse_root", "--warmup_steps", "20", "--anneal", "null"]
+        options += ["--schedule", "inverse_root", "--warmup_steps", "20"]
+        options += ["--anneal", "null", "--anneal_from", "null"]
         options += ["--batch_tokens", str(args.batch_tokens)]
         self.recipe = load_recipe(RECIPES / NAMES[name], options)
         self.kind = Translation(self.recipe, Context(data_root=args.data))
