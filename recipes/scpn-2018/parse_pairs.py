@@ -44,13 +44,22 @@ def main() -> None:
     parser.add_argument(
         "--min-similarity", type=float, help="least cosine of the packaged encoder, 0 to 1"
     )
+    parser.add_argument(
+        "--unseen",
+        nargs="*",
+        default=[],
+        help="files of pairs; a pair with a sentence of theirs "
+        "is left out, whatever its letters' case",
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    met = {side.lower() for file in given.unseen for pair in sentence_pairs(file) for side in pair}
     pairs = [
         pair
         for file in given.files
         for pair in sentence_pairs(file)
         if pair[0].lower() != pair[1].lower()
+        and not any(side.lower() in met for side in pair)
         and all(given.min_words <= len(side.split()) <= given.max_words for side in pair)
     ]
     if given.min_similarity is not None:

@@ -1,4 +1,4 @@
-"""Builders of bitext: your own files, the OPUS corpora, CzEng, Gigaword, Multi30k.
+"""Builders of bitext: your own files, the OPUS corpora, CzEng, Gigaword, Multi30k, dictionaries.
 
 A configuration is a pair of languages, and its columns are named by them. `bitext_files.py` reads
 the formats.
@@ -13,6 +13,7 @@ import datasets
 
 from paraphrastic_hf.data.bitext_files import Pairs, find_bitext, moses_pairs, tsv_pairs
 from paraphrastic_hf.data.builder import Corpus, Row
+from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs
 from paraphrastic_hf.data.filters import PairFilter, Sieve
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.pairs import good_rows
@@ -162,3 +163,35 @@ class Multi30k(BitextCorpus):
             for side in self.languages()
         )
         return moses_pairs(first, second)
+
+
+class Freedict(BitextCorpus):
+    """Words and phrases of FreeDict's dictionaries, each with each of its translations.
+
+    Of languages a and b both the dictionary from a to b and that from b to a are read, whichever
+    are there; a pair of words comes once.
+    """
+
+    NAME = "freedict"
+
+    def pairs(self, folder: Folder, split: str) -> Pairs:
+        first, second = self.languages()
+        unknown = [code for code in (first, second) if code not in FREEDICT]
+        if unknown:
+            raise DataError(
+                f"freedict has no dictionaries of {unknown[0]!r}; its languages are "
+                + ", ".join(FREEDICT)
+            )
+        forth, back = (
+            f"freedict-{FREEDICT[a]}-{FREEDICT[b]}.index"
+            for a, b in ((first, second), (second, first))
+        )
+        folder.find(forth, back)
+        seen: set[tuple[str, ...]] = set()
+        for name, languages in ((forth, (first, second)), (back, (second, first))):
+            index = folder.find_or_none(name)
+            for place, pair in dictionary_pairs(index, languages) if index else ():
+                sides = pair if name == forth else pair[::-1]
+                if tuple(sides) not in seen:
+                    seen.add(tuple(sides))
+                    yield place, sides

@@ -208,6 +208,23 @@ TRAINING = (
         ),
     ),
     Source(
+        name="freedict",
+        summary="FreeDict's dictionaries: words and short phrases with their translations, without "
+        "pronunciation, grammar, notes and examples; configurations are two language codes, such "
+        "as en-ar.",
+        configs={},
+        row_type="bitext",
+        homepage="https://freedict.org",
+        licence="GPL 2 or later, of most dictionaries; each says its own",
+        citation="",
+        section="none: words for the packaged multilingual model",
+        builder="bitext:Freedict",
+        folders=("freedict", "dictd"),
+        by_hand="`apt-get download dict-freedict-eng-ara dict-freedict-ara-eng` fetches the "
+        "packages of Debian, and `dpkg -x FILE freedict` unpacks each; or take the dictd archives "
+        "of https://freedict.org/downloads. Either direction will do.",
+    ),
+    Source(
         name="multi30k",
         summary="Multi30k task 1: image captions and their translations; raw text.",
         configs={
