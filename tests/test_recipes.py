@@ -72,6 +72,7 @@ LAST_STATE = {
 }
 OF_TWO_LANGUAGES = {
     "default/multilingual",
+    "default/multilingual-dictionaries",
     "default/multilingual-taught",
     "simple-and-effective-2019/bilingual-en-es",
 }
