@@ -134,7 +134,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         if name in EVEN_MODELS and not holds_model(str(name)):
             refuse_latent(str(name), latent)
             source, power = EVEN_MODELS[str(name)]
-            encoder = cls.from_pretrained(packaged_model(source), num_threads=num_threads)
+            encoder = cls.from_pretrained(packaged_model(source), num_threads=num_threads, **hub)
             encoder = encoder.with_norm_power(power)
             encoder.name = str(name)
             return encoder

@@ -58,6 +58,7 @@ class SentenceParser(SavedModel):
             DataError: `lines` is one string, or a line is none.
             ValueError: `batch_size` is below 1.
         """
+        lines = lines if isinstance(lines, str) else list(lines)
         if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
             raise DataError(f"parse takes a list of strings, got {str(lines)[:40]!r}")
         return self.parse_words([treebank_words(line) for line in lines], batch_size=batch_size)
@@ -78,6 +79,7 @@ class SentenceParser(SavedModel):
             DataError: A sentence is a string, or a word is not.
             ValueError: `batch_size` is below 1.
         """
+        sentences = list(sentences)
         for words in sentences:
             if isinstance(words, str):
                 raise DataError(

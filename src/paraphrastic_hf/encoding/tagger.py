@@ -55,7 +55,7 @@ class Tagger(SavedModel):
             DataError: A sentence is a string, or a word is not.
             ValueError: `batch_size` is below 1.
         """
-        size = self.model.config.max_words
+        sentences, size = list(sentences), self.model.config.max_words
         owner, pieces = [], []
         for number, sentence in enumerate(sentences):
             for start in range(0, len(sentence), size):

@@ -113,8 +113,14 @@ class LatentGenerator(Saved):
                 f"{name} holds a {model.config.model_type!r} model, which encodes and does not "
                 "write; give the output of `paraphrastic train` with a recipe of kind generative"
             )
-        model.to(chosen_device(device))
-        generator = cls(model, load_tokenizer(directory), batch_size=batch_size)
+        tokenizer = load_tokenizer(directory)
+        rows = model.get_input_embeddings().weight.shape[0]
+        if tokenizer.vocab_size > rows:
+            raise ModelError(
+                f"the tokenizer in {name} is of another model: it has {tokenizer.vocab_size:,} "
+                f"tokens, the model {rows:,}"
+            )
+        generator = cls(model.to(chosen_device(device)), tokenizer, batch_size=batch_size)
         generator._directory = directory
         return generator
 
@@ -175,6 +181,7 @@ class LatentGenerator(Saved):
                 is named.
         """
         task = self.task("translate", to)
+        texts = _listed(texts)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def reconstruct(
@@ -199,6 +206,7 @@ class LatentGenerator(Saved):
             ValueError: The model does not reconstruct that language, or several and none is named.
         """
         task = self.task("reconstruct", language)
+        texts = _listed(texts)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def transfer(
@@ -226,6 +234,7 @@ class LatentGenerator(Saved):
             ValueError: The two are not equally many, the model has no variable for style, or it
                 does not reconstruct that language, or several and none is named.
         """
+        sources, styles = _listed(sources), _listed(styles)
         if len(sources) != len(styles):
             raise ValueError(
                 f"each source needs a style: got {counted(len(sources), 'source')} and "
@@ -304,16 +313,13 @@ class LatentGenerator(Saved):
             )
         return f"{verb}_{language}"
 
-    def _latent(self, task: str, sources: Sequence[str], styles: Sequence[str]) -> Tensor:
+    def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:
         """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where
         one of them has no known token."""
-        for text in (sources, styles):
-            if isinstance(text, str) or not all(isinstance(each, str) for each in text):
-                raise TypeError("texts must be a list of strings")
         found, known = [], np.ones(len(sources), bool)
         for variable in self.model.variables_of(task):
             texts = sources if variable == SEMANTIC else styles
-            ids = self.tokenizer.encode_batch(list(texts))
+            ids = self.tokenizer.encode_batch(texts)
             known &= np.diff(ids.offsets) > 0
             found.append(self._means(variable, ids))
         latent = torch.cat(found, 1)
@@ -376,3 +382,10 @@ class LatentGenerator(Saved):
         )
         decode = self.tokenizer.decode
         return written_lists(written, is_written, nats.tolist(), decode, how.outputs)
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    lines = list(texts)
+    if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
+        raise TypeError("texts must be a list of strings")
+    return lines

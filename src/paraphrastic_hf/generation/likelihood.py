@@ -77,8 +77,14 @@ class LanguageScorer(SavedModel):
         Args:
             texts: Any number; an empty one has no likelihood (NaN).
             progress: Show a progress bar.
+
+        Raises:
+            TypeError: `texts` is no list of strings.
         """
-        ids = self.tokenizer.encode_batch(list(texts))
+        lines = list(texts)
+        if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
+            raise TypeError("texts must be a list of strings")
+        ids = self.tokenizer.encode_batch(lines)
         return sentence_likelihoods(self.model, ids, self.max_length, progress=progress)
 
 

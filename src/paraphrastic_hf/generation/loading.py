@@ -6,7 +6,9 @@ import os
 from typing import Any
 
 import torch
+from transformers import AutoModelForSeq2SeqLM
 
+from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.latent import LatentModel
 
@@ -20,6 +22,21 @@ def chosen_device(device: str | torch.device | None) -> torch.device:
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(device)
+
+
+def load_whole(directory: str | os.PathLike[str]) -> Any:
+    """The encoder-decoder of a directory, in float32.
+
+    Raises:
+        ModelError: Weights are missing, which transformers would draw at random.
+    """
+    with no_progress_bar():
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            directory, dtype=torch.float32, output_loading_info=True
+        )
+    if report["missing_keys"]:  # transformers has taken out those that are tied to others
+        raise ModelError(f"its weights lack {', '.join(sorted(report['missing_keys']))}")
+    return model
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:
@@ -46,7 +63,15 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
             f"{name} writes several languages from variables ({', '.join(model.tasks())}), so that "
             "it is no translator by itself: use `paraphrastic translate --to` or LatentGenerator"
         )
+    if getattr(model.config, "writes", "sentence") == "parse":
+        raise ModelError(
+            f"{name} writes parses, no sentences: see `paraphrastic paraphrase --help`"
+        )
     check_weights(name, model)
+    if tokenizer.pad_token_id is None:
+        raise ModelError(
+            f"the tokenizer in {name} has no padding token; is its tokenizer_config.json there?"
+        )
     rows = model.get_input_embeddings().weight.shape[0]
     ends, own = model.generation_config.eos_token_id, tokenizer.eos_token_id
     wrong = []

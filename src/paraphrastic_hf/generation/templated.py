@@ -14,13 +14,13 @@ from typing import Any, Unpack
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoTokenizer
 
-from paraphrastic_hf.encoding.directory import TRANSLATION, no_progress_bar, save_model
+from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, in_a_line
-from paraphrastic_hf.generation.loading import check_weights, chosen_device
+from paraphrastic_hf.generation.loading import check_weights, chosen_device, load_whole
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,
@@ -106,8 +106,7 @@ class TemplatedWriter(Saved):
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
         try:
-            with no_progress_bar():
-                model = AutoModelForSeq2SeqLM.from_pretrained(directory, dtype=torch.float32)
+            model = load_whole(directory)
         except Exception as error:  # transformers and safetensors raise many kinds
             raise ModelError(f"{directory} holds no encoder-decoder: {in_a_line(error)}") from error
         if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):

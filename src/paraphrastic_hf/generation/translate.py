@@ -26,7 +26,7 @@ from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted, in_a_line
 from paraphrastic_hf.generation.languages import Languages, source_ids
-from paraphrastic_hf.generation.loading import check_translator, chosen_device
+from paraphrastic_hf.generation.loading import check_translator, chosen_device, load_whole
 from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,
@@ -138,7 +138,7 @@ class Translator(Saved):
                 if type(config) not in AutoModelForSeq2SeqLM._model_mapping:
                     raise ModelError(f"a {config.model_type!r} model does not translate")
                 tokenizer = AutoTokenizer.from_pretrained(path)
-                model = AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32)
+                model = load_whole(path)
         except Exception as error:  # transformers, safetensors and the Hub raise many kinds
             raise ModelError(
                 f"{name} holds no encoder-decoder with its tokenizer: {in_a_line(error)}"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+MOST_BEAMS = 1000
 
 
 @dataclass(frozen=True)
@@ -13,7 +16,7 @@ class Writing:
     """How to write: beams, or samples.
 
     Attributes:
-        beams: Beginnings kept at each step; 1 takes the likeliest token each time.
+        beams: Beginnings kept at each step, at most 1,000; 1 takes the likeliest token each time.
         sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
         top_p: That share, above 0, at most 1.
         temperature: Below 1 likelier tokens are drawn more often, above 1 less often; from 0.001 to
@@ -42,9 +45,14 @@ class Writing:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("beams", "outputs", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name, most in (("beams", MOST_BEAMS), ("outputs", None), ("max_tokens", None)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise ValueError(f"{name} must be a whole number, got {value!r}")
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+            if most is not None and value > most:
+                raise ValueError(f"{name} must be at most {most:,}, got {value:,}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if not 1e-3 <= self.temperature <= 1e3:
