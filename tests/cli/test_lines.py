@@ -277,3 +277,33 @@ def test_a_word_without_paraphrases_is_told_with_the_bound(
         "dog has no paraphrase that is seen in 10 pairs of sentences; a small corpus needs" in said
     )
     assert "--min-count" in said
+
+
+def test_what_lies_in_a_folder_that_is_read_is_not_written_over(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, config = tmp_path / "pairs.tsv", Path(model, "config.json")
+    pairs.write_text("a cat\tthe cat\n")
+    before = config.read_bytes()
+    for command in ("score", "translate", "encode"):
+        assert main([command, model, str(pairs), "--output", str(config)]) == 2
+        assert f"config.json is there already in {model}, which is re" in capsys.readouterr().err
+    assert config.read_bytes() == before
+    for _ in range(2):  # beside the model, and again
+        assert main(["score", model, str(pairs), "--output", str(tmp_path / "scores.tsv")]) == 0
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "bz2"])
+def test_an_output_is_packed_as_its_name_says(ending: str, model: str, tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("a cat\tstraße\n", encoding="utf-8")
+    output = tmp_path / f"scores.tsv.{ending}"
+    assert main(["score", model, str(tmp_path / "pairs.tsv"), "--output", str(output)]) == 0
+    assert [line.split("\t")[1:] for line in lines_of(str(output))] == [["a cat", "straße"]]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_standard_input_is_not_one_of_several_queries(
+    model: str, bad: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["neighbours", model, bad, "--query", "-", "cat"]) == 2
+    assert "--query - reads all queries from standard input" in capsys.readouterr().err

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
+from paraphrastic_hf.corpus.lengths import LengthRatio
 from paraphrastic_hf.corpus.marks import terminal_mark
 from paraphrastic_hf.corpus.ngrams import hash_words, shared_ngrams
 from paraphrastic_hf.corpus.overlap import NgramOverlap
@@ -279,3 +280,10 @@ def test_mistakes_in_a_recipe_name_the_step_and_the_way_out(items: list[Any], me
 def test_a_row_without_the_column_that_a_step_reads_is_refused() -> None:
     with pytest.raises(DataError, match="a step reads the column 'source', and rows have"):
         score("copy", row("a", "b"), of="source")
+
+
+@pytest.mark.parametrize("bound", [math.nan, math.inf, -math.inf])
+def test_a_bound_that_is_not_finite_is_refused(bound: float) -> None:
+    for name in ("at_least", "at_most"):
+        with pytest.raises(RecipeError, match=f"{name} must be a finite number, got {bound}"):
+            LengthRatio(**{name: bound})

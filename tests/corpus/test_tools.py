@@ -21,6 +21,7 @@ from paraphrastic_hf.corpus.describe import Idf, describe_corpus, entropy
 from paraphrastic_hf.corpus.lexicon import PairCounts
 from paraphrastic_hf.corpus.lexicon_file import (
     agreement,
+    is_lexicon,
     listed_scores,
     pmi_scores,
     read_lexicon,
@@ -205,7 +206,7 @@ def test_long_sentences_are_not_counted() -> None:
         PairCounts([("w " * 31, "w")])
 
 
-@pytest.mark.parametrize("name", ["lexicon.tsv", "lexicon.parquet"])
+@pytest.mark.parametrize("name", ["lexicon.tsv", "lexicon.tsv.xz", "lexicon.parquet"])
 def test_a_lexicon_is_read_as_it_was_written_and_by_datasets(name: str, tmp_path: Path) -> None:
     from datasets import load_dataset
 
@@ -219,7 +220,8 @@ def test_a_lexicon_is_read_as_it_was_written_and_by_datasets(name: str, tmp_path
     np.testing.assert_allclose(
         [e.adjusted_pmi for e in found], [e.adjusted_pmi for e in entries], atol=1e-4
     )
-    kind, more = ("csv", {"delimiter": "\t"}) if name.endswith("tsv") else ("parquet", {})
+    kind, more = ("parquet", {}) if name.endswith("parquet") else ("csv", {"delimiter": "\t"})
+    assert is_lexicon(path)
     options = {"data_files": str(path), "cache_dir": str(tmp_path / "cache"), "split": "train"}
     assert load_dataset(kind, **options, **more)["paraphrase"] == [e.paraphrase for e in entries]
     scored = listed_scores(path)(["big"], ["large"])
@@ -384,3 +386,15 @@ def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
     assert "10 parts need as many rows with a score, and there are 4" in capsys.readouterr().err
     assert main([*cut, "--step", "overlop"]) == 2
     assert "did you mean 'overlap'" in capsys.readouterr().err
+
+
+def test_no_step_writes_into_the_corpus_that_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shard := tmp_path / "train-00001.parquet").write_bytes(b"rows")
+    assert main(["corpus", "lexicon", str(tmp_path), "--output", str(shard)]) == 2
+    assert "train-00001.parquet is there already in" in capsys.readouterr().err
+    cut = ["corpus", "tenths", str(tmp_path), "--step", "overlap", "--output", f"{tmp_path}/"]
+    assert main(cut) == 2
+    assert "is read and cannot be written to; name another folder" in capsys.readouterr().err
+    assert shard.read_bytes() == b"rows"

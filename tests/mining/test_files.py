@@ -17,7 +17,7 @@ from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.mining import files as module
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
-from paraphrastic_hf.mining.store import TextStore
+from paraphrastic_hf.mining.store import TextStore, check_folder
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
@@ -264,3 +264,46 @@ def test_what_shows_no_weights_is_known_by_its_name(tmp_path: Path) -> None:
     mine_lines(side(*LINES), side(*LINES), first, tmp_path)
     mine_lines(side(*LINES), side(*LINES), second, tmp_path)
     assert len(second.asked) == len(LINES)
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "search.npz", "source/vectors.npy", "target/text", "source"]
+)
+def test_a_work_folder_with_files_of_others_is_refused_and_left(
+    name: str,
+    model: Path,
+    two_files: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    work = tmp_path / "pairs.tsv.work"
+    (work / name).parent.mkdir(parents=True)
+    (work / name).write_text("mine")
+    command = ["mine", *map(str, two_files), "--model", str(model), "--quiet", "--output"]
+    command.append(str(tmp_path / "pairs.tsv"))
+    for more in ([], ["--work", str(work)]):
+        assert main([*command, *more]) == 2
+        assert "which mining did not write there; name another fold" in capsys.readouterr().err
+    assert (work / name).read_text() == "mine"
+
+
+def test_a_work_folder_goes_on_where_reading_was_cut_off(tmp_path: Path) -> None:
+    def cut_off() -> Any:
+        yield ["the cat"]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mine_lines(TextSide(cut_off(), "x"), side("a"), Words(), tmp_path)
+    check_folder(tmp_path)
+    assert texts(mine_lines(side("a", stamp="x"), side("a"), Words(), tmp_path)) == [("a", "a")]
+    check_folder(tmp_path)
+
+
+@pytest.mark.parametrize("size", [0, 40, 200])
+@pytest.mark.parametrize("name", ["vectors.npy", "text", "ends.npy", "hashes.npy"])
+def test_damaged_files_of_a_work_folder_are_made_anew(name: str, size: int, tmp_path: Path) -> None:
+    sides = [side(*LINES * 10, stamp="x"), side(*LINES[::-1], stamp="y")]
+    expected = texts(mine_lines(*sides, Words(), tmp_path))
+    with (tmp_path / "source" / name).open("r+b") as file:
+        file.truncate(size)
+    assert texts(mine_lines(*sides, Words(), tmp_path)) == expected

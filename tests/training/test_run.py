@@ -21,7 +21,7 @@ from paraphrastic_hf import (
     Tagger,
     Translator,
 )
-from paraphrastic_hf.errors import BusyError, DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import BusyError, CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.text import locked
 from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
@@ -168,6 +168,17 @@ def test_who_is_refused_the_lock_leaves_an_empty_folder_to_its_holder(tmp_path: 
     with locked.locked(folder):
         (folder / "model").touch()
     assert (folder / "model").exists()
+
+
+def test_a_folder_that_can_never_be_made_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:  # as below /proc
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(CheckpointError, match="cannot write to"), locked.locked(tmp_path / "out"):
+        pytest.fail("there is no folder")
 
 
 def test_a_folder_that_cannot_be_locked_is_trained_in_with_a_warning(

@@ -365,17 +365,19 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
     assert "another recipe (now different: epochs: 2)" in capsys.readouterr().err
 
 
-def test_predictions_are_names_and_a_blank_line_has_none(
+def test_predictions_are_names_and_a_blank_text_has_none(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = small(tmp_path, "--epochs", "1", kind="entailment", dataset="sick_e")
     train(recipe, tmp_path / "out", data_root=data, progress=False)
-    (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n\na dog\ta lamp\n", encoding="utf-8")
+    (tmp_path / "pairs.tsv").write_text(
+        "a cat\tthe cat\n\na dog\ta lamp\na\t \n\ta\n", encoding="utf-8"
+    )
     assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 0
     out, err = capsys.readouterr()
     labels = [line.partition("\t")[0] for line in out.splitlines()]
     assert {labels[0], labels[2]} <= {"entailment", "neutral", "contradiction"}
-    assert labels[1] == "nan"
+    assert labels[1] == labels[3] == labels[4] == "nan"
     assert "1 line is blank (2)" in err
 
 

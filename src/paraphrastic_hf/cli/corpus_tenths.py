@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError, counted
@@ -49,6 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
             "--parts must be 2 or more and --most 1 or more, got "
             f"{arguments.parts} and {arguments.most}"
         )
+    if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
+        raise DataError(f"{arguments.output} is read and cannot be written to; name another folder")
     from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.steps import make_step
     from paraphrastic_hf.corpus.tenths import write_tenths

@@ -13,9 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from paraphrastic_hf.data.lines import refuse_table
+from paraphrastic_hf.data.lines import PACKED, refuse_table
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
+
+FOLDERS = {  # options that may name a folder that is read: a model, or a corpus
+    *("model", "first", "second", "encoder", "parser", "generator", "language_model"),
+    *("metric_model", "judge", "tagger", "corpus"),
+}
 
 
 def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
@@ -81,7 +86,8 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
 
 
 def refuse_overwriting(options: Mapping[str, Any]) -> None:
-    """Refuse an output that is a file which another option names, before that is replaced.
+    """Refuse an output that is a file which another option names, or that is there already in a
+    model or corpus which one names, before that is replaced.
 
     Args:
         options: The values of a command's options by name; `output` is the output.
@@ -94,9 +100,15 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
         return
     for name, value in options.items():
         for given in value if isinstance(value, list) else [value]:
-            if name == "output" or not isinstance(given, str) or not os.path.isfile(given):
+            if name == "output" or not isinstance(given, str):
                 continue
-            if os.path.samefile(given, output):
+            if name in FOLDERS and os.path.isdir(given):
+                if Path(output).resolve().is_relative_to(Path(given).resolve()):
+                    raise DataError(
+                        f"{output} is there already in {given}, which is read; name another "
+                        "--output, or remove that file first"
+                    )
+            elif os.path.isfile(given) and os.path.samefile(given, output):
                 raise DataError(
                     f"{output} is read and cannot be written at the same time; name another "
                     "--output"
@@ -121,8 +133,8 @@ def is_stream(path: str) -> bool:
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """A text file, complete or not at all, whose folder is made if need be; standard output for
-    `-`; a device or pipe as it is.
+    """A text file, complete or not at all, whose folder is made if need be, packed if its name
+    ends in .gz, .xz or .bz2; standard output for `-`; a device or pipe as it is.
 
     Raises:
         DataError: It is a folder, or cannot be written.
@@ -135,7 +147,8 @@ def open_output(path: str) -> Iterator[IO[str]]:
     try:
         if not is_stream(path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with place as target, target.open("w", encoding="utf-8") as file:
+        opened = PACKED.get(Path(path).suffix, open)
+        with place as target, opened(target, "wt", encoding="utf-8") as file:
             yield file
     except OSError as error:
         raise DataError(f"cannot write {path}: {error}") from error

@@ -28,7 +28,8 @@ source line wins, then the lower target line. Without --many every line is in on
 
 Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
 interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x
-dimension a line. Without --work it is OUTPUT.work, which is removed when the output is complete.
+dimension a line. Without --work it is OUTPUT.work, which is removed when the output is complete. A
+folder that holds anything else is refused.
 
 examples:
   paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.05

@@ -12,6 +12,7 @@ from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
 from paraphrastic_hf.data.blocks import is_blank, read_blocks, valid_texts
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--query",
         nargs="+",
         required=True,
-        help="the texts whose neighbours are wanted; - reads them from standard input, one a line",
+        help="the texts whose neighbours are wanted; - alone reads them from standard input, one "
+        "a line",
     )
     parser.add_argument(
         "--neighbours",
@@ -57,12 +59,16 @@ def run(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from paraphrastic_hf.encoding.load import load_encoder
-    from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.mining.search import nearest_texts
 
     if arguments.count < 1:
         raise DataError(f"--neighbours must be at least 1, got {arguments.count}")
     queries = arguments.query
+    if len(queries) > 1 and "-" in queries:
+        raise DataError(
+            "--query - reads all queries from standard input, and cannot be among others; give it "
+            "alone, or leave it out"
+        )
     if queries == ["-"]:
         if arguments.corpus == "-":
             raise DataError("the corpus and the queries cannot both come from standard input")

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its score or label before it to this TSV file (default: print)",
     )
-    add_bad_lines(parser, "a blank line scored nan and ")
+    add_bad_lines(parser, "a line that is blank, or blank on one side, scored nan and ")
     parser.epilog = (
         "Labels are the names that the corpus gives them, such as entailment. Scores are on the\n"
         "scale of the training data, which for SICK is 1 to 5.\n\n"
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the score or label of each line before it; nan for a blank line."""
+    """Print the score or label of each line before it; nan for one with a blank text."""
     check_model_name(arguments.model)
     check_inputs(arguments.file)
     check_output(arguments.output)
@@ -49,10 +49,9 @@ def run(arguments: argparse.Namespace) -> None:
     number = 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.file, bad_lines=arguments.bad_lines):
-            blank = [is_blank(line) for line in block]
             rows = [
-                [""] * sides if is_empty else line.split("\t") if sides == 2 else [line]
-                for line, is_empty in zip(block, blank, strict=True)
+                [""] * sides if is_blank(line) else line.split("\t") if sides == 2 else [line]
+                for line in block
             ]
             for i, row in enumerate(rows, number + 1):
                 if len(row) != sides:
@@ -63,8 +62,9 @@ def run(arguments: argparse.Namespace) -> None:
                     )
             number += len(rows)
             found = predictor.predict(*([row[side] for row in rows] for side in range(sides)))
+            texts = (item if isinstance(item, str) else f"{item:.4f}" for item in found)
             shown = (
-                "nan" if is_empty else item if isinstance(item, str) else f"{item:.4f}"
-                for item, is_empty in zip(found, blank, strict=True)
+                "nan" if any(map(is_blank, row)) else text
+                for text, row in zip(texts, rows, strict=True)
             )
             output.writelines(f"{s}\t{line}\n" for s, line in zip(shown, block, strict=True))

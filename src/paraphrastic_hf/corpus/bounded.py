@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ class BoundedStep:
         at_most: The largest.
 
     Raises:
-        RecipeError: The smallest is above the largest, or a number is out of its range.
+        RecipeError: The smallest is above the largest, or a number is out of its range or not
+            finite.
     """
 
     at_least: float | None = argument(None, help="rows with a lower score are left out")
@@ -29,6 +31,12 @@ class BoundedStep:
 
     def __post_init__(self) -> None:
         check_bounds(self)
+        for name in ("at_least", "at_most"):
+            bound = getattr(self, name)
+            if bound is not None and not math.isfinite(bound):
+                raise RecipeError(
+                    f"{name} must be a finite number, got {bound}; leave it out for no such bound"
+                )
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise RecipeError(
                 f"at_least {self.at_least:g} is above at_most {self.at_most:g}: no row would pass"

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from paraphrastic_hf.corpus.lexicon import COLUMNS, Entry, PairCounts
-from paraphrastic_hf.data.lines import number_in, text_lines
+from paraphrastic_hf.data.lines import PACKED, READ_ERRORS, number_in, open_lines, text_lines
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.evaluation.similarity import spearman
@@ -31,7 +32,7 @@ def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     Args:
         entries: The lexicon, in order.
         path: A file whose name ends in .parquet, else TSV with the names of the columns in its
-            first line.
+            first line, packed if it ends in .gz, .xz or .bz2.
 
     Raises:
         DataError: It is a folder.
@@ -40,18 +41,19 @@ def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as partial:
-        write = _write_parquet if target.suffix == ".parquet" else _write_lines
-        return write(iter(entries), partial)
+        if target.suffix == ".parquet":
+            return _write_parquet(iter(entries), partial)
+        with PACKED.get(target.suffix, open)(partial, "wt", encoding="utf-8") as file:
+            return _write_lines(entries, file)
 
 
-def _write_lines(entries: Iterator[Entry], path: Path) -> int:
+def _write_lines(entries: Iterable[Entry], file: IO[str]) -> int:
     number = 0
-    with path.open("w", encoding="utf-8") as file:
-        file.write(HEADER + "\n")
-        for each in entries:
-            number += 1
-            scores = f"{each.adjusted_pmi:.4f}\t{each.cross_pmi:.4f}"
-            file.write(f"{each.word}\t{each.paraphrase}\t{scores}\t{each.count}\n")
+    file.write(HEADER + "\n")
+    for each in entries:
+        number += 1
+        scores = f"{each.adjusted_pmi:.4f}\t{each.cross_pmi:.4f}"
+        file.write(f"{each.word}\t{each.paraphrase}\t{scores}\t{each.count}\n")
     return number
 
 
@@ -80,8 +82,11 @@ def is_lexicon(path: str | Path) -> bool:
         import pyarrow.parquet as pq
 
         return tuple(pq.read_schema(path).names) == COLUMNS
-    with path.open("rb") as file:
-        return file.readline(200).rstrip(b"\r\n") == HEADER.encode()
+    with open_lines(path) as file:
+        try:
+            return file.readline(200).rstrip(b"\r\n") == HEADER.encode()
+        except READ_ERRORS:
+            return False  # it is said to be damaged where it is read
 
 
 def read_lexicon(path: str | Path) -> Iterator[Entry]:

@@ -12,7 +12,7 @@ import numpy as np
 from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
-from paraphrastic_hf.mining.store import LINES_AT_A_TIME, TextStore
+from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
 
 BYTES_A_LINE = 4096  # memory that text, words and vectors of a line take while it is encoded
@@ -133,7 +133,7 @@ def mine_lines(
             *sides,
             skip=skip,
             memory=memory,
-            keep=folder / "search.npz",
+            keep=folder / SEARCH,
             key=f"{own.digest} {other.digest} {model}",
             progress=progress,
             **options,

@@ -7,6 +7,7 @@ model and the tokenizer are the same.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,9 @@ from paraphrastic_hf.text.files import read_json, write_json
 
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space
+STATE = "text.json"  # what a folder of lines has before it has anything else
+OWN = {STATE, "text", "ends.npy", "hashes.npy", "vectors.npy", "vectors.json"}
+SEARCH = "search.npz"  # beside the folders of both sides
 
 
 class TextStore:
@@ -39,7 +43,7 @@ class TextStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.digest: str = _state(folder / "text.json")["digest"]
+        self.digest: str = _state(folder / STATE)["digest"]
         self.hashes = np.load(folder / "hashes.npy")
         self._ends = np.load(folder / "ends.npy", mmap_mode="r")
 
@@ -53,7 +57,8 @@ class TextStore:
             folder: The folder, which is made if it does not exist; other lines in it are replaced.
             blocks: The lines, some at a time.
             stamp: Says where the lines come from and when they last changed. If the folder holds
-                lines with the same stamp, these are not read; an empty stamp is equal to no other.
+                lines with the same stamp, these are not read, unless they are damaged; an empty
+                stamp is equal to no other.
             progress: Show a progress bar.
 
         Example:
@@ -63,10 +68,12 @@ class TextStore:
             >>> len(store), store.first_of_each().tolist()
             (3, [0])
         """
-        if stamp and _state(folder / "text.json").get("stamp") == stamp:
-            return cls(folder)
+        if stamp and _state(folder / STATE).get("stamp") == stamp:
+            with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
+                if (kept := cls(folder))._is_whole():
+                    return kept
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "text.json").unlink(missing_ok=True)
+        write_json(folder / STATE, {})
         digest, size, ends, hashes = hashlib.blake2b(digest_size=16), 0, [], []
         with (
             (folder / "text").open("wb") as file,
@@ -84,7 +91,7 @@ class TextStore:
                 bar.update(len(lines))
         np.save(folder / "ends.npy", np.concatenate([np.zeros(1, np.int64), *ends]))
         np.save(folder / "hashes.npy", np.concatenate([np.zeros(0, np.uint64), *hashes]))
-        write_json(folder / "text.json", {"digest": digest.hexdigest(), "stamp": stamp})
+        write_json(folder / STATE, {"digest": digest.hexdigest(), "stamp": stamp})
         return cls(folder)
 
     def __len__(self) -> int:
@@ -136,7 +143,8 @@ class TextStore:
         """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
 
         Vectors of an earlier call are used again if the lines, the key and this package's version
-        are the same. An interrupted call goes on after the last block that it finished.
+        are the same and their file is whole. An interrupted call goes on after the last block that
+        it finished.
 
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
@@ -155,7 +163,7 @@ class TextStore:
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
         state = _state(log)
-        done = state["done"] if state.get("key") == key and path.exists() else 0
+        done = state["done"] if state.get("key") == key and _has_rows(path, len(self)) else 0
         array: np.memmap | None = None
         if done:
             array = np.lib.format.open_memmap(path, "r+")
@@ -188,6 +196,10 @@ class TextStore:
                 write_json(log, {"key": key, "done": done})
         return np.load(path, mmap_mode="r")
 
+    def _is_whole(self) -> bool:
+        size = (self.folder / "text").stat().st_size
+        return len(self._ends) == len(self) + 1 and int(self._ends[-1]) == size
+
     def _read(self, file: BinaryIO, start: int, stop: int) -> bytes:
         file.seek(int(self._ends[start]))
         return file.read(int(self._ends[stop] - self._ends[start]))
@@ -208,6 +220,14 @@ def _state(path: Path) -> dict[str, Any]:
         return {}
 
 
+def _has_rows(path: Path, rows: int) -> bool:
+    """Whether a file is an array of so many rows, with nothing cut off."""
+    try:
+        return bool(np.lib.format.open_memmap(path, mode="r").shape[:1] == (rows,))
+    except (OSError, ValueError, EOFError):
+        return False
+
+
 def file_stamp(path: str) -> str:
     """Says which file it is, and changes when the file does; for `TextStore.write`."""
     status = os.stat(path)
@@ -215,15 +235,37 @@ def file_stamp(path: str) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Make the work folder, unless it is there.
+    """Make the work folder, unless it is there and holds nothing but what mining writes.
 
     Args:
         folder: The folder to make, with its parents.
 
     Raises:
-        DataError: The folder cannot be made.
+        DataError: The folder cannot be made, or holds something else.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        foreign = _foreign(folder)
     except OSError as error:
         raise DataError(f"cannot make the work folder {folder}: {error}") from error
+    if foreign is not None:
+        raise DataError(
+            f"the work folder {folder} holds {foreign}, which mining did not write there; name "
+            "another folder with --work, or move that one away"
+        )
+
+
+def _foreign(folder: Path) -> str | None:
+    """What a work folder holds that mining does not write; None if there is nothing of the kind."""
+    sides = [folder / "source", folder / "target"]
+    begun = [each for each in sides if each.is_dir() and STATE in _names(each)]
+    known = {each.name for each in begun} | ({SEARCH} if begun else set())
+    known |= {each.name for each in sides if each.is_dir() and not _names(each)}
+    found = [name for name in _names(folder) if name not in known]
+    found += [f"{each.name}/{name}" for each in begun for name in _names(each) if name not in OWN]
+    return min(found, default=None)
+
+
+def _names(folder: Path) -> set[str]:
+    """The names in a folder; a file not finished counts as the one that it would be."""
+    return {each.name.removesuffix(".part") for each in folder.iterdir()}

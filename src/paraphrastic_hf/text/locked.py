@@ -17,6 +17,8 @@ except ImportError:  # Windows has no such locks
 
 logger = logging.getLogger(__name__)
 
+TRIES = 100  # to lock a folder that other processes may remove in between
+
 
 @contextmanager
 def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
@@ -50,15 +52,15 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
 
 def _lock(folder: Path, doing: str) -> int | None:
     """An open and locked folder; None where there are no locks."""
-    while True:
+    for left in reversed(range(TRIES)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if fcntl is None:
                 return None
             lock = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # another process has just removed it
-            continue
         except OSError as error:
+            if left and isinstance(error, FileNotFoundError):
+                continue  # another process has just removed it
             raise CheckpointError(f"cannot write to {folder}: {error}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -79,3 +81,6 @@ def _lock(folder: Path, doing: str) -> int | None:
         if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
             return lock
         os.close(lock)  # of a folder that its last holder has removed since
+    raise CheckpointError(
+        f"cannot write to {folder}: it is removed whenever it is made; choose another --output"
+    )
