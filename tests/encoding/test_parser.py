@@ -70,6 +70,13 @@ def test_quotes_of_treebanks_are_read_as_those_of_text_and_kept() -> None:
     assert (one.tree.words()[0], other.tree.words()[0]) == ("``", '"')
 
 
+def test_lines_may_come_one_by_one() -> None:
+    parser = new_parser()
+    assert parser.parse(iter(LINES)) == parser.parse(LINES)  # type: ignore[arg-type]
+    words = [line.split() for line in LINES]
+    assert parser.parse_words(iter(words)) == parser.parse_words(words)  # type: ignore[arg-type]
+
+
 def test_a_string_is_refused() -> None:
     with pytest.raises(DataError, match="takes a list of strings, got 'the cat'"):
         new_parser().parse("the cat")

@@ -71,6 +71,11 @@ def test_tagging_leaves_the_training_mode_as_it_was() -> None:
     assert tagger.model.training
 
 
+def test_sentences_may_come_one_by_one() -> None:
+    tagger = new_tagger()
+    assert tagger.tag(iter(WORDS)) == tagger.tag(WORDS)  # type: ignore[arg-type]
+
+
 def test_what_is_no_list_of_words_is_refused() -> None:
     with pytest.raises(DataError, match="must be a list of words, got the string 'the cat'"):
         new_tagger().tag(["the cat"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.languages import Languages
@@ -176,6 +178,15 @@ def test_what_is_no_encoder_decoder_is_named(folder: Path, tmp_path: Path) -> No
         Translator.from_pretrained("english")
     with pytest.raises(ModelError, match="nothing is there"):
         Translator.from_pretrained(tmp_path / "runs" / "none")
+
+
+def test_what_a_directory_lacks_is_not_drawn_at_random(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    weights = load_file(tmp_path / "model" / "model.safetensors")
+    del weights["model.decoder.layers.0.fc1.weight"]
+    save_file(weights, tmp_path / "model" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match=r"lack model\.decoder\.layers\.0\.fc1\.weight"):
+        Translator.from_pretrained(tmp_path / "model")
 
 
 class Codes:

@@ -216,6 +216,12 @@ def test_options_that_do_not_exist_are_refused(
         SimileScorer(encoder, **options)
 
 
+@pytest.mark.parametrize("model", ["simile", "english"])
+def test_a_name_that_is_no_option_is_refused(model: str) -> None:
+    with pytest.raises(TypeError, match="alfa"):
+        SimileScorer(model, alfa=0)  # type: ignore[call-arg]
+
+
 def test_an_unknown_unit_is_refused_without_a_penalty_too(encoder: SentenceEncoder) -> None:
     with pytest.raises(ValueError, match="length must be one of"):
         SimileScorer(encoder, length="words", penalty="none")

@@ -287,6 +287,8 @@ def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGe
     ("options", "message"),
     [
         ({"beams": 0}, "beams must be at least 1"),
+        ({"beams": 2.0}, "beams must be a whole number, got 2.0"),
+        ({"beams": 1001}, "beams must be at most 1,000, got 1,001"),
         ({"outputs": 6}, "need as many beams"),
         ({"top_p": 0}, "top_p must be above 0"),
         ({"temperature": 0}, "temperature must be above 0"),

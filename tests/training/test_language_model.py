@@ -214,3 +214,11 @@ def test_data_that_does_not_do_is_refused_and_nothing_is_left(
 def test_a_sentence_encoder_is_not_a_language_model_and_says_so(trained: Path) -> None:
     with pytest.raises(ModelError, match="load it with LanguageScorer"):
         SentenceEncoder.from_pretrained(trained)
+
+
+def test_texts_are_a_list_of_strings(trained: Path) -> None:
+    scorer = LanguageScorer.from_pretrained(trained)
+    assert len(scorer.score(iter(["the cat", "a dog"])).nats) == 2  # type: ignore[arg-type]
+    for texts in ("the cat", [None], [b"the cat"]):
+        with pytest.raises(TypeError, match="texts must be a list of strings"):
+            scorer.score(texts)  # type: ignore[arg-type]
