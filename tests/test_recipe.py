@@ -233,7 +233,7 @@ def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
         ),
         (["--heat"], "--heat needs a value"),
         (["200"], "expected --key before the value '200'"),
-        (["--heat", "1", "--heat", "2"], "--heat is given 2 times; give it once, with all its"),
+        (["--sources", "a", "--sources", "b"], "--sources is given 2 times; give it once"),
         (["--heat", "[1"], "cannot read the value of --heat"),
         (["--heat", "1", "2"], r"oven.heat must be a number, got \[1, 2\]"),
     ],

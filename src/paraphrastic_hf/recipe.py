@@ -200,12 +200,10 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
         else:
             raise RecipeError(f"expected --key before the value {item!r}")
     parsed = []
-    names = [key for key, _ in groups]
+    times = sum(key.rpartition(".")[2] == "sources" for key, _ in groups)
+    if times > 1:  # of any other key the last value counts, as command lines have it
+        raise RecipeError(f"--sources is given {times} times; give it once, with all its values")
     for key, values in groups:
-        if names.count(key) > 1:
-            raise RecipeError(
-                f"--{key} is given {names.count(key)} times; give it once, with all its values"
-            )
         if not values:
             raise RecipeError(f"--{key} needs a value")
         loaded = [parse_yaml(value, f"the value of --{key}") for value in values]
