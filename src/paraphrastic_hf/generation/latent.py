@@ -24,7 +24,7 @@ from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_mode
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
-from paraphrastic_hf.generation.loading import chosen_device
+from paraphrastic_hf.generation.loading import check_tokenizer, chosen_device
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,
@@ -32,7 +32,7 @@ from paraphrastic_hf.generation.search import (
     until_end,
     written_lists,
 )
-from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -114,12 +114,7 @@ class LatentGenerator(Saved):
                 "write; give the output of `paraphrastic train` with a recipe of kind generative"
             )
         tokenizer = load_tokenizer(directory)
-        rows = model.get_input_embeddings().weight.shape[0]
-        if tokenizer.vocab_size > rows:
-            raise ModelError(
-                f"the tokenizer in {name} is of another model: it has {tokenizer.vocab_size:,} "
-                f"tokens, the model {rows:,}"
-            )
+        check_tokenizer(name, model, tokenizer.vocab_size)
         generator = cls(model.to(chosen_device(device)), tokenizer, batch_size=batch_size)
         generator._directory = directory
         return generator
@@ -181,7 +176,7 @@ class LatentGenerator(Saved):
                 is named.
         """
         task = self.task("translate", to)
-        texts = _listed(texts)
+        texts = listed(texts)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def reconstruct(
@@ -206,7 +201,7 @@ class LatentGenerator(Saved):
             ValueError: The model does not reconstruct that language, or several and none is named.
         """
         task = self.task("reconstruct", language)
-        texts = _listed(texts)
+        texts = listed(texts)
         return self._write(task, self._latent(task, texts, texts), writing, progress)
 
     def transfer(
@@ -234,7 +229,7 @@ class LatentGenerator(Saved):
             ValueError: The two are not equally many, the model has no variable for style, or it
                 does not reconstruct that language, or several and none is named.
         """
-        sources, styles = _listed(sources), _listed(styles)
+        sources, styles = listed(sources), listed(styles)
         if len(sources) != len(styles):
             raise ValueError(
                 f"each source needs a style: got {counted(len(sources), 'source')} and "
@@ -382,10 +377,3 @@ class LatentGenerator(Saved):
         )
         decode = self.tokenizer.decode
         return written_lists(written, is_written, nats.tolist(), decode, how.outputs)
-
-
-def _listed(texts: Sequence[str]) -> list[str]:
-    lines = list(texts)
-    if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
-        raise TypeError("texts must be a list of strings")
-    return lines

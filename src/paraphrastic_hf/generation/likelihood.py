@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL
 from paraphrastic_hf.encoding.saved import SavedModel
+from paraphrastic_hf.generation.writing import listed
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.language_model import LanguageModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -81,9 +82,7 @@ class LanguageScorer(SavedModel):
         Raises:
             TypeError: `texts` is no list of strings.
         """
-        lines = list(texts)
-        if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
-            raise TypeError("texts must be a list of strings")
+        lines = listed(texts)
         ids = self.tokenizer.encode_batch(lines)
         return sentence_likelihoods(self.model, ids, self.max_length, progress=progress)
 

@@ -50,6 +50,31 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
             raise ModelError(f"{name} is damaged: {key} has NaN or infinite numbers")
 
 
+def check_tokenizer(
+    name: str | os.PathLike[str], model: Any, tokens: int, end: int | None = None
+) -> None:
+    """See that a tokenizer goes with a model.
+
+    Args:
+        name: Where both are.
+        model: The model.
+        tokens: Number of tokens of the tokenizer.
+        end: Its end mark, where it has one.
+
+    Raises:
+        ModelError: It has more tokens than the model or another end mark.
+    """
+    rows = model.get_input_embeddings().weight.shape[0]
+    ends = model.generation_config.eos_token_id
+    wrong = []
+    if tokens > rows:
+        wrong.append(f"it has {tokens:,} tokens, the model {rows:,}")
+    if None not in (ends, end) and end not in (ends if isinstance(ends, list) else [ends]):
+        wrong.append(f"its eos token is {end}, the model's {ends}")
+    if wrong:
+        raise ModelError(f"the tokenizer in {name} is of another model: {'; '.join(wrong)}")
+
+
 def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
     """See that a model writes one translation of a text, that its weights are numbers, and that a
     tokenizer of transformers goes with it.
@@ -72,12 +97,4 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
         raise ModelError(
             f"the tokenizer in {name} has no padding token; is its tokenizer_config.json there?"
         )
-    rows = model.get_input_embeddings().weight.shape[0]
-    ends, own = model.generation_config.eos_token_id, tokenizer.eos_token_id
-    wrong = []
-    if len(tokenizer) > rows:
-        wrong.append(f"it has {len(tokenizer):,} tokens, the model {rows:,}")
-    if None not in (ends, own) and own not in (ends if isinstance(ends, list) else [ends]):
-        wrong.append(f"its eos token is {own}, the model's {ends}")
-    if wrong:
-        raise ModelError(f"the tokenizer in {name} is of another model: {'; '.join(wrong)}")
+    check_tokenizer(name, model, len(tokenizer), tokenizer.eos_token_id)

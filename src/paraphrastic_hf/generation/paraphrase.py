@@ -28,7 +28,7 @@ from paraphrastic_hf.generation.paraphrase_filter import (
 )
 from paraphrastic_hf.generation.templated import NONE, PARSE, SENTENCE, TemplatedWriter
 from paraphrastic_hf.generation.templates import load_templates
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import Writing, listed
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
 from paraphrastic_hf.text.parsed import LineParser, ParsedLine
@@ -181,9 +181,7 @@ class SyntacticParaphraser(Saved):
             TypeError: `sentences` is no list of strings.
             DataError: A template is no tree, has an unknown label, or does not go with the models.
         """
-        lines = list(sentences)
-        if isinstance(sentences, str) or not all(isinstance(line, str) for line in lines):
-            raise TypeError("sentences must be a list of strings")
+        lines = listed(sentences, "sentences")
         how = writing or Writing(beams=3, max_tokens=40)
         asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:

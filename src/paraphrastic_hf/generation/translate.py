@@ -38,7 +38,7 @@ from paraphrastic_hf.generation.search import (
     until_end,
     written_lists,
 )
-from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
 from paraphrastic_hf.models.evaluating import evaluating
 
 logger = logging.getLogger(__name__)
@@ -221,9 +221,7 @@ class Translator(Saved):
         Raises:
             TypeError: `sentences` is no list of strings.
         """
-        lines = list(sentences)
-        if isinstance(sentences, str) or not all(isinstance(line, str) for line in lines):
-            raise TypeError("sentences must be a list of strings")
+        lines = listed(sentences, "sentences")
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
 
     def begin(self) -> list[int]:

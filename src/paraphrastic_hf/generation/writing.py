@@ -1,7 +1,8 @@
-"""How sentences are searched or sampled, and what a model wrote."""
+"""How sentences are searched or sampled, what is asked, and what a model wrote."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -45,14 +46,14 @@ class Writing:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, most in (("beams", MOST_BEAMS), ("outputs", None), ("max_tokens", None)):
+        for name in ("beams", "outputs", "max_tokens"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral):
                 raise ValueError(f"{name} must be a whole number, got {value!r}")
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
-            if most is not None and value > most:
-                raise ValueError(f"{name} must be at most {most:,}, got {value:,}")
+        if self.beams > MOST_BEAMS:
+            raise ValueError(f"beams must be at most {MOST_BEAMS:,}, got {self.beams:,}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if not 1e-3 <= self.temperature <= 1e3:
@@ -112,3 +113,19 @@ class Written:
 
 
 NOTHING = Written("", float("nan"))
+
+
+def listed(texts: Iterable[str], name: str = "texts") -> list[str]:
+    """The texts as a list, whatever holds them.
+
+    Args:
+        texts: What a caller gave.
+        name: How the message calls it.
+
+    Raises:
+        TypeError: It is one string, or holds something else than strings.
+    """
+    lines = list(texts)
+    if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
+        raise TypeError(f"{name} must be a list of strings")
+    return lines
