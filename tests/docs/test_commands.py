@@ -1,0 +1,90 @@
+"""Commands that pages and helps print are commands, with options and recipes that are there."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.cli.main import COMMANDS, build_parser
+from paraphrastic_hf.training.kinds import load_recipe
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("docs", "recipes", "hub_cards", "src")
+PAGES = [*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md"))]
+OF_A_READER = (
+    "$model",
+    "more.yaml",
+    "tuned/best.yaml",
+    "...",
+)  # what a reader fills in or has made
+
+
+def printed(text: str) -> Iterator[list[str]]:
+    """The words of each `paraphrastic` command in the code blocks of a page or the lines of a help,
+    without what comes after a pipe or goes to a file."""
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        for part in re.split(r"\||;|&&|> ", line.split("  #")[0]):
+            if re.match(r"\s*(\$ )?paraphrastic [a-z]", part):
+                yield shlex.split(part, comments=True)[1:]
+
+
+def blocks_of(page: Path) -> str:
+    """What a page sets as code: lines in fences, or indented by four."""
+    text = page.read_text(encoding="utf-8")
+    fenced = re.findall(r"^```(?:sh|bash)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return "\n".join([*fenced, *re.findall(r"^    .*", text, re.MULTILINE)])
+
+
+def check(words: list[str]) -> None:
+    """Parse a command as `paraphrastic` does, and load the recipe that it trains."""
+    parser = build_parser([words[0]])
+    known, rest = parser.parse_known_args(words)
+    if not getattr(known, "takes_overrides", False):
+        assert not rest, f"{' '.join(words)}: there is no {rest}"
+    elif words[0] == "train":
+        load_recipe(known.recipe, rest)
+
+
+def complete(text: str) -> list[list[str]]:
+    """The commands of a text that name all they need."""
+    return [words for words in printed(text) if not any(s in " ".join(words) for s in OF_A_READER)]
+
+
+def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The help of a command, and of the commands within it."""
+    yield parser.format_help()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from helps(inner)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_of_a_page_are_understood(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for words in complete(blocks_of(page)):
+        check(words)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_of_a_help_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for text in helps(build_parser([command])):
+        for words in complete(text):
+            check(words)
+
+
+def test_commands_are_found_where_they_are_printed() -> None:
+    block = (
+        "Text.\n\n    paraphrastic score english a.tsv \\\n        --output b.tsv | head   # so\n"
+    )
+    (page,) = (p for p in PAGES if p == ROOT / "docs" / "analyses.md")
+    assert list(printed(block)) == [["score", "english", "a.tsv", "--output", "b.tsv"]]
+    assert len(complete(blocks_of(page))) > 10
+    with pytest.raises(SystemExit):
+        check(["score", "english"])
