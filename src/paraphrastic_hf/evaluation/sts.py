@@ -120,15 +120,19 @@ STS = Suite(
         "thesis WORD, TRIGRAM on ParaNMT (Table 32)": _paper(67.8, 62.7, 77.4, 80.3, 78.1),
         "thesis PARAGRAM-PHRASE (Table 16)": _of_22(66.2, 52.7),
         "thesis CHARAGRAM-PHRASE (Table 16)": _of_22(68.7, 53.6),
-        "2017 paper AVG, tuned on STS 2016 (Tables 2, 4)": _of_22(68.4, 52.1),
-        "2017 paper LSTM AVG, tuned on STS 2016 (Tables 2, 4)": _of_22(68.6, 52.1),
-        "2017 paper GRAN, tuned on STS 2016 (Tables 3, 4)": _of_22(68.9, 50.2),
+        "2017 paper AVG, tuned on STS 2016 (Tables 2, 4)": {ALL_22: 68.4, WITHOUT_TWITTER: 69.6},
+        "2017 paper LSTM AVG, tuned on STS 2016 (Tables 2, 4)": {
+            ALL_22: 68.6,
+            WITHOUT_TWITTER: 70.8,
+        },
+        "2017 paper GRAN, tuned on STS 2016 (Tables 3, 4)": {ALL_22: 68.9, WITHOUT_TWITTER: 70.6},
     },
     notes=(
         *(f"{name}: {text}." for name, text in CONVENTIONS.items()),
         "STS-B dev is no test: 1,131 of its 1,500 pairs are in STS 2012-2016, 125 in STS17 en-en.",
         "The mean of 22 datasets is of fewer where Twitter (PIT-2015) or SMT of 2013 is not in the "
-        "data folder, as its name then says; a paper's 21 are its 22 without Twitter.",
+        "data folder, as its name then says; a paper's 21 are its 22 without Twitter, of the 2017 "
+        "paper those of Table 4, whose mean is above that of its Tables 2 and 3.",
         "The thesis has 25 datasets; where SMT of 2013 is not in the data folder there are 24.",
     ),
 )

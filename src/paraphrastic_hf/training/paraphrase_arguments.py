@@ -24,7 +24,7 @@ from paraphrastic_hf.training.encoder_arguments import (
     TokenizerArguments,
     check_marks,
 )
-from paraphrastic_hf.training.seq2seq_arguments import AnnealedArguments, chosen_by_score
+from paraphrastic_hf.training.seq2seq_arguments import AveragedArguments, chosen_by_score
 
 HELD_OUT, NONE = "held_out", "none"
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
@@ -143,7 +143,7 @@ class ParaphraserArguments:
 
 
 @dataclass(frozen=True)
-class ParaphraseTraining(AnnealedArguments):
+class ParaphraseTraining(AveragedArguments):
     """Negative log-likelihood and its optimisation."""
 
     epochs: int = argument(15, help="passes over the data", at_least=0)
@@ -152,12 +152,6 @@ class ParaphraseTraining(AnnealedArguments):
         help="share of the target probability that is spread over the vocabulary",
         at_least=0,
         below=1,
-    )
-    average: int = argument(
-        1,
-        help="average the weights of so many last checkpoints, and keep that average if it scores "
-        "better than the best, or if run.development is none; 1 for no averaging",
-        at_least=1,
     )
 
 

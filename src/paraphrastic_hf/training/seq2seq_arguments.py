@@ -51,6 +51,18 @@ class AnnealedArguments(SmoothedArguments):
     )
 
 
+@dataclass(frozen=True)
+class AveragedArguments(AnnealedArguments):
+    """Such optimisation, whose last checkpoints may become one."""
+
+    average: int = argument(
+        1,
+        help="average the weights of so many last checkpoints, and keep that average if it scores "
+        "better than the best, or if run.development is none; 1 for no averaging",
+        at_least=1,
+    )
+
+
 def chosen_by_score(
     training: AnnealedArguments, held_out: int, development: str
 ) -> list[tuple[bool, str, object, str]]:

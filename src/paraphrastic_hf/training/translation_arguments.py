@@ -22,7 +22,7 @@ from paraphrastic_hf.training.encoder_arguments import (
     check_marks,
 )
 from paraphrastic_hf.training.seq2seq_arguments import (
-    AnnealedArguments,
+    AveragedArguments,
     ParallelArguments,
     chosen_by_score,
 )
@@ -98,19 +98,13 @@ class TranslatorArguments:
 
 
 @dataclass(frozen=True)
-class TranslationTraining(AnnealedArguments):
+class TranslationTraining(AveragedArguments):
     """Label-smoothed cross-entropy and its optimisation."""
 
     epochs: int = argument(
         20,
         help="passes over the data, fewer where annealing ends the run; the thesis has over 200",
         at_least=0,
-    )
-    average: int = argument(
-        1,
-        help="average the weights of so many last checkpoints, and keep that average if it scores "
-        "better than the best, or if run.development is none; 1 for no averaging",
-        at_least=1,
     )
 
 
