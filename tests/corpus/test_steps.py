@@ -85,11 +85,11 @@ def test_words_that_differ_are_hashed_to_different_numbers() -> None:
     assert len(np.unique(hash_words(words).hashes)) == len(words)
 
 
-def test_bleu_has_1_added_to_every_count_and_length() -> None:
+def test_bleu_has_1_added_to_every_count_and_to_the_length_of_the_reference() -> None:
     precisions = [(3 + 1) / (4 + 1), (2 + 1) / (3 + 1), (1 + 1) / (2 + 1), (0 + 1) / (1 + 1)]
-    expected = math.exp(sum(map(math.log, precisions)) / 4 + 1 - (6 + 1) / (4 + 1))
+    expected = math.exp(sum(map(math.log, precisions)) / 4 + 1 - (6 + 1) / 4)
     found = score("bleu", row("the cat sat on a mat", "the cat sat down"), row("a b", "a b"))
-    assert found == pytest.approx([expected, 1.0])
+    assert found == pytest.approx([expected, math.exp(1 - 3 / 2)])
 
 
 def test_bleu_orders_translations_as_sacrebleu_does() -> None:

@@ -136,9 +136,9 @@ def _count(arguments: argparse.Namespace) -> PairCounts:
     def pairs() -> Iterator[tuple[str, str]]:
         for path in arguments.corpus:
             for rows in read_corpus(path, columns):
-                scores = score(rows) if score else [None] * len(rows)
+                scores = score(rows) if score else [arguments.min_score] * len(rows)
                 for row, number in zip(rows, scores, strict=True):
-                    if number is None or number >= arguments.min_score:
+                    if number is not None and number >= arguments.min_score:
                         yield row["reference"] or "", row["translation"] or ""
 
     return PairCounts(pairs(), max_words=arguments.max_words or None)

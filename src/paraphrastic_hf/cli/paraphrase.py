@@ -82,7 +82,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-similarity",
         type=float,
-        help=f"least cosine that is kept (default: {MIN_SIMILARITY}, the thesis's)",
+        help=f"least cosine that is kept (default: {MIN_SIMILARITY}, which the thesis has for "
+        "its own encoder, WORD and TRIGRAM of ParaNMT)",
     )
     parser.add_argument(
         "--encoder",

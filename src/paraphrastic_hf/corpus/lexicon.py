@@ -73,9 +73,9 @@ class PairCounts:
         flat = (array("i"), array("i"))
         ends = (array("q", [0]), array("q", [0]))
         for pair in pairs:
-            both = [words_of(text) for text in pair]
-            if max_words is not None and max(map(len, both)) > max_words:
+            if max_words is not None and max(len(text.split()) for text in pair) > max_words:
                 continue
+            both = [words_of(text) for text in pair]
             for words, ids, places in zip(both, flat, ends, strict=True):
                 for word in set(words):
                     ids.append(self.numbers.setdefault(word, len(self.numbers)))

@@ -56,19 +56,20 @@ class NgramOverlap(BoundedStep):
 @dataclass(frozen=True, kw_only=True)
 class SentenceBleu(BoundedStep):
     """BLEU of the translation against the reference, smoothed for n-grams of all lengths (Nakov
-    et al., 2012): here 1 is added to every count, and to both lengths.
+    et al., 2012): 1 is added to every count, and to the length of the reference, so that a copy of
+    many words has more than one of few.
 
     Example:
         >>> row = {"reference": "the cat sat down", "translation": "the cat sat down"}
-        >>> SentenceBleu().score([row])
-        [1.0]
+        >>> round(SentenceBleu().score([row])[0], 3)  # exp(1 - 5 / 4)
+        0.779
     """
 
     name = "bleu"
     measure = "smoothed sentence BLEU"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """BLEU of each row, above 0 to 1."""
+        """BLEU of each row, above 0 and below 1."""
         return _by_blocks(rows, _bleu)
 
 
@@ -77,7 +78,7 @@ def _bleu(reference: Words, translation: Words) -> np.ndarray:
     for n in range(1, ORDER + 1):
         shared, _, there = shared_ngrams(reference, translation, n)
         logarithms += np.log((shared + 1) / (there + 1))
-    longer = (reference.lengths + 1) / (translation.lengths + 1)
+    longer = (reference.lengths + 1) / np.maximum(translation.lengths, 1)
     return np.exp(logarithms / ORDER + np.minimum(0.0, 1 - longer))
 
 
