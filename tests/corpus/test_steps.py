@@ -19,8 +19,8 @@ from paraphrastic_hf.corpus.overlap import NgramOverlap
 from paraphrastic_hf.corpus.seen import Seen
 from paraphrastic_hf.corpus.step import judge
 from paraphrastic_hf.corpus.steps import STEPS, make_step, make_steps
-from paraphrastic_hf.data.filters import _TOKEN, trigram_overlap
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.text.overlap import WORD, ngram_overlap
 from tests.texts import SENTENCES
 
 WILD = [
@@ -54,7 +54,7 @@ def score(name: str, *rows: dict[str, Any], **settings: Any) -> list[Any]:
 
 def test_overlap_of_many_rows_is_the_overlap_of_each() -> None:
     rows = pairs_of_texts()
-    expected = [trigram_overlap(each["reference"], each["translation"]) for each in rows]
+    expected = [ngram_overlap(each["reference"], each["translation"], 3) for each in rows]
     assert score("overlap", *rows) == expected
     assert len(set(expected)) > 10
 
@@ -67,7 +67,7 @@ def test_shared_ngrams_are_those_that_counters_find(n: int) -> None:
     for number, (first, second) in enumerate(zip(*sides, strict=True)):
         counts = []
         for text in (first, second):
-            tokens = _TOKEN.findall(text.lower())
+            tokens = WORD.findall(text.lower())
             counts.append(Counter(zip(*(tokens[k:] for k in range(n)), strict=False)))
         assert shared[number] == (counts[0] & counts[1]).total()
         assert [each[number] for each in there] == [each.total() for each in counts]

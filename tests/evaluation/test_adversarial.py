@@ -49,16 +49,14 @@ def test_an_example_is_broken_if_right_on_it_and_wrong_on_a_paraphrase() -> None
     found = attack(EXAMPLES, says, PARAPHRASES)
     assert [each.is_broken for each in found] == [True, True, False]
     assert found[0].paraphrases == ("a film that is fine", "a lovely film")
-    report = report_attack(
-        found, overlap=lambda a, b: 0.5, perplexity=lambda texts: np.array([4.0, 9.0])
-    )
+    report = report_attack(found, perplexity=lambda texts: np.array([4.0, 9.0]))
     assert report.accuracy == pytest.approx(200 / 3)
     assert report.accuracy_under_attack == 0
     assert report.broken == pytest.approx(200 / 3)
     assert report.success == 100
     assert report.agreement == 50
     assert report.queries == 8
-    assert report.overlap == 0.5
+    assert report.overlap == pytest.approx(1 / 3)  # two words of three, and none
     assert report.perplexity == pytest.approx(6)
     assert np.isnan(report.similarity)
     assert "| 66.7 |" in attack_markdown({"scpn": report})

@@ -12,9 +12,10 @@ import pytest
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
-from paraphrastic_hf.generation.paraphrase_filter import first_tree, word_overlap
+from paraphrastic_hf.generation.paraphrase_filter import first_tree
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.text.overlap import ngram_overlap
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text, parse_tokenizer
 from paraphrastic_hf.text.parse_tree import LABELS, Tree
 from paraphrastic_hf.text.parsed import ParsedLine
@@ -181,7 +182,7 @@ def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> 
     paraphraser.encoder = LetterEncoder()
     (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=None, min_similarity=0.0)[0]
     assert one.remark in ("", "it was cut at the most tokens")
-    assert one.overlap == word_overlap(LINES[0], one.text)
+    assert one.overlap == ngram_overlap(LINES[0], one.text, 1)
     strict = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=1.0, min_similarity=1.0)
     assert "overlap" in strict[0][0].remark
     assert "similarity" in strict[0][0].remark

@@ -95,7 +95,6 @@ def run(arguments: argparse.Namespace) -> None:
         report_attack,
     )
     from paraphrastic_hf.evaluation.adversarial_files import read_examples, read_paraphrases
-    from paraphrastic_hf.generation.paraphrase_filter import word_overlap
 
     examples = read_examples(arguments.file)
     sources: list[tuple[str, list[list[str]]]] = [
@@ -112,9 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
     reports = {}
     for name, paraphrases in sources:
         attacks = attack(examples, classify, paraphrases)
-        reports[name] = report_attack(
-            attacks, encoder=encoder, overlap=word_overlap, perplexity=perplexity
-        )
+        reports[name] = report_attack(attacks, encoder=encoder, perplexity=perplexity)
         _write(folder, name, attacks)
     text = attack_markdown(reports)
     with open_output(str(folder / "attack.md")) as file:

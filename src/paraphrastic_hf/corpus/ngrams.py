@@ -41,7 +41,7 @@ class Words:
 
 
 def hash_words(texts: Sequence[str]) -> Words:
-    """The words of texts, as `data.filters.word_trigrams` cuts them.
+    """The words of texts, as `text.overlap.word_ngrams` cuts them.
 
     Args:
         texts: Any number of texts.

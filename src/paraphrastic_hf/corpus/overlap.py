@@ -20,7 +20,7 @@ ORDER = 4  # n-grams of one to four words, of BLEU
 class NgramOverlap(BoundedStep):
     """N-grams that both sides have over those of the side that has fewer, 0 where it has none.
 
-    It is `data.filters.trigram_overlap` for n = 3, over thousands of rows at a time.
+    It is `text.overlap.ngram_overlap`, over thousands of rows at a time.
 
     Attributes:
         n: Words of an n-gram; 3 in the thesis, 1 to 3 in the 2017 paper.

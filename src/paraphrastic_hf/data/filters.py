@@ -6,7 +6,6 @@ A filter says of a pair it leaves out what was measured, what it came to and wha
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -18,39 +17,14 @@ from typing import Any
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.recipe import Bounds
 from paraphrastic_hf.text.files import output_file, replacing
+from paraphrastic_hf.text.overlap import ngram_overlap
 
 logger = logging.getLogger(__name__)
 
-MEASURES = SCORE, SHORTER, LONGER, OVERLAP = (
-    *("score", "words of the shorter side", "words of the longer side", "trigram overlap"),
-)
+SCORE, OVERLAP = "score", "trigram overlap"
+SHORTER, LONGER = "words of the shorter side", "words of the longer side"
+MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
 MOST_OF_A_LINE = 2**20
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-def word_trigrams(text: str) -> list[tuple[str, str, str]]:
-    """Trigrams of lower-cased words and punctuation marks, in order."""
-    tokens = _TOKEN.findall(text.lower())
-    return list(zip(tokens, tokens[1:], tokens[2:], strict=False))
-
-
-def trigram_overlap(first: str, second: str) -> float:
-    """Shared trigrams over those of the side that has fewer (thesis, 4.5.4); 0 if it has none.
-
-    A trigram is shared as often as both sides have it. The released code counts each trigram of
-    the shorter side that the longer has at all, over NLTK tokens; here a token is a run of letters
-    and digits, or a mark.
-
-    Returns:
-        0 (nothing shared) to 1 (the shorter side is contained).
-
-    Example:
-        >>> trigram_overlap("the cat sat down", "a cat sat down")
-        0.5
-    """
-    left, right = word_trigrams(first), word_trigrams(second)
-    fewest = min(len(left), len(right))
-    return (Counter(left) & Counter(right)).total() / fewest if fewest else 0.0
 
 
 @dataclass(frozen=True)
@@ -146,7 +120,7 @@ class PairFilter:
             Criterion(LONGER, _longer, Bounds(at_most=self.max_words)),
             Criterion(
                 OVERLAP,
-                lambda first, second, _: trigram_overlap(first, second),
+                lambda first, second, _: ngram_overlap(first, second, 3),
                 Bounds(at_most=self.max_overlap),
             ),
         )

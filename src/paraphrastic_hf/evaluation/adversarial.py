@@ -16,6 +16,7 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.text.overlap import ngram_overlap
 
 if TYPE_CHECKING:
     from paraphrastic_hf.encoding.any_classifier import Classify
@@ -155,7 +156,6 @@ def report_attack(
     attacks: Sequence[Attack],
     *,
     encoder: Any = None,
-    overlap: Callable[[str, str], float] | None = None,
     perplexity: Callable[[Sequence[str]], np.ndarray] | None = None,
 ) -> AttackReport:
     """The figures of an attack (Table 62).
@@ -163,7 +163,6 @@ def report_attack(
     Args:
         attacks: What `attack` gives, at least one.
         encoder: Anything whose `encode(texts, normalize=True)` gives vectors; None for no cosine.
-        overlap: Share of words of two texts.
         perplexity: Of texts by a language model, (texts,).
     """
     right = [each for each in attacks if each.is_right]
@@ -182,8 +181,7 @@ def report_attack(
         if encoder is not None:
             sides = (encoder.encode(side, normalize=True) for side in (first, second))
             similarity = float(np.einsum("ij,ij->i", *sides).mean())
-        if overlap is not None:
-            shared = float(np.mean([overlap(*pair) for pair in pairs]))
+        shared = float(np.mean([ngram_overlap(*pair, 1) for pair in pairs]))
         if perplexity is not None:
             found = float(np.exp(np.nanmean(np.log(perplexity(second)))))
     return AttackReport(

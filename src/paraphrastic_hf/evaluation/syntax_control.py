@@ -78,7 +78,9 @@ def rouge(written: str, reference: str, order: int | None) -> float:
     """
     first, second = WORD.findall(written.lower()), WORD.findall(reference.lower())
     if order is None:
-        shared, left, right = _common_subsequence(first, second), len(first), len(second)
+        from rapidfuzz.distance import LCSseq
+
+        shared, left, right = LCSseq.similarity(first, second), len(first), len(second)
     else:
         sides = [
             Counter(zip(*(words[k:] for k in range(order)), strict=False))
@@ -87,17 +89,6 @@ def rouge(written: str, reference: str, order: int | None) -> float:
         shared = (sides[0] & sides[1]).total()
         left, right = sides[0].total(), sides[1].total()
     return 2 * shared / (left + right) if shared else 0.0
-
-
-def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    row = [0] * (len(second) + 1)
-    for word in first:
-        before = 0
-        for place, other in enumerate(second, 1):
-            kept = row[place]
-            row[place] = before + 1 if word == other else max(row[place], row[place - 1])
-            before = kept
-    return row[-1]
 
 
 def measure_paraphrases(
@@ -117,13 +108,15 @@ def measure_paraphrases(
 
     Returns:
         `BLEU` of the corpus and `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
-        `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, `METEOR` where nltk has its data, `change`, 1 minus the
-        similarity of the characters of source and paraphrase; and with an encoder `SIM` to the
-        reference and `SIM source`.
+        `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, `METEOR` where nltk has its data, `change`, the edits of
+        characters that make the paraphrase of the source over those of the longer; and with an
+        encoder `SIM` to the reference and `SIM source`.
 
     Raises:
         DataError: There are not equally many, or none.
     """
+    from rapidfuzz.distance import Levenshtein
+
     if not len(written) == len(references) == len(sources) or not len(written):
         raise DataError(
             f"got {counted(len(written), 'paraphrase')}, {counted(len(references), 'reference')} "
@@ -148,27 +141,17 @@ def measure_paraphrases(
         pass
     else:
         found["METEOR"] = float(meteor(written, [[text] for text in references]).mean())
-    found["change"] = 100 * float(np.mean(list(map(_change, sources, written))))
+    changes = [
+        Levenshtein.normalized_distance(source.lower(), text.lower())
+        for source, text in zip(sources, written, strict=True)
+    ]
+    found["change"] = 100 * float(np.mean(changes))
     if encoder is not None:
         vectors = encoder.encode(list(written), normalize=True)
         for name, texts in (("SIM", references), ("SIM source", sources)):
             others = encoder.encode(list(texts), normalize=True)
             found[name] = 100 * float(np.einsum("ij,ij->i", vectors, others).mean())
     return found
-
-
-def _change(source: str, written: str) -> float:
-    """Edits of characters that make one text of the other, over those of the longer."""
-    first, second = source.lower(), written.lower()
-    row = list(range(len(second) + 1))
-    for number, char in enumerate(first, 1):
-        before, row[0] = row[0], number
-        for place, other in enumerate(second, 1):
-            before, row[place] = (
-                row[place],
-                min(row[place] + 1, row[place - 1] + 1, before + (char != other)),
-            )
-    return row[-1] / max(1, len(first), len(second))
 
 
 def control_markdown(systems: Mapping[str, Mapping[str, float]]) -> str:

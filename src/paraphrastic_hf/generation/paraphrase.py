@@ -24,11 +24,11 @@ from paraphrastic_hf.generation.paraphrase_filter import (
     bracketed,
     filtered,
     first_tree,
-    word_overlap,
 )
 from paraphrastic_hf.generation.templated import NONE, PARSE, SENTENCE, TemplatedWriter
 from paraphrastic_hf.generation.templates import load_templates
 from paraphrastic_hf.generation.writing import Writing, listed
+from paraphrastic_hf.text.overlap import ngram_overlap
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
 from paraphrastic_hf.text.parsed import LineParser, ParsedLine
@@ -204,7 +204,7 @@ class SyntacticParaphraser(Saved):
                     each += [given] * len(candidates)
                     continue
                 for one in candidates:
-                    shared = word_overlap(line, one.text)
+                    shared = ngram_overlap(line, one.text, 1)
                     cut = len(one.ids) == how.max_tokens and one.ids[-1] not in ends
                     known = replace(given, text=one.text, nats=one.nats, overlap=shared)
                     each.append(replace(known, is_cut=cut))

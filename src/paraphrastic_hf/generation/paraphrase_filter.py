@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +11,6 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.text.parse_tree import ROOT, Tree, read_tree, template
-
-WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -107,24 +103,6 @@ def bracketed(text: str) -> str:
         '(ROOT (S (NP) (VP)))'
     """
     return str(Tree(ROOT, (read_tree(text),)))
-
-
-def word_overlap(first: str, second: str) -> float:
-    """Words of the shorter text that the other has too, over all its words, 0 to 1.
-
-    This is how "n-gram overlap" of 6.3.3 is read, with n = 1: the thesis says no more of it.
-
-    Args:
-        first: A text, lower-cased here.
-        second: Another.
-
-    Example:
-        >>> word_overlap("She drove home.", "home she drove")
-        1.0
-    """
-    left, right = (Counter(WORD.findall(text.lower())) for text in (first, second))
-    fewest = min(left.total(), right.total())
-    return (left & right).total() / fewest if fewest else 0.0
 
 
 def first_tree(written: Sequence[str], wanted: str) -> str:
