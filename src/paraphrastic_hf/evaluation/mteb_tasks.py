@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine, unit_length
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.evaluation.pairs import corpus_rows
 from paraphrastic_hf.extras import require
 
 YEARS = ("12", "13", "14", "15", "16")
@@ -101,13 +101,9 @@ def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
     return task
 
 
-def _rows(data_dir: str | Path, corpus: str, config: str | None, split: str) -> list[dict]:
-    return list(load_dataset(corpus, config, split, data_dir=data_dir, streaming=True))
-
-
 def _scored(corpus: str, config: str | None = None) -> Callable[[str, str | Path], Any]:
     def make(name: str, data_dir: str | Path) -> Any:
-        return _filled(name, {"default": _pairs(_rows(data_dir, corpus, config, "test"))}, "test")
+        return _filled(name, {"default": _pairs(corpus_rows(data_dir, corpus, config))}, "test")
 
     return make
 
@@ -121,8 +117,7 @@ def _pairs(rows: list[dict]) -> Any:
 
 def _sts17(name: str, data_dir: str | Path) -> Any:
     subsets = {
-        theirs: _pairs(_rows(data_dir, "sts17", ours, "test"))
-        for theirs, ours in STS17_PAIRS.items()
+        theirs: _pairs(corpus_rows(data_dir, "sts17", ours)) for theirs, ours in STS17_PAIRS.items()
     }
     return _filled(name, subsets, "test")
 
@@ -132,7 +127,7 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
     subsets = {}
     for language, theirs in TATOEBA_NAMES.items():
-        rows = _rows(data_dir, "tatoeba", language, "test")
+        rows = corpus_rows(data_dir, "tatoeba", language)
         columns = {"sentence1": [r[language] for r in rows], "sentence2": [r["eng"] for r in rows]}
         subsets[theirs] = datasets.Dataset.from_dict(columns)
     return _filled(name, subsets, "test")
@@ -142,7 +137,8 @@ def _xnli(name: str, data_dir: str | Path) -> Any:
     """XNLI as mteb scores it: pairs of entailment against pairs of contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
-        rows = [r for r in _rows(data_dir, "xnli", language, "validation") if r["label"] != 1]
+        rows = corpus_rows(data_dir, "xnli", language, split="validation")
+        rows = [row for row in rows if row["label"] != 1]
         subsets[language] = [
             {
                 "sentence1": [row["sentence1"] for row in rows],

@@ -75,7 +75,7 @@ class PairsTask:
 
 
 def corpus_rows(
-    data_dir: Path, corpus: str, config: str | None = None, *, split: str = "test"
+    data_dir: str | Path, corpus: str, config: str | None = None, *, split: str = "test"
 ) -> list[dict[str, Any]]:
     """Read the examples of one split of a corpus from the folder of the official files.
 
