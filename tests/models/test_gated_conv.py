@@ -85,10 +85,20 @@ def test_writing_step_by_step_from_the_cache_gives_the_same_scores(width: int) -
         cache, found, start = None, [], 0
         for size in sizes:
             step = TARGET[:, start : start + size]
-            output = model(SOURCE, MASK, step, past_key_values=cache, use_cache=True)
-            cache, start = output.past_key_values, start + size
+            output = model(SOURCE, MASK, step, cache=cache, use_cache=True)
+            cache, start = output[1], start + size
             found.append(output.logits)
         torch.testing.assert_close(torch.cat(found, 1), wanted)
+
+
+def test_a_cache_is_taken_under_its_old_name_too_but_not_under_both() -> None:
+    model = make()
+    wanted = model(SOURCE, MASK, decoder_input_ids=TARGET, use_cache=False).logits[:, 3:]
+    cache = model(SOURCE, MASK, TARGET[:, :3], use_cache=True)[1]
+    rest = {"decoder_input_ids": TARGET[:, 3:], "past_key_values": cache}
+    with pytest.raises(ValueError, match="old name of `cache`"):
+        model(SOURCE, MASK, cache=cache, **rest)
+    torch.testing.assert_close(model(SOURCE, MASK, **rest).logits, wanted)
 
 
 @pytest.mark.parametrize("beams", [1, 4])

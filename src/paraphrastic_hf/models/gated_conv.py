@@ -25,6 +25,7 @@ from paraphrastic_hf.layers.gated_convolution import (
     Window,
 )
 from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.models.cache import takes_cache
 from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 
 SIZES = (
@@ -134,6 +135,7 @@ class GatedConvModel(Seq2SeqModel):
         found = [self.encoder.table, self.decoder.table]
         return list({id(table.weight): table for table in found}.values())
 
+    @takes_cache
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -142,7 +144,7 @@ class GatedConvModel(Seq2SeqModel):
         decoder_attention_mask: Tensor | None = None,
         encoder_outputs: Any = None,
         labels: Tensor | None = None,
-        past_key_values: Any = None,
+        cache: Any = None,
         use_cache: bool | None = None,
         logits_at: Tensor | None = None,
         return_dict: bool | None = None,
@@ -158,7 +160,7 @@ class GatedConvModel(Seq2SeqModel):
             decoder_attention_mask: Ignored, (batch, seq): padding follows what is written.
             encoder_outputs: What the encoder gave, in place of `input_ids`.
             labels: (batch, seq) what is to be written; -100 where nothing is.
-            past_key_values: The cache of earlier steps of generation.
+            cache: The cache of earlier steps of generation.
             use_cache: Whether to return a cache.
             logits_at: (batch, seq) bool; scores of these places alone, which training asks for.
             return_dict: A tuple instead, if False.
@@ -177,9 +179,7 @@ class GatedConvModel(Seq2SeqModel):
         memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
         if logits_at is not None:  # asked for whole texts, not for one token after another
             use_cache = False
-        asked = self._asked(
-            memory, attention_mask, decoder_input_ids, labels, past_key_values, use_cache
-        )
+        asked = self._asked(memory, attention_mask, decoder_input_ids, labels, cache, use_cache)
         states = self.decoder(asked.ids, memory, asked.is_token, asked.cache)
         if logits_at is not None:
             states = states[logits_at]

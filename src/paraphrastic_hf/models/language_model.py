@@ -19,6 +19,7 @@ from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
+from paraphrastic_hf.models.cache import takes_cache
 
 
 @strict
@@ -115,12 +116,13 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
     def get_output_embeddings(self) -> nn.Linear:
         return self.output
 
+    @takes_cache
     def forward(
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        past_key_values: Any = None,
+        cache: Any = None,
         use_cache: bool | None = None,
         position_ids: Tensor | None = None,
         logits_at: Tensor | None = None,
@@ -135,7 +137,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
                 the text, where no token sees it.
             attention_mask: (batch, seq), or with a cache (batch, seq so far), 1 for a token.
             labels: (batch, seq), the ids themselves; -100 where nothing is to be predicted.
-            past_key_values: The cache of earlier steps of generation.
+            cache: The cache of earlier steps of generation.
             use_cache: Whether to return a cache.
             position_ids: (batch, seq) places of the tokens, from 0; counted if absent.
             logits_at: (batch, seq) bool; scores of these places alone, which training asks for.
@@ -146,7 +148,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         Returns:
             `logits`, (batch, seq, vocab), or (places, vocab) with `logits_at`; with labels also
             `loss`, the mean cross-entropy in nats of the tokens after the first; with a cache also
-            `past_key_values`.
+            `cache`.
 
         Raises:
             ValueError: Labels of another shape than the ids.
@@ -158,13 +160,13 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
             )
         if use_cache is None:
             use_cache = self.config.use_cache and not self.training and labels is None
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        known = 0 if past_key_values is None else past_key_values.get_seq_length()
+        if use_cache and cache is None:
+            cache = DynamicCache(config=self.config)
+        known = 0 if cache is None else cache.get_seq_length()
         states = self._embed(input_ids, attention_mask, position_ids, known)
         mask = None if attention_mask is None else attention_mask.bool()
         for layer, block in enumerate(self.blocks):
-            states = block(states, mask=mask, is_causal=True, cache=past_key_values, layer=layer)
+            states = block(states, mask=mask, is_causal=True, cache=cache, layer=layer)
         states = self.norm(states)
         loss = None
         if labels is not None:
@@ -178,8 +180,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
             is_count = isinstance(logits_to_keep, int)
             kept = slice(-logits_to_keep, None) if is_count and logits_to_keep else logits_to_keep
             logits = self.output(states if is_count and not logits_to_keep else states[:, kept])
-        cache = past_key_values if use_cache else None
-        output = CausalLMOutputWithPast(loss=loss, logits=logits, past_key_values=cache)
+        output = CausalLMOutputWithPast(loss, logits, cache if use_cache else None)
         return output if return_dict is not False else output.to_tuple()
 
     def _embed(

@@ -30,6 +30,7 @@ from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel, SentenceEncoderOutput
+from paraphrastic_hf.models.cache import takes_cache
 from paraphrastic_hf.models.latent_parts import (
     AnyInference,
     Decoder,
@@ -285,7 +286,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         known = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
         return self.shifted(known, self.named_task(task))
 
-    def forward(  # type: ignore[override]
+    @takes_cache
+    def forward(
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
@@ -301,7 +303,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         decoder_input_ids: Tensor | None = None,
         decoder_attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        past_key_values: Any = None,
+        cache: Any = None,
         use_cache: bool | None = None,
         **kwargs: Any,
     ) -> SentenceEncoderOutput | Seq2SeqLMOutput | PairTerms | tuple[Any, ...]:
@@ -327,7 +329,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             decoder_input_ids: (batch, seq) tokens that what is written begins with.
             decoder_attention_mask: Ignored, (batch, seq): padding follows what is written.
             labels: (batch, seq) what is to be written; -100 where nothing is.
-            past_key_values: The cache of earlier steps of generation.
+            cache: The cache of earlier steps of generation.
             use_cache: Whether to return a cache.
 
         Returns:
@@ -363,7 +365,6 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
                 raise ValueError("decoder_input_ids or labels must say what the decoder reads")
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels, task)
         decoder = self.decoder_of(task)
-        cache = past_key_values
         if cache is not None and (cache.is_compileable or not decoder.has_cache):
             raise ValueError(
                 "a transformer decoder takes a cache that grows (leave cache_implementation out), "
@@ -373,8 +374,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         states = decoder(decoder_input_ids, latent, cache=inner)
         batch, seq = decoder_input_ids.shape
         sentence = torch.arange(batch, device=states.device).repeat_interleave(seq)
-        scorer = self.scorer_of(task)
-        logits = scorer(states.flatten(0, 1), latent, sentence).view(batch, seq, -1)
+        logits = self.scorer_of(task)(states.flatten(0, 1), latent, sentence).view(batch, seq, -1)
         loss = None
         if labels is not None:
             predicted = logits.flatten(0, 1).float()

@@ -23,6 +23,7 @@ from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import initialize_cell
 from paraphrastic_hf.losses.likelihood import log_likelihoods
+from paraphrastic_hf.models.cache import takes_cache
 from paraphrastic_hf.models.seq2seq import Seq2SeqModel, scored
 from paraphrastic_hf.models.source_encoder import SourceEncoder
 
@@ -140,6 +141,7 @@ class ParaphraserModel(Seq2SeqModel):
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.1 if module is self.encoder.table else 1.0)
 
+    @takes_cache
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -148,7 +150,7 @@ class ParaphraserModel(Seq2SeqModel):
         decoder_attention_mask: Tensor | None = None,
         encoder_outputs: Any = None,
         labels: Tensor | None = None,
-        past_key_values: Any = None,
+        cache: Any = None,
         use_cache: bool | None = None,
         template_ids: Tensor | None = None,
         template_attention_mask: Tensor | None = None,
@@ -166,7 +168,7 @@ class ParaphraserModel(Seq2SeqModel):
             decoder_attention_mask: Ignored, (batch, seq): padding follows what is written.
             encoder_outputs: What the encoder gave, in place of `input_ids` and `template_ids`.
             labels: (batch, seq) what is to be written; -100 where nothing is.
-            past_key_values: The cache of earlier steps of generation.
+            cache: The cache of earlier steps of generation.
             use_cache: Whether to return a cache.
             template_ids: (batch, template) ids of a parse or a template, of SCPN.
             template_attention_mask: (batch, template), 1 for a token; all ones if None.
@@ -190,9 +192,7 @@ class ParaphraserModel(Seq2SeqModel):
         memory = encoder_outputs[0]  # (batch, source, hidden)
         if logits_at is not None:  # asked for whole texts, not for one token after another
             use_cache = False
-        asked = self._asked(
-            memory, attention_mask, decoder_input_ids, labels, past_key_values, use_cache
-        )
+        asked = self._asked(memory, attention_mask, decoder_input_ids, labels, cache, use_cache)
         is_token = asked.is_token
         words = dropout(self.encoder.table(asked.ids), self.config.dropout, self.training)
         states = self._write(

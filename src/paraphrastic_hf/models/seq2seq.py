@@ -64,7 +64,7 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         attention_mask: Tensor | None,
         decoder_input_ids: Tensor | None,
         labels: Tensor | None,
-        past_key_values: Any,
+        cache: Any,
         use_cache: bool | None,
     ) -> Asked:
         """The arguments of `forward`, with what stands for those that are absent."""
@@ -76,12 +76,12 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         if use_cache is None:
             use_cache = self.config.use_cache and not self.training and labels is None
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        is_pair = isinstance(past_key_values, EncoderDecoderCache)
-        cache = past_key_values.self_attention_cache if is_pair else past_key_values
-        returned = past_key_values if use_cache else None
-        return Asked(decoder_input_ids, attention_mask.bool(), cache, returned)
+        if use_cache and cache is None:
+            cache = DynamicCache(config=self.config)
+        is_pair = isinstance(cache, EncoderDecoderCache)
+        own = cache.self_attention_cache if is_pair else cache
+        returned = cache if use_cache else None
+        return Asked(decoder_input_ids, attention_mask.bool(), own, returned)
 
 
 def scored(
@@ -107,10 +107,5 @@ def scored(
     if labels is not None and logits is not None:
         predicted = logits.flatten(0, -2).float()
         loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-    output = Seq2SeqLMOutput(
-        loss=loss,
-        logits=logits,
-        past_key_values=asked.returned,
-        encoder_last_hidden_state=memory,
-    )
+    output = Seq2SeqLMOutput(loss, logits, asked.returned, encoder_last_hidden_state=memory)
     return output if return_dict is not False else output.to_tuple()
