@@ -12,7 +12,7 @@ from pathlib import Path
 from datatrove.pipeline.base import PipelineStep
 
 from paraphrastic_hf.corpus import progress
-from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.errors import DataError
 
 
@@ -58,3 +58,5 @@ class Acting(PipelineStep):
             raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
         elif how == "engine":
             raise EngineError("it gave up")
+        elif how == "program":
+            raise MissingEngineError("there is no program")

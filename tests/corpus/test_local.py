@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from paraphrastic_hf.corpus.engine import MissingEngineError
 from paraphrastic_hf.corpus.local import LocalExecutor, TaskError
 from paraphrastic_hf.errors import DataError
 from tests.corpus.acting import Acting
@@ -77,15 +78,22 @@ def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
         ("fail", DataError, "task 1: a row is bad"),
         ("disk", TaskError, "task 1: the disk is full: free some space"),
         ("missing", TaskError, "task 1: .*No such file"),
+        ("program", MissingEngineError, "task 1: there is no program"),
     ],
 )
 def test_what_no_attempt_would_mend_is_told_at_once(
-    tmp_path: Path, how: str, error: type[Exception], message: str
+    tmp_path: Path,
+    how: str,
+    error: type[Exception],
+    message: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     executor, _ = execute(tmp_path, how, workers=1)
     with pytest.raises(error, match=message):
         executor.run()
     assert begun(tmp_path) == [1, 1, 0, 0]
+    assert "Traceback" in (tmp_path / "logs" / "logs" / "task_00001.log").read_text()
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_worker_that_cannot_be_started_is_an_error(

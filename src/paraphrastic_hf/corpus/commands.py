@@ -13,7 +13,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 
-from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.generation.writing import NOTHING, Written
 
 MOST_ODD_LINES = 10  # that a program may answer with none or several, in one block
@@ -34,7 +34,7 @@ class CommandEngine:
         separator: What stands between two lines, for programs that read paragraphs.
 
     Raises:
-        EngineError: There is no such program.
+        MissingEngineError: There is no such program.
 
     Example:
         >>> CommandEngine(["tr", "a-z", "A-Z"]).translate(["a cat", ""])[0][0].text
@@ -45,7 +45,7 @@ class CommandEngine:
         self, command: Sequence[str], *, timeout: float = 600.0, separator: str = "\n"
     ) -> None:
         if shutil.which(command[0]) is None:
-            raise EngineError(f"there is no program {command[0]!r} here; install it first")
+            raise MissingEngineError(f"there is no program {command[0]!r} here; install it first")
         self.command, self.timeout, self.separator = list(command), timeout, separator
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
@@ -117,7 +117,7 @@ class Apertium(CommandEngine):
         timeout: Seconds for a block of lines, above 0.
 
     Raises:
-        EngineError: Apertium or these languages are not installed.
+        MissingEngineError: Apertium or these languages are not installed.
 
     Example:
         >>> Apertium("spa-eng").translate(["El perro duerme."])[0][0].text  # doctest: +SKIP
@@ -131,7 +131,7 @@ class Apertium(CommandEngine):
         known = subprocess.run(["apertium", "-l"], capture_output=True, text=True, check=False)
         modes = known.stdout.split()
         if mode not in modes:
-            raise EngineError(
+            raise MissingEngineError(
                 f"apertium has no languages {mode!r} here; there are {', '.join(modes) or 'none'}: "
                 "install more, such as with apt install apertium-eng-spa"
             )

@@ -18,6 +18,10 @@ class EngineError(ParaphrasticError, RuntimeError):
     """An engine died, hangs, or does not answer a line with a line."""
 
 
+class MissingEngineError(EngineError):
+    """A program, or the languages asked of it, is not installed."""
+
+
 class Engine(Protocol):
     """What translates lines of text."""
 

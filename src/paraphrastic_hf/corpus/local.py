@@ -22,10 +22,13 @@ from typing import Any
 
 from datatrove.executor import LocalPipelineExecutor
 
-from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError, counted
 
-KINDS = {each.__name__: each for each in (EngineError, BusyError, DataError, ModelError)}
+KINDS = {
+    each.__name__: each
+    for each in (EngineError, MissingEngineError, BusyError, DataError, ModelError)
+}
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
 

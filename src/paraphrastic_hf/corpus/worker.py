@@ -14,14 +14,22 @@ import json
 import os
 import pickle
 import sys
+import traceback
+from contextlib import suppress
 from typing import Any
 
-from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.errors import BusyError, ParaphrasticError
 from paraphrastic_hf.extras import missing_extra
 
 PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
-LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+LASTING = (
+    MissingEngineError,
+    FileNotFoundError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
 
 
 def main() -> None:
@@ -33,7 +41,11 @@ def main() -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
+    from loguru import logger
+
     from paraphrastic_hf.corpus import progress
+
+    logger.disable("datatrove.executor.base")  # its tracebacks fill the screen; ours are in the log
 
     progress.listener = lambda rows: say(rows=rows)
     executor = pickle.loads(base64.b64decode(sys.stdin.readline()))
@@ -46,6 +58,11 @@ def main() -> None:
         except BrokenPipeError:  # nobody listens any more
             return
         except Exception as error:
+            with (
+                suppress(OSError),  # of a full disk
+                executor.logging_dir.open(f"logs/task_{int(line):05d}.log", "a") as log,
+            ):
+                traceback.print_exc(file=log)
             say(error=_told(error), kind=type(error).__name__, again=_may_pass(error))
         else:
             say(done=int(line))
