@@ -368,6 +368,23 @@ def to_yaml(arguments: Any) -> str:
     return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
 
 
+MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"
+
+
+def to_record(arguments: Any) -> bytes:
+    """The resolved recipe as the file that marks a folder as what it makes."""
+    return (MARK + to_yaml(arguments)).encode("utf-8")
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file is of `to_record`, and no recipe that somebody wrote."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MARK)) == MARK.encode("utf-8")
+    except OSError:
+        return False
+
+
 def _join(where: str, name: object) -> str:
     return f"{where}.{name}" if where else str(name)
 

@@ -289,7 +289,7 @@ def test_caches_that_a_decoder_cannot_use_are_refused_with_the_way_out() -> None
     options = {"input_ids": ENGLISH[:1], "task": "translate_fr", "max_new_tokens": 4}
     with pytest.raises(ValueError, match="leave cache_implementation out"):
         make("bgt").eval().generate(**options, cache_implementation="static")
-    with pytest.raises(ValueError, match="generate with use_cache=False"):
+    with pytest.raises(ValueError, match="takes no cache: generate with use_cache=False"):
         make("lstm").eval().generate(**options, use_cache=True)
 
 

@@ -98,6 +98,8 @@ def test_a_cache_is_taken_under_its_old_name_too_but_not_under_both() -> None:
     rest = {"decoder_input_ids": TARGET[:, 3:], "past_key_values": cache}
     with pytest.raises(ValueError, match="old name of `cache`"):
         model(SOURCE, MASK, cache=cache, **rest)
+    with pytest.raises(ValueError, match="GatedConvModel takes a cache that grows"):
+        model.generate(SOURCE, max_new_tokens=2, cache_implementation="static")
     torch.testing.assert_close(model(SOURCE, MASK, **rest).logits, wanted)
 
 

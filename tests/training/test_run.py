@@ -22,6 +22,7 @@ from paraphrastic_hf import (
     Translator,
 )
 from paraphrastic_hf.errors import BusyError, CheckpointError, DataError, ModelError, RecipeError
+from paraphrastic_hf.recipe import MARK
 from paraphrastic_hf.text import locked
 from paraphrastic_hf.training import memory
 from paraphrastic_hf.training import output as run_output
@@ -205,10 +206,43 @@ def test_overwriting_takes_no_file_of_others(recipe: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"{data: ["])
 def test_a_damaged_record_of_a_run_is_named(content: bytes, recipe: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "recipe.yaml").write_bytes(content)
+    (tmp_path / "out" / "recipe.yaml").write_bytes(MARK.encode() + content)
     with pytest.raises(RecipeError, match=r"recipe.yaml, which says .* is damaged; .*--overwrite"):
         train(load_recipe(recipe), tmp_path / "out", progress=False)
     train(load_recipe(recipe), tmp_path / "out", progress=False, overwrite=True)
+
+
+def test_a_folder_with_a_recipe_that_somebody_wrote_is_not_taken(
+    recipe: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "work").mkdir(parents=True)
+    (folder / "work" / "thesis.txt").write_text("years")
+    (folder / "recipe.yaml").write_bytes(recipe.read_bytes())
+    for overwrite in (False, True):
+        with pytest.raises(RecipeError, match="is not empty and holds no run of this program"):
+            train(load_recipe(recipe), folder, progress=False, overwrite=overwrite)
+    assert (folder / "work" / "thesis.txt").exists()
+
+
+def test_a_run_is_replaced_only_where_the_next_one_begins(recipe: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    train(load_recipe(recipe, ["--training.steps", "2"]), out, progress=False)
+    before = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+    wrong = load_recipe(recipe, ["--vocab_size", "9999", "--tokenizer.hard_vocab_limit", "true"])
+    with pytest.raises(DataError):
+        train(wrong, out, progress=False, overwrite=True)
+    assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
+    # as where a kill came between: the next command puts it back
+    (out / "replaced.part").mkdir()
+    (out / "model.safetensors").rename(out / "replaced.part" / "model.safetensors")
+    train(load_recipe(recipe, ["--training.steps", "2"]), out, progress=False)
+    assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
+    own = load_recipe(recipe, ["--start", str(out)])
+    with pytest.raises(RecipeError, match="is where the model is to be written"):
+        train(own, out, progress=False, overwrite=True)
+    train(load_recipe(recipe, ["--training.steps", "3"]), out, progress=False, overwrite=True)
+    assert sorted(path.name for path in out.iterdir()) == sorted(before)
 
 
 def test_a_great_many_epochs_end_with_the_steps(recipe: Path, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.models.marian import TrainedMarian, marian_config
 from paraphrastic_hf.training.annealing import Annealing
 from paraphrastic_hf.training.checkpoint import load_average, save_checkpoint, weights_of
-from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.minimum_risk_run import MinimumRisk
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.translation_run import Translation
 from tests import fresh
@@ -67,6 +68,24 @@ def test_it_learns_its_pairs_by_heart(trained: Path) -> None:
     found = Translator.from_pretrained(trained).translate([f for _, f in PAIRS], beams=1)
     same = [best[0].text == english for best, (english, _) in zip(found, PAIRS, strict=True)]
     assert np.mean(same) > 0.9
+
+
+def test_minimum_risk_starts_from_it_and_trains_what_it_saves(
+    trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "risk.yaml").write_text(
+        f"kind: minimum_risk\nstart: {trained}\n"
+        f"data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], to: en, held_out: 4}}\n"
+        "candidates: {count: 2}\ncost: {metric: bleu}\ntraining: {epochs: 1, steps: 2}\n",
+        encoding="utf-8",
+    )
+    kind = MinimumRisk(load_recipe(tmp_path / "risk.yaml"), Context(None, [], False))
+    kind.prepare(tmp_path / "work")
+    model = kind.build(tmp_path / "work")
+    names = {name for name, each in model.named_parameters() if each.requires_grad}
+    assert names
+    assert names <= set(load_file(trained / "model.safetensors"))
+    train(load_recipe(tmp_path / "risk.yaml"), tmp_path / "out", progress=False)
 
 
 def test_stock_classes_load_it_and_generate(trained: Path) -> None:

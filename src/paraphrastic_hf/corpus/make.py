@@ -29,7 +29,7 @@ from paraphrastic_hf.corpus.executors import run_stages
 from paraphrastic_hf.corpus.stages import KEPT, REJECTED, stages_of
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.recipe import read_mapping, to_yaml
+from paraphrastic_hf.recipe import is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.places import resolve_model
@@ -142,20 +142,21 @@ def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
 def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
     """Make the folder this recipe's, or refuse."""
     record = folder / RECIPE
-    if overwrite and record.exists():
+    is_ours = is_record(record) or (folder / RECORD).exists()
+    if overwrite and is_ours:
         for name in OURS:
             path = folder / name
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
                 missing_ok=True
             )
-    if record.exists():
+    if is_ours and not overwrite:
         _refuse_another(record, recipe)
-    elif any(path.suffix != ".part" for path in folder.iterdir()):
+    elif not is_ours and any(path.suffix != ".part" for path in folder.iterdir()):
         raise RecipeError(
             f"{folder} is not empty and holds no corpus of this program; choose another --output"
         )
     try:
-        write_bytes(record, to_yaml(recipe).encode("utf-8"))
+        write_bytes(record, to_record(recipe))
     except OSError as error:
         raise CheckpointError(f"cannot write to {folder}: {error}") from error
 

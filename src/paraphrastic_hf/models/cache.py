@@ -12,10 +12,11 @@ from typing import Any
 
 
 def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a model's `forward` be given its `cache` as `past_key_values` too.
+    """Let a model's `forward` be given its `cache` as `past_key_values` too, and refuse one of a
+    size that is settled beforehand, which no decoder of this package fills.
 
     Raises:
-        ValueError: From the call: it names both.
+        ValueError: From the call: it names both, or the cache does not grow.
 
     Example:
         >>> @takes_cache
@@ -31,6 +32,10 @@ def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
             if kwargs.get("cache") is not None:
                 raise ValueError("`past_key_values` is the old name of `cache`: give `cache` alone")
             kwargs["cache"] = past_key_values
+        if getattr(kwargs.get("cache"), "is_compileable", False):
+            raise ValueError(
+                f"{type(model).__name__} takes a cache that grows: leave cache_implementation out"
+            )
         return forward(model, *args, **kwargs)
 
     return named

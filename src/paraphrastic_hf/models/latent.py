@@ -365,11 +365,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
                 raise ValueError("decoder_input_ids or labels must say what the decoder reads")
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels, task)
         decoder = self.decoder_of(task)
-        if cache is not None and (cache.is_compileable or not decoder.has_cache):
-            raise ValueError(
-                "a transformer decoder takes a cache that grows (leave cache_implementation out), "
-                "an LSTM decoder none (generate with use_cache=False)"
-            )
+        if cache is not None and not decoder.has_cache:
+            raise ValueError("an LSTM decoder takes no cache: generate with use_cache=False")
         inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
         states = decoder(decoder_input_ids, latent, cache=inner)
         batch, seq = decoder_input_ids.shape

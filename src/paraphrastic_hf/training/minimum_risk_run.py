@@ -193,31 +193,22 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
         raise
     except ValueError as error:
         raise RecipeError(f"from_code, to_code: {error}") from error
-    tokenizer, model = translator.tokenizer, translator.model
-    marks = [
-        (name, getattr(tokenizer, f"{name}_token_id"), getattr(model.generation_config, key))
-        for name, key in (("pad", "pad_token_id"), ("eos", "eos_token_id"))
-    ]
-    wrong = [
-        f"its {name} token is {own}, the model's {of_model}"
-        for name, own, of_model in marks
-        if own is None or own not in (of_model if isinstance(of_model, list) else [of_model])
-    ]
-    if wrong:
-        raise ModelError(f"the tokenizer in {start} is of another model: {'; '.join(wrong)}")
+    if translator.tokenizer.eos_token_id is None:
+        raise ModelError(f"the tokenizer in {start} has no token that ends a sentence")
     return translator
 
 
 def _freeze_what_is_not_used(
     model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
 ) -> None:
-    """Leave out of training what no gradient reaches, such as tables of positions that are computed
-    and not learned: several processes wait for the gradients of all that is trained."""
+    """Leave out of training what no gradient reaches, since several processes wait for those of all
+    that is trained, and what is not saved, such as positions that are computed."""
     with evaluating(model):
         output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
         output.logits.sum().backward()
-    for parameter in model.parameters():
-        parameter.requires_grad_(parameter.grad is not None)
+    unsaved = set(model._keys_to_ignore_on_save or ())
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(parameter.grad is not None and name not in unsaved)
         parameter.grad = None
 
 

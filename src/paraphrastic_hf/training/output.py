@@ -15,12 +15,14 @@ from accelerate.utils import InitProcessGroupKwargs
 
 import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
-from paraphrastic_hf.recipe import build, read_mapping, to_yaml
+from paraphrastic_hf.recipe import build, is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.loop import Progress
+from paraphrastic_hf.training.places import resolve_model
 
 CHANGES_SHOWN = 6
+ASIDE = "replaced.part"
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
     *(
@@ -51,6 +53,20 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
     )
 
 
+def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None) -> None:
+    """Refuse to write a model over the one that it starts from.
+
+    Raises:
+        RecipeError: They are in one folder.
+    """
+    start = getattr(recipe, "start", None)
+    found = None if start is None else Path(resolve_model(start, data_root))
+    if found is not None and found.exists() and output.exists() and output.samefile(found):
+        raise RecipeError(
+            f"start ({start}) is where the model is to be written: choose another --output"
+        )
+
+
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     """Make the folder `output` this recipe's, or refuse.
 
@@ -61,11 +77,12 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
         RecipeError: It holds another run, or something else.
         CheckpointError: It cannot be written.
     """
+    put_back(output)  # what a kill left aside
     record = output / "recipe.yaml"
-    is_ours = record.exists()
+    is_ours = is_record(record) or is_finished(output)
     if overwrite and is_ours:
-        _remove_run(output)
-    is_new = not record.exists()
+        _set_aside(output)
+    is_new = not is_ours or overwrite
     if not is_new:
         old, new = _record(record, type(recipe)), to_yaml(recipe)
         if old != new:
@@ -81,7 +98,7 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
             f"{output} is not empty and holds no run of this program; choose another --output"
         )
     try:
-        text = to_yaml(recipe).encode("utf-8")
+        text = to_record(recipe)
         if not record.exists() or record.read_bytes() != text:  # of newer keys
             write_bytes(record, text)
     except OSError as error:
@@ -92,6 +109,38 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 def give_up(output: Path) -> None:
     """Undo a claim that came to nothing, so that a corrected recipe finds the place free."""
     _remove_run(output)
+
+
+def _set_aside(output: Path) -> None:
+    """Move an earlier run out of the way of one that may come to nothing."""
+    aside = output / ASIDE
+    aside.mkdir()
+    for path in _of_run(output):
+        path.rename(aside / path.name)
+
+
+def put_back(output: Path) -> None:
+    """Put a run that was set aside into its place again, if there is one, where a new one stands or
+    has begun to."""
+    aside = output / ASIDE
+    if not aside.is_dir():
+        return
+    if (aside / "recipe.yaml").exists() and (output / "recipe.yaml").exists():
+        _remove_run(output)
+    for path in _of_run(aside):
+        path.rename(output / path.name)
+    shutil.rmtree(aside)
+
+
+def drop_aside(output: Path) -> None:
+    """Remove a run that was set aside: the new one has begun."""
+    shutil.rmtree(output / ASIDE, ignore_errors=True)
+
+
+def _of_run(output: Path) -> list[Path]:
+    """What a run leaves behind in its folder, the mark of the folder last."""
+    folders = [output / name for name in RUN_FOLDERS if (output / name).exists()]
+    return folders + [path for pattern in RUN_FILES for path in sorted(output.glob(pattern))]
 
 
 def _record(path: Path, recipe_class: type) -> str:
@@ -111,10 +160,10 @@ def _record(path: Path, recipe_class: type) -> str:
 
 def _remove_run(output: Path) -> None:
     """Remove what a run leaves behind, and nothing else that may lie there."""
-    for folder in RUN_FOLDERS:
-        shutil.rmtree(output / folder, ignore_errors=True)
-    for pattern in RUN_FILES:
-        for path in output.glob(pattern):
+    for path in _of_run(output):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
             path.unlink()
 
 

@@ -33,10 +33,13 @@ from paraphrastic_hf.training.output import (
     circumstances,
     claim,
     clear_work,
+    drop_aside,
     give_up,
     is_finished,
     new_accelerator,
+    put_back,
     read_finished,
+    refuse_own_start,
 )
 
 logger = logging.getLogger(__name__)
@@ -95,6 +98,7 @@ def train(
             f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
         )
     output = Path(output)
+    refuse_own_start(recipe, output, data_root)
     context = Context(data_root, datasets, progress)
     kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before anything is removed
     accelerator = new_accelerator(recipe.training.precision)
@@ -118,6 +122,8 @@ def train(
             model = kind.build(work).to(accelerator.device)
             objective = kind.objective(model, accelerator)
             is_begun = True
+            if is_main:
+                drop_aside(output)
             return _train(recipe, kind, model, objective, output, accelerator, progress)
         except Exception as error:
             no_memory = is_out_of_memory(error)
@@ -130,6 +136,9 @@ def train(
                 reason = str(error).partition("\n")[0]
                 raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
             raise
+        finally:
+            if is_main and not is_begun:
+                put_back(output)
 
 
 def _train(
