@@ -132,6 +132,17 @@ def test_what_cannot_stand_beside_a_pair_is_refused(
         read_sources(load_recipe(tmp_path / "recipe.yaml"), None)
 
 
+def test_the_texts_of_a_file_are_the_columns_that_are_named(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("1\ta\tb\t0.5\n2\tc\td\t0.25\n")
+    source = f"path: {tmp_path / 'pairs.tsv'}, columns: [%s], beside: {{score: 4}}"
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("data: {sources: [{" + source % '"2", "3"' + "}]}")
+    assert read_sources(load_recipe(recipe), None)[0].pairs == [("a", "b"), ("c", "d")]
+    recipe.write_text("data: {sources: [{" + source % "a, b" + "}]}")
+    with pytest.raises(RecipeError, match=r"columns of .* by their numbers, from 1, got 'a'"):
+        read_sources(load_recipe(recipe), None)
+
+
 def test_a_corpus_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
     """Its arrays had other names, and its record no columns."""
     (tmp_path / "meta.json").write_text('{"names": ["a.tsv"]}')

@@ -148,7 +148,8 @@ def _form(path: Path) -> str:
     if not path.is_file():
         if any(parent.suffix == ".zip" for parent in path.parents):
             return "text"
-        raise DataError(f"{path} is not there; give a file of vectors, a .pickle or a .pt")
+        found = "is a folder" if path.is_dir() else "is not there"
+        raise DataError(f"{path} {found}; give a file of vectors, a .pickle or a .pt")
     with path.open("rb") as file:
         start = file.read(len(TORCH_START))
     if start.startswith(TORCH_START):

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 BAD_ROWS = ("skip", "refuse")
 PLACES_SHOWN = 5
+FIRST_ROWS = 100  # by which the columns of text are known
 Pair = tuple[str, str]
 
 
@@ -196,8 +197,10 @@ def rows_of_dataset(
             {n: "string" in str(getattr(f, "dtype", "")) for n, f in features.items()}
         )
     else:
-        first = list(islice(rows, 1))
-        names = _text_columns({n: isinstance(v, str) for row in first for n, v in row.items()})
+        first = list(islice(rows, FIRST_ROWS))
+        known = {name: False for row in first for name in row}
+        known |= {n: True for row in first for n, v in row.items() if isinstance(v, str)}
+        names = _text_columns(known)
         rows = chain(first, rows)
     for number, row in enumerate(rows):
         missing = [column for column in (*names[:2], *beside) if column not in row]

@@ -75,7 +75,9 @@ class SourceArguments:
         None, help="language of each side; a bitext corpus's own if absent, else en, en"
     )
     columns: list[str] | None = argument(
-        None, help="the two columns of a dataset; its first two of text if absent"
+        None,
+        help="the two columns of a dataset, its first two of text if absent; or the numbers of two "
+        'of a TSV file, as in ["2", "3"]',
     )
     beside: dict[str, Any] = argument(
         {},

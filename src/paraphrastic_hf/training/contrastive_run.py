@@ -40,7 +40,9 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         self.corpus = load_corpus(work / "corpus")
         self.held_out = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch():
-            raise DataError("an epoch is empty: every source has weight 0")
+            raise DataError(
+                "an epoch is empty: the weights of all sources come to no pair; raise one"
+            )
         model = self.encoder_at_start()
         for table in model.tables():
             table.weight.requires_grad_(not self.recipe.keeps_tables)

@@ -249,18 +249,20 @@ def _rows_of_dataset(dataset: Any, source: SourceArguments) -> Rows:
 
 
 def _with_columns(rows: Rows, source: SourceArguments) -> Rows:
-    """Rows of a TSV file, with the columns that stand beside the texts next to them."""
-    numbers = list(source.beside.values())
-    wrong = [number for number in numbers if not isinstance(number, int) or number < 1]
-    if wrong:
-        raise RecipeError(
-            f"beside of {source.name} names columns of a TSV file by their numbers, from 1, got "
-            f"{wrong[0]!r}"
-        )
+    """Rows of a TSV file: the two texts, and after them the columns that stand beside them."""
+    texts = [int(each) if each.isdecimal() else each for each in source.columns or ("1", "2")]
+    for key, given in (("columns", texts), ("beside", list(source.beside.values()))):
+        wrong = [number for number in given if not isinstance(number, int) or number < 1]
+        if wrong:
+            raise RecipeError(
+                f"{key} of {source.name} names columns of a TSV file by their numbers, from 1, got "
+                f"{wrong[0]!r}"
+            )
+    numbers = [*texts, *source.beside.values()]
     for place, sides in rows:
-        if numbers and not isinstance(sides, str) and len(sides) >= 2:
+        if numbers != [1, 2] and not isinstance(sides, str) and len(sides) >= 2:
             missing = max(numbers) > len(sides)
-            chosen = [] if missing else [*sides[:2], *(sides[number - 1] for number in numbers)]
+            chosen = [] if missing else [sides[number - 1] for number in numbers]
             yield place, f"without column {max(numbers)}" if missing else chosen
         else:
             yield place, sides
