@@ -41,7 +41,7 @@ def main() -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
-    from loguru import logger
+    from datatrove.utils.logging import logger
 
     from paraphrastic_hf.corpus import progress
 
