@@ -6,11 +6,11 @@ and beside `Seq2SeqTrainer`, in one run, each with its loss after equal numbers 
   vocabulary from [state; v] token by token, Adam over every number, torch's own products and
   dropout, batches in random order padded to their longest sentence.
 * **levers** are ours with one of them taken away: candidates, row-sparse tables, products by
-  oneDNN.
+  oneDNN. **bfloat16** is one added: ours with products in bfloat16, for processors that have it.
 * **Seq2SeqTrainer** trains a `MarianMTModel` of the same width, depth, heads, feed-forward size,
   vocabulary and tokens a step; ours is then Eng. Trans., the same model but for cross-attention.
 
-All see the same pairs once, in fp32. Losses are nats a token of held-out pairs over the whole
+All see the same pairs once, in fp32 but for what says bfloat16. Losses are nats a token of held-out pairs over the whole
 vocabulary, in evaluation mode; for BGT the mean over its tasks.
 """
 
@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import (
@@ -49,10 +48,12 @@ from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.generative_run import Generative
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.loop import TrainingLoop
+from paraphrastic_hf.training.output import new_accelerator
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bilingual-generative-2020" / "small-bgt.yaml"
 TORCH_PRODUCTS = "ours, products by torch"
 TRANSLATION = RECIPE.with_name("small-english-translation.yaml")
+OURS, BFLOAT16 = ("ours", "ours, bfloat16"), ("--training.precision", "bf16")
 
 
 class Timed(TrainingLoop):
@@ -94,9 +95,9 @@ class Setting:
 
 def run_ours(setting: Setting, folder: Path) -> float:
     """Seconds to train once over the pairs."""
-    accelerator = Accelerator(cpu=True)
-    objective = setting.kind.objective(setting.model, accelerator)
     recipe = setting.recipe
+    accelerator = new_accelerator(recipe.training.precision)
+    objective = setting.kind.objective(setting.model, accelerator)
     loop = Timed(
         setting.model,
         recipe.training,
@@ -290,7 +291,8 @@ def levers(args: argparse.Namespace, work: Path) -> dict[str, Callable[[], Setti
         return setting
 
     return {
-        "ours": lambda: Setting(RECIPE, work, args),
+        OURS[0]: lambda: Setting(RECIPE, work, args),
+        OURS[1]: lambda: Setting(RECIPE, work, args, *BFLOAT16),
         "ours, whole vocabulary": lambda: Setting(RECIPE, work, args, "--candidates", "null"),
         "ours, dense tables": dense,
         TORCH_PRODUCTS: lambda: Setting(RECIPE, work, args),
@@ -334,7 +336,7 @@ def main() -> None:
         Setting(RECIPE, work, args)  # tokenizes, where that has not been done
         if "bgt" in args.parts or "levers" in args.parts:
             for name, make in levers(args, work).items():
-                if name == "ours" or "levers" in args.parts:
+                if name in OURS or "levers" in args.parts:
                     setting = make()
                     with torch_products() if name == TORCH_PRODUCTS else nullcontext():
                         seconds = run_ours(setting, Path(folder) / name)
@@ -345,9 +347,10 @@ def main() -> None:
                 seconds = run_plain(setting, Path(folder))
             note("plain", setting, seconds, setting.loss(), None)
         if "marian" in args.parts:
-            setting = Setting(TRANSLATION, work, args)
-            seconds = run_ours(setting, Path(folder) / "translation")
-            note("ours, Eng. Trans.", setting, seconds, setting.loss(), 1)
+            for name, more in zip(OURS, ((), BFLOAT16), strict=True):
+                setting = Setting(TRANSLATION, work, args, *more)
+                seconds = run_ours(setting, Path(folder) / f"translation {name}")
+                note(f"{name}, Eng. Trans.", setting, seconds, setting.loss(), 1)
             setting = Setting(TRANSLATION, work, args)
             seconds, loss = run_marian(setting, Path(folder) / "marian", args.batch_tokens)
             note("Seq2SeqTrainer, Marian", setting, seconds, loss, 1)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from paraphrastic_hf.layers.attention import Attention
+from paraphrastic_hf.layers.attention import Attention, attend
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 
 DIM, HEADS = 8, 2
@@ -82,6 +82,26 @@ def test_a_cache_changes_nothing(steps: list[int], attention: Attention, states:
         parts.append(attention(states[:, at : at + step], is_causal=True, cache=cache))
         at += step
     torch.testing.assert_close(torch.cat(parts, 1), attention(states, is_causal=True))
+
+
+@pytest.mark.parametrize("look", ["everywhere", "mask", "causal"])
+def test_bfloat16_is_float32_but_for_rounding(look: str) -> None:
+    """Eight binary digits: outputs and gradients to within 2 %; a query without keys has zeros."""
+    parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
+    mask = torch.rand(2, 1, 6, 6, generator=seeded(1)) > 0.4
+    mask[0, 0, 2] = False
+    given = {"everywhere": {}, "mask": {"mask": mask}, "causal": {"is_causal": True}}[look]
+    found = []
+    for kind in (torch.bfloat16, torch.float32):
+        copies = [part.to(kind).requires_grad_() for part in parts]
+        gathered = attend(*copies, **given, scale=0.3)
+        assert gathered.dtype == kind
+        gathered.backward(parts[0].to(kind))
+        found.append([gathered, *(part.grad for part in copies)])
+    for short, long in zip(*found, strict=True):
+        torch.testing.assert_close(short.float(), long, atol=0.02, rtol=0.02)
+    if look == "mask":
+        assert not found[0][0][0, :, 2].any()
 
 
 def test_heads_that_cannot_share_a_width_are_refused() -> None:

@@ -275,7 +275,11 @@ def test_seq2seq_trainer_trains_it_with_its_template(tmp_path: Path) -> None:
     row = {"input_ids": SOURCE[0], "attention_mask": MASK[0], "labels": TARGET[0]}
     rows = [
         {**row, "template_ids": TEMPLATE[0]},
-        {**row, "template_ids": TEMPLATE[0].flip(0), "labels": TARGET[0][[3, 2, 1, 0, 4]]},
+        {
+            **row,
+            "template_ids": torch.tensor([6, 7, 6, 7, 6]),
+            "labels": TARGET[0][[3, 2, 1, 0, 4]],
+        },
     ]
     arguments = Seq2SeqTrainingArguments(
         output_dir=str(tmp_path),

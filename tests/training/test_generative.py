@@ -440,8 +440,9 @@ def test_a_collapsed_variable_is_named(
             "1",
         ],
         ["--translates", "[]"],
+        ["--training.precision", "bf16"],
     ],
-    ids=["candidates and contrast", "lstm", "translation", "no translation"],
+    ids=["candidates and contrast", "lstm", "translation", "no translation", "bfloat16"],
 )
 def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
     recipe = load_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])

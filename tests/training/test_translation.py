@@ -102,6 +102,14 @@ def test_stock_classes_load_it_and_generate(trained: Path) -> None:
     assert "Translator.from_pretrained" in card
 
 
+@pytest.mark.parametrize("options", [[], MARIAN], ids=["gated_conv", "marian"])
+def test_bfloat16_learns_too(options: list[str], tmp_path: Path) -> None:
+    short = [*options, "--training.precision", "bf16", "--epochs", "25"]
+    train(load_recipe(write_recipe(tmp_path), short), tmp_path / "out", progress=False)
+    losses = [line["cross_entropy"] for line in log_of(tmp_path / "out") if "loss" in line]
+    assert losses[-1] < losses[0] / 3
+
+
 STOCK = """
 import sys
 sys.modules["paraphrastic_hf"] = None

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from paraphrastic_hf.layers.attention import attend
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import Dense
 
@@ -135,12 +136,8 @@ class SummaryAttention(nn.Module):
             is_token: False for padding of the source, (batch, source).
         """
         queries = (self.query(states) + embedded) * HALF
-        gathered = F.scaled_dot_product_attention(
-            queries[:, None],
-            keys[:, None],
-            values[:, None],
-            attn_mask=is_token[:, None, None].bool(),
-            scale=1.0,
-        )[:, 0]
+        mask = is_token[:, None, None].bool()
+        of_one_head = (part[:, None] for part in (queries, keys, values))
+        gathered = attend(*of_one_head, mask=mask, scale=1.0)[:, 0]
         count = is_token.sum(1).to(states.dtype)[:, None, None]
         return (self.output(gathered * count.sqrt()) + states) * HALF

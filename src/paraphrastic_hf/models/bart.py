@@ -43,9 +43,8 @@ class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[m
         if logits_at is None:
             return super().forward(*args, **kwargs)
         states = self.model(*args, **kwargs, use_cache=False).last_hidden_state[logits_at]
-        return Seq2SeqLMOutput(
-            logits=linear(states, self.lm_head.weight) + self.final_logits_bias[0]
-        )
+        logits = linear(states, self.lm_head.weight, self.final_logits_bias[0])
+        return Seq2SeqLMOutput(logits=logits)
 
 
 def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:

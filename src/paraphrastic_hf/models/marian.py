@@ -56,7 +56,7 @@ class TrainedMarian(TrainedStock, MarianMTModel):  # type: ignore[misc]
             return super().forward(*args, **kwargs)
         states = self.model(*args, **kwargs, use_cache=False).last_hidden_state[logits_at]
         weight, bias = self.lm_head.weight[:-1], self.final_logits_bias[0, :-1]
-        return Seq2SeqLMOutput(logits=linear(states, weight) + bias)
+        return Seq2SeqLMOutput(logits=linear(states, weight, bias))
 
 
 def marian_config(tokens: int, end: int, **sizes: Any) -> MarianConfig:

@@ -6,14 +6,44 @@ places, so what is saved is the stock class, which Auto classes load without thi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
-from transformers import GenerationConfig, PreTrainedConfig
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    GenerationConfig,
+    PreTrainedConfig,
+)
+from transformers.masking_utils import sdpa_mask
 
+from paraphrastic_hf.layers.attention import attend
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import Dense
+
+ATTENTION = "paraphrastic"  # by which transformers knows the attention of this package
+
+
+def _attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    scaling: float,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """`attend` as transformers calls it."""
+    is_causal = module.is_causal and attention_mask is None and query.shape[2] > 1
+    gathered = attend(query, key, value, mask=attention_mask, is_causal=is_causal, scale=scaling)
+    return gathered.transpose(1, 2), None
+
+
+AttentionInterface.register(ATTENTION, _attention)
+AttentionMaskInterface.register(ATTENTION, sdpa_mask)
 
 
 class TrainedStock:
@@ -29,6 +59,7 @@ class TrainedStock:
 
     def __init__(self, config: PreTrainedConfig) -> None:
         super().__init__(config)  # type: ignore[call-arg]
+        self.set_attn_implementation(ATTENTION)  # type: ignore[attr-defined]
         for module in self.modules():  # type: ignore[attr-defined]
             if type(module) is nn.Linear and module is not self.lm_head:  # type: ignore[attr-defined]
                 module.__class__ = FastLinear
@@ -47,7 +78,9 @@ class TrainedStock:
 
     def stock(self) -> Any:
         """The same numbers in transformers' own class, for saving."""
-        model = self.stock_class(self.config)  # type: ignore[attr-defined]
+        config = copy.deepcopy(self.config)  # type: ignore[attr-defined]
+        config._attn_implementation = None  # transformers' own choice
+        model = self.stock_class(config)
         model.load_state_dict(self.state_dict())  # type: ignore[attr-defined]
         model.generation_config = self.generation_config
         return model.eval()

@@ -1,0 +1,60 @@
+"""Cuts bitext into a test, text for likelihood and other text for minimum risk (thesis, 7.4).
+
+    python recipes/beyond-bleu-2019/split.py DATA/train/en-es/tatoeba.tsv.xz --output split-es
+
+The first column is the language to translate to. No sentence of the second column is in more than
+one of `test.src` (with `test.ref`), `likelihood.tsv` and `risk.tsv`, however it is cased. Which one
+it is in depends on its text alone, so that longer text is cut in the same places.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import lzma
+from pathlib import Path
+
+
+def place(source: str) -> float:
+    """A number from 0 to 1 that is settled by the sentence."""
+    digest = hashlib.sha256(source.casefold().strip().encode("utf-8")).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("bitext", type=Path, help="two columns, a .tsv or .tsv.xz file")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--test", type=int, default=2000, help="sentences of the test")
+    parser.add_argument("--risk", type=float, default=0.2, help="share of the rest, 0 to 1")
+    options = parser.parse_args()
+
+    opened = lzma.open if options.bitext.suffix == ".xz" else open
+    with opened(options.bitext, "rt", encoding="utf-8", newline="\n") as lines:
+        pairs = [line.rstrip("\n").split("\t")[:2] for line in lines]
+    places = {source: place(source) for _, source in pairs}
+    of_test = sorted(set(places.values()))[: options.test]
+    border = of_test[-1]
+
+    options.output.mkdir(parents=True, exist_ok=True)
+    tested: dict[float, list[str]] = {}
+    rows: dict[str, list[list[str]]] = {"likelihood": [], "risk": []}
+    for pair in pairs:
+        where = places[pair[1]]
+        if where <= border:
+            tested.setdefault(where, pair)  # the first translation is the reference
+        else:
+            of_risk = (where - border) / (1 - border) < options.risk
+            rows["risk" if of_risk else "likelihood"].append(pair)
+    for name, column in (("test.ref", 0), ("test.src", 1)):
+        text = "".join(f"{pair[column]}\n" for pair in tested.values())
+        (options.output / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, kept in rows.items():
+        text = "".join("\t".join(pair) + "\n" for pair in kept)
+        (options.output / f"{name}.tsv").write_text(text, encoding="utf-8", newline="\n")
+    counts = {"to test": tested, "for likelihood": rows["likelihood"], "for risk": rows["risk"]}
+    print(", ".join(f"{len(kept)} {what}" for what, kept in counts.items()))
+
+
+if __name__ == "__main__":
+    main()
