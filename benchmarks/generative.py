@@ -10,8 +10,8 @@ and beside `Seq2SeqTrainer`, in one run, each with its loss after equal numbers 
 * **Seq2SeqTrainer** trains a `MarianMTModel` of the same width, depth, heads, feed-forward size,
   vocabulary and tokens a step; ours is then Eng. Trans., the same model but for cross-attention.
 
-All see the same pairs once, in fp32 but for what says bfloat16. Losses are nats a token of held-out pairs over the whole
-vocabulary, in evaluation mode; for BGT the mean over its tasks.
+All see the same pairs once, in fp32 but for what says bfloat16. Losses are nats a token of held-out
+pairs over the whole vocabulary, in evaluation mode; for BGT the mean over its tasks.
 """
 
 from __future__ import annotations

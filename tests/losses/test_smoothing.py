@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from paraphrastic_hf.losses import smoothing
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 
 
@@ -20,14 +21,35 @@ def test_by_hand() -> None:
     assert everyone.item() == pytest.approx(0.1 * (math.log(4 / 3) + math.log(4)))
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_the_sum_is_that_of_torch(smoothing: float) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_the_sum_is_that_of_torch(share: float) -> None:
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(7, 5, generator=generator, requires_grad=True)
     targets = torch.randint(5, (7,), generator=generator)
-    right, everyone = cross_entropy_parts(logits, targets, smoothing)
+    right, everyone = cross_entropy_parts(logits, targets, share)
     total = right if everyone is None else right + everyone
-    expected = F.cross_entropy(logits, targets, label_smoothing=smoothing)
+    expected = F.cross_entropy(logits, targets, label_smoothing=share)
     torch.testing.assert_close(total, expected)
     (found,) = torch.autograd.grad(total, logits)
     torch.testing.assert_close(found, torch.autograd.grad(expected, logits)[0])
+
+
+@pytest.mark.parametrize("cached", [1, 11, 500_000])
+def test_neither_the_portion_nor_half_precision_changes_it(
+    cached: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In bfloat16 scores are what they are; the rest is float32's, the gradient but rounded."""
+    monkeypatch.setattr(smoothing, "CACHED", cached)
+    generator = torch.Generator().manual_seed(0)
+    given = (4 * torch.randn(7, 5, generator=generator)).bfloat16()
+    given[0, 2] = 12  # a right token that is almost sure, of whose gradient little is left
+    targets = torch.tensor([2, 0, 1, 4, 3, 0, 2])
+    found = []
+    for kind in (torch.bfloat16, torch.float32):
+        logits = given.to(kind).requires_grad_()
+        right, everyone = cross_entropy_parts(logits, targets, 0.001)
+        assert everyone is not None
+        assert right.dtype == torch.float32
+        found.append((right + everyone, *torch.autograd.grad(right + everyone, logits)))
+    torch.testing.assert_close(found[0][0], found[1][0])
+    torch.testing.assert_close(found[0][1].float(), found[1][1], rtol=0.005, atol=1e-6)
