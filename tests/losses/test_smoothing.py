@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from paraphrastic_hf.losses import smoothing
+from paraphrastic_hf.losses import likelihood
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 
 
@@ -34,12 +34,12 @@ def test_the_sum_is_that_of_torch(share: float) -> None:
     torch.testing.assert_close(found, torch.autograd.grad(expected, logits)[0])
 
 
-@pytest.mark.parametrize("cached", [1, 11, 500_000])
-def test_neither_the_portion_nor_half_precision_changes_it(
-    cached: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("block", [1, 11, 500_000])
+def test_neither_the_block_nor_half_precision_changes_it(
+    block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In bfloat16 scores are what they are; the rest is float32's, the gradient but rounded."""
-    monkeypatch.setattr(smoothing, "CACHED", cached)
+    monkeypatch.setattr(likelihood, "BLOCK", block)
     generator = torch.Generator().manual_seed(0)
     given = (4 * torch.randn(7, 5, generator=generator)).bfloat16()
     given[0, 2] = 12  # a right token that is almost sure, of whose gradient little is left

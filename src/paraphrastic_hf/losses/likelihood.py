@@ -18,6 +18,22 @@ from torch.autograd.function import once_differentiable
 BLOCK = 2**18  # scores: a megabyte
 
 
+def blocks(scores: Tensor) -> list[slice]:
+    """The tokens to compute at a time: as many as the cache of a CPU holds; elsewhere all.
+
+    Args:
+        scores: (tokens, vocab), any type.
+
+    Example:
+        >>> import torch
+        >>> blocks(torch.zeros(3, BLOCK // 2))
+        [slice(0, 2, None), slice(2, 4, None)]
+    """
+    tokens, vocab = scores.shape
+    rows = max(1, BLOCK // max(1, vocab) if scores.device.type == "cpu" else tokens)
+    return [slice(start, start + rows) for start in range(0, tokens, rows)]
+
+
 def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
     """Compute the logarithm of the probability of each right token.
 
@@ -44,10 +60,7 @@ class _LogLikelihoods(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, targets: Tensor) -> Tensor:
         probabilities = torch.empty_like(scores)
         found = scores.new_empty(len(scores))
-        is_on_cpu = scores.device.type == "cpu"  # others have no such caches
-        rows = max(1, BLOCK // scores.shape[1] if is_on_cpu else len(scores))
-        for start in range(0, len(scores), rows):
-            block = slice(start, start + rows)
+        for block in blocks(scores):
             largest = scores[block].amax(1, keepdim=True)
             some = torch.sub(scores[block], largest, out=probabilities[block]).exp_()
             total = some.sum(1, keepdim=True)

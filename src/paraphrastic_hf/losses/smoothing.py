@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-CACHED = 500_000  # numbers
+from paraphrastic_hf.losses.likelihood import blocks
 
 
 def cross_entropy_parts(
@@ -47,10 +47,10 @@ def cross_entropy_parts(
 class _CrossEntropy(torch.autograd.Function):
     """Both terms, with the gradient written out: softmax less the target distribution.
 
-    It is computed in float32, on a CPU some rows at a time, which its cache holds. What is kept for
-    the gradient is of the type of the logits, but for the right tokens, of whose probability the
-    gradient is the distance to 1. With stock log_softmax a step takes 1.4 times as long, the
-    products of an output layer of 256 by 8,000 included (3,000 tokens in float32, two cores).
+    It is computed in float32, a block of tokens at a time. What is kept for the gradient is of the
+    type of the logits, but for the right tokens, of whose probability the gradient is the distance
+    to 1. With stock log_softmax a step takes 1.4 times as long, the products of an output layer of
+    256 by 8,000 included (3,000 tokens in float32, two cores).
     """
 
     @staticmethod
@@ -65,17 +65,17 @@ class _CrossEntropy(torch.autograd.Function):
         of_targets = torch.empty(len(logits), 1, device=logits.device)
         right = torch.zeros((), device=logits.device)
         everyone = torch.zeros((), device=logits.device)
-        for rows in _portions(logits):
-            scores = logits[rows].float()
+        for block in blocks(logits):
+            scores = logits[block].float()
             largest = scores.amax(1, keepdim=True)
             found = (scores - largest).exp_()
             if weights is not None:
                 found.mul_(weights)
             total = found.sum(1, keepdim=True)
-            probabilities[rows] = found.div_(total)
-            of_targets[rows] = found.gather(1, targets[rows, None])
+            probabilities[block] = found.div_(total)
+            of_targets[block] = found.gather(1, targets[block, None])
             log_total = (total.log() + largest).sum()
-            right += log_total - scores.gather(1, targets[rows, None]).sum()
+            right += log_total - scores.gather(1, targets[block, None]).sum()
             if share is not None:
                 everyone += log_total - (scores * share).sum()
         ctx.save_for_backward(probabilities, of_targets, targets[:, None], share)
@@ -92,16 +92,9 @@ class _CrossEntropy(torch.autograd.Function):
         if share is not None:
             to_targets -= of_everyone * share[targets]
         gradient = torch.empty_like(probabilities)
-        for rows in _portions(probabilities):
-            found = probabilities[rows].float() * (of_right + of_everyone)
+        for block in blocks(probabilities):
+            found = probabilities[block].float() * (of_right + of_everyone)
             if share is not None:
                 found -= of_everyone * share
-            gradient[rows] = found.scatter_(1, targets[rows], to_targets[rows])
+            gradient[block] = found.scatter_(1, targets[block], to_targets[block])
         return gradient, None, None, None
-
-
-def _portions(matrix: Tensor) -> list[slice]:
-    """Rows to compute at a time: as many as a cache holds on a CPU, elsewhere all."""
-    rows, columns = matrix.shape
-    portion = max(1, CACHED // max(1, columns)) if matrix.device.type == "cpu" else rows
-    return [slice(start, start + portion) for start in range(0, rows, max(1, portion))]
