@@ -3,8 +3,8 @@
     python recipes/beyond-bleu-2019/split.py DATA/train/en-es/tatoeba.tsv.xz --output split-es
 
 The first column is the language to translate to. No sentence of the second column is in more than
-one of `test.src` (with `test.ref`), `likelihood.tsv` and `risk.tsv`, however it is cased. Which one
-it is in depends on its text alone, so that longer text is cut in the same places.
+one of `test.src` (with `test.ref`), `likelihood.tsv` and `risk.tsv`, however it is cased. A hash
+of the sentence says which it is in, so that every call cuts in the same places.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ def main() -> None:
     with opened(options.bitext, "rt", encoding="utf-8", newline="\n") as lines:
         pairs = [line.rstrip("\n").split("\t")[:2] for line in lines]
     places = {source: place(source) for _, source in pairs}
-    of_test = sorted(set(places.values()))[: options.test]
-    border = of_test[-1]
+    different = sorted(set(places.values()))
+    if not 0 < options.test < len(different):
+        parser.error(f"--test must be from 1 to {len(different) - 1:,}, got {options.test}")
+    border = different[options.test - 1]
 
     options.output.mkdir(parents=True, exist_ok=True)
     tested: dict[float, list[str]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from transformers import DynamicCache
 
 from paraphrastic_hf.layers.attention import Attention, attend
@@ -84,24 +85,41 @@ def test_a_cache_changes_nothing(steps: list[int], attention: Attention, states:
     torch.testing.assert_close(torch.cat(parts, 1), attention(states, is_causal=True))
 
 
+@pytest.mark.parametrize("is_autocast", [False, True])
 @pytest.mark.parametrize("look", ["everywhere", "mask", "causal"])
-def test_bfloat16_is_float32_but_for_rounding(look: str) -> None:
+def test_training_in_bfloat16_is_float32_but_for_rounding(
+    look: str, is_autocast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Eight binary digits: outputs and gradients to within 2 %; a query without keys has zeros."""
     parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
     mask = torch.rand(2, 1, 6, 6, generator=seeded(1)) > 0.4
     mask[0, 0, 2] = False
     given = {"everywhere": {}, "mask": {"mask": mask}, "causal": {"is_causal": True}}[look]
-    found = []
-    for kind in (torch.bfloat16, torch.float32):
+
+    def gathered_and_gradients(kind: torch.dtype) -> list[Tensor]:
         copies = [part.to(kind).requires_grad_() for part in parts]
-        gathered = attend(*copies, **given, scale=0.3)
-        assert gathered.dtype == kind
-        gathered.backward(parts[0].to(kind))
-        found.append([gathered, *(part.grad for part in copies)])
-    for short, long in zip(*found, strict=True):
+        gathered = attend(*copies, **given)
+        return [gathered, *torch.autograd.grad(gathered, copies, parts[0].to(gathered.dtype))]
+
+    exact = gathered_and_gradients(torch.float32)
+    monkeypatch.delattr(F, "scaled_dot_product_attention")  # not by the fused kernel
+    with torch.autocast("cpu", torch.bfloat16, enabled=is_autocast):
+        found = gathered_and_gradients(torch.float32 if is_autocast else torch.bfloat16)
+    assert found[0].dtype == torch.bfloat16
+    for short, long in zip(found, exact, strict=True):
         torch.testing.assert_close(short.float(), long, atol=0.02, rtol=0.02)
     if look == "mask":
-        assert not found[0][0][0, :, 2].any()
+        assert not found[0][0, :, 2].any()
+
+
+def test_numbers_as_a_mask_are_added_in_bfloat16_too() -> None:
+    parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
+    hidden = torch.zeros(2, 1, 6, 6)
+    hidden[..., 4:] = -torch.inf
+    found = attend(*parts.clone().requires_grad_(), mask=hidden.bfloat16())
+    torch.testing.assert_close(
+        found.float(), attend(*parts.float(), mask=hidden), atol=0.02, rtol=0
+    )
 
 
 def test_heads_that_cannot_share_a_width_are_refused() -> None:

@@ -30,7 +30,8 @@ def attend(
 
     That is torch's fused kernel, but for training in bfloat16 on a CPU. There the kernel's backward
     pass starts a product anew for every head of every sentence, so that over sentences of ten to
-    twenty tokens it takes seven times as long as products of whole batches.
+    twenty tokens it takes seven times as long as products of whole batches. These round Q K' to
+    eight binary digits, which the kernel does not.
 
     Args:
         queries: Q, (batch, heads, seq, size).
@@ -38,7 +39,8 @@ def attend(
         values: V, (batch, heads, keys, size).
         mask: True where a query may look, to be broadcast to (batch, heads, seq, keys); everywhere
             if None.
-        is_causal: Let no query look at keys after its own; without a mask alone.
+        is_causal: Let no query look at keys after its own; without a mask, and of as many keys as
+            queries.
         scale: What the products of queries and keys are multiplied by; 1 / sqrt(size) if None.
 
     Returns:
@@ -49,8 +51,7 @@ def attend(
         >>> attend(one, one, one, is_causal=True).shape
         torch.Size([1, 1, 2, 4])
     """
-    is_short = queries.device.type == "cpu" and keys.shape[2] <= LONGEST
-    if not (is_short and queries.dtype == torch.bfloat16 and queries.requires_grad):
+    if not _is_for_products(queries, keys, mask):
         return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=is_causal, scale=scale
         )
@@ -58,8 +59,8 @@ def attend(
         mask = _causal(queries.shape[2], keys.shape[2], queries.device)
     scale = queries.shape[-1] ** -0.5 if scale is None else scale
     batch, heads = queries.shape[:2]
-    queries, keys, values = (part.flatten(0, 1) for part in (queries, keys, values))
-    scores = torch.bmm(queries * scale, keys.transpose(1, 2)).float()
+    queries, keys, values = (part.flatten(0, 1).bfloat16() for part in (queries, keys, values))
+    scores = torch.bmm(queries, keys.transpose(1, 2)).float() * scale
     if mask is None:
         weights = scores.softmax(-1)
     else:
@@ -136,6 +137,16 @@ class Attention(nn.Module):
     def _split(self, states: Tensor) -> Tensor:
         """(batch, heads, seq, size) from (batch, seq, dim)."""
         return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def _is_for_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool:
+    """Whether this is training in bfloat16 on a CPU, over short sentences."""
+    kind = queries.dtype
+    if kind == torch.float32 and torch.is_autocast_enabled("cpu"):
+        kind = torch.get_autocast_dtype("cpu")
+    is_simple = mask is None or mask.dtype == torch.bool
+    is_short = queries.device.type == "cpu" and keys.shape[2] <= LONGEST
+    return is_simple and is_short and kind == torch.bfloat16 and queries.requires_grad
 
 
 def _causal(seq: int, known: int, device: torch.device) -> Tensor:

@@ -62,9 +62,9 @@ class _CrossEntropy(torch.autograd.Function):
             share = logits.new_ones(logits.shape[1]).float() if weights is None else weights
             share = share / share.sum()
         probabilities = torch.empty_like(logits)
-        of_targets = torch.empty(len(logits), 1, device=logits.device)
-        right = torch.zeros((), device=logits.device)
-        everyone = torch.zeros((), device=logits.device)
+        of_targets = logits.new_empty(len(logits), 1, dtype=torch.float32)
+        right = logits.new_zeros((), dtype=torch.float32)
+        everyone = right.clone()
         for block in blocks(logits):
             scores = logits[block].float()
             largest = scores.amax(1, keepdim=True)

@@ -59,7 +59,8 @@ class TrainedStock:
 
     def __init__(self, config: PreTrainedConfig) -> None:
         super().__init__(config)  # type: ignore[call-arg]
-        self.set_attn_implementation(ATTENTION)  # type: ignore[attr-defined]
+        if not config.attention_dropout:  # which `attend` does not have
+            self.set_attn_implementation(ATTENTION)  # type: ignore[attr-defined]
         for module in self.modules():  # type: ignore[attr-defined]
             if type(module) is nn.Linear and module is not self.lm_head:  # type: ignore[attr-defined]
                 module.__class__ = FastLinear
