@@ -90,7 +90,11 @@ def equal_pairs(
     """What the script writes of a corpus of 30 rows and 20 paraphrases, by the name of the file."""
     script = script_of("paranmt-2018/equal_pairs.py")
     names = ("reference", "translation", "source")
-    columns = {name: [f"{name} of  row\t{row}" for row in range(30)] for name in names}
+    columns: dict[str, Any] = {
+        name: [f"{name} of  row\t{row}" for row in range(30)] for name in names
+    }
+    columns["corpus"] = [("es", "fr")[row % 2] for row in range(30)]
+    columns["overlap"] = [row / 30 for row in range(30)]
     (tmp_path / "corpus").mkdir()
     datasets.Dataset.from_dict(columns).to_parquet(str(tmp_path / "corpus" / "rows.parquet"))
     human = "".join(f"one {row}\tanother {row}\t0.5\n" for row in range(20))
@@ -120,6 +124,56 @@ def test_equal_pairs_have_the_same_references_beside_both_texts(
     people = [first.split()[-1] for first, _ in found["human"]]
     assert len(set(people)) == 12
     assert found["human"] == [[f"one {n}", f"another {n}"] for n in people]
+
+
+def test_bitext_of_several_sources_is_kept_apart_and_copies_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--count", "14", "--apart", "--most-overlap", "0.5")
+    found = equal_pairs(tmp_path, monkeypatch, *options)
+    rows = {name: [int(first.split()[-1]) for first, _ in pairs] for name, pairs in found.items()}
+    assert "bitext" not in found
+    assert [row % 2 for row in rows["bitext-es"]] == [0] * len(rows["bitext-es"])
+    assert [row % 2 for row in rows["bitext-fr"]] == [1] * len(rows["bitext-fr"])
+    assert sorted(rows["bitext-es"] + rows["bitext-fr"]) == rows["back"]
+    assert max(rows["back"]) <= 15
+
+
+def bitext_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[str, str]:
+    """What the script of minimum risk writes of 40 sentences, each with two translations."""
+    script = script_of("beyond-bleu-2019/split.py")
+    lines = [f"{way} {row}\tLine {row}\n" for row in range(40) for way in ("one", "another")]
+    (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    given = [str(tmp_path / "pairs.tsv"), "--output", str(tmp_path / "out"), *options]
+    monkeypatch.setattr(sys, "argv", ["split.py", *given])
+    script.main()
+    return {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
+
+
+def test_no_sentence_is_in_two_parts_of_cut_bitext(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bitext_cut(tmp_path, monkeypatch, "--test", "8", "--risk", "0.4")
+    tested = found["test.src"].splitlines()
+    assert len(set(tested)) == 8
+    assert found["test.ref"].splitlines() == [f"one {line.split()[1]}" for line in tested]
+    parts = [tested]
+    for name in ("likelihood.tsv", "risk.tsv"):
+        sentences = [line.split("\t")[1] for line in found[name].splitlines()]
+        assert sentences == sorted(sentences, key=lambda line: int(line.split()[1]))
+        assert len(sentences) == 2 * len(set(sentences)) > 0
+        parts.append(sorted(set(sentences)))
+    assert sorted(line for part in parts for line in part) == sorted(f"Line {n}" for n in range(40))
+
+
+def test_a_test_of_all_sentences_or_of_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for size in ("0", "40"):
+        with pytest.raises(SystemExit):
+            bitext_cut(tmp_path, monkeypatch, "--test", size)
+        assert f"--test must be from 1 to 39, got {size}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_more_equal_pairs_than_there_are_of_a_kind_are_refused(

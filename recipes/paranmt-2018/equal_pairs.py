@@ -1,7 +1,9 @@
 """Equally many pairs of three kinds, to train on: `equal_pairs.py CORPUS HUMAN --output DIR`.
 
 `back.tsv` has references beside their back-translations, `bitext.tsv` the same references beside
-the sentences that were translated, and `human.tsv` paraphrases that people wrote.
+the sentences that were translated, and `human.tsv` paraphrases that people wrote. With `--apart`
+bitext has a file for each source of the corpus, `bitext-NAME.tsv`, for sources of several
+languages. `--most-overlap` leaves out pairs that share more trigrams.
 """
 
 from __future__ import annotations
@@ -26,11 +28,18 @@ def main() -> None:
     parser.add_argument("corpus", help="a folder that `paraphrastic corpus make` wrote")
     parser.add_argument("human", type=Path, help="a .tsv.xz of paraphrases")
     parser.add_argument("--count", type=int, default=260_000, help="pairs of each kind")
+    parser.add_argument("--most-overlap", type=float, help="of trigrams, 0 to 1 (default: any)")
+    parser.add_argument(
+        "--apart", action="store_true", help="bitext of each source in its own file"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     random = np.random.default_rng(args.seed)
     corpus = datasets.load_dataset(args.corpus, split="train")
+    if args.most_overlap is not None:
+        within = np.asarray(corpus["overlap"]) <= args.most_overlap
+        corpus = corpus.select(np.flatnonzero(within))
     with lzma.open(args.human, "rt", encoding="utf-8") as file:
         human = [line.rstrip("\n").split("\t")[:2] for line in file]
     for name, rows in (("the corpus", corpus), ("the file of paraphrases", human)):
@@ -39,7 +48,10 @@ def main() -> None:
     rows = corpus.select(np.sort(random.permutation(len(corpus))[: args.count]))
     args.output.mkdir(parents=True, exist_ok=True)
     write(args.output / "back.tsv", zip(rows["reference"], rows["translation"], strict=True))
-    write(args.output / "bitext.tsv", zip(rows["reference"], rows["source"], strict=True))
+    files = [f"bitext-{name}.tsv" if args.apart else "bitext.tsv" for name in rows["corpus"]]
+    for file in sorted(set(files)):
+        own = rows.select([number for number, name in enumerate(files) if name == file])
+        write(args.output / file, zip(own["reference"], own["source"], strict=True))
     kept = np.sort(random.permutation(len(human))[: args.count])
     write(args.output / "human.tsv", ((human[i][0], human[i][1]) for i in kept))
 
