@@ -192,6 +192,15 @@ def test_word_limits_count_white_space_words_of_both_sides(tmp_path: Path) -> No
     assert read_pairs(path, max_words=2) == [("a", "b"), ("a b", "c"), ("a b", "c d")]
 
 
+def test_where_the_limits_leave_nothing_the_error_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("a b\tc d\none two three\tone\nonly one\n", encoding="utf-8")
+    with pytest.raises(DataError, match="2 pairs with a side of fewer words than") as error:
+        read_pairs(path, min_words=3, max_words=9)
+    assert str(error.value).endswith("than min_words (3) or more than max_words (9)")
+    assert "1 row skipped" in str(error.value)
+
+
 def test_a_sample_is_the_same_each_time_and_in_file_order(tmp_path: Path) -> None:
     pairs = numbered(200)
     path = tsv(tmp_path / "a.tsv", lines(pairs))

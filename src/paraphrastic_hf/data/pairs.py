@@ -104,16 +104,26 @@ def clean_pairs(
     Raises:
         DataError: No pair is good, or a row is bad and `bad_rows` is `refuse`.
     """
-    report = RowReport()
-    good = good_rows(rows, name=name, bad_rows=bad_rows, report=report)
-    pairs = _sample(
-        (pair for pair in good if _within(pair, min_words, max_words)),
-        max_pairs,
-        random.Random(seed),
-        2 + beside,
-    )
+    report, outside = RowReport(), 0
+
+    def within() -> Iterator[list[str]]:
+        nonlocal outside
+        for pair in good_rows(rows, name=name, bad_rows=bad_rows, report=report):
+            if _within(pair, min_words, max_words):
+                yield pair
+            else:
+                outside += 1
+
+    pairs = _sample(within(), max_pairs, random.Random(seed), 2 + beside)
     if not pairs:
-        why = f": {report.describe()}" if report.bad else ""
+        most = "" if max_words is None else f" or more than max_words ({max_words})"
+        reasons = [report.describe()] if report.bad else []
+        if outside:
+            reasons.append(
+                f"{counted(outside, 'pair')} with a side of fewer words than min_words "
+                f"({min_words}){most}"
+            )
+        why = f": {'; '.join(reasons)}" if reasons else ""
         raise DataError(f"{name} holds no usable sentence pair{why}")
     if report.bad:
         logger.warning("%s: %s", name, report.describe())

@@ -102,7 +102,7 @@ class SourceArguments:
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
         """A source given as its path alone."""
-        return {"path": str(value)}
+        return {"path": None if value is None else str(value)}
 
     @property
     def name(self) -> str:
