@@ -24,6 +24,7 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
+TRANSLATION_SCORE = "translation_score"  # a step, and the column that it reads
 FILTERS: dict[str, tuple[str, dict[str, Any]]] = {  # a name, the step and its keys
     "paraphrase score": ("paraphrase_score", {}),
     "trigram overlap": ("overlap", {"n": 3}),
@@ -44,10 +45,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=24_000, help="of a part (default: 24000)")
     parser.add_argument("--epochs", type=int, default=5, help="(default: 5)")
     parser.add_argument("--only", nargs="+", help="names of filters (default: all)")
+    parser.add_argument("--translation-score", action="store_true", help="of engines that score")
     parser.add_argument("--reference", metavar="MODEL", help="a run of reference-averaging.yaml")
     parser.add_argument("--language-model", metavar="MODEL", help="or a file of KenLM's")
     arguments = parser.parse_args()
     filters = dict(FILTERS)
+    if arguments.translation_score:
+        filters["translation score"] = (TRANSLATION_SCORE, {})
     if arguments.reference:
         filters["reference classifier"] = ("reference", {"model": arguments.reference})
     if arguments.language_model:
@@ -85,9 +89,10 @@ def cut(
     """The parts of the corpus by a filter, lowest first; written once."""
     done = folder / "parts.json"
     if not done.exists():
+        columns = [TRANSLATION_SCORE] if step == TRANSLATION_SCORE else []
 
         def batches() -> Iterator[Sequence[Any]]:
-            yield from read_corpus(arguments.corpus)
+            yield from read_corpus(arguments.corpus, columns)
 
         parts = write_tenths(
             batches,
