@@ -420,6 +420,13 @@ def test_a_fine_grained_token_may_do_what_it_says(tmp_path: Path) -> None:
     assert "spaces/me/mine" in hub.repositories
 
 
+def test_a_dry_run_takes_no_name_that_the_hub_would_not(tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    with pytest.raises(PublishError, match="'me/mi ne' is no name of a repository"):
+        publish("space", folder, "me/mi ne", dry_run=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_without_a_network_the_way_out_is_a_dry_run(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,24 @@ class Standing:
         return set(self.files) <= set(NOBODYS)
 
 
+def check_name(repository: str) -> None:
+    """Refuse what the Hub does not take as the name of a repository; this asks no network.
+
+    Args:
+        repository: The name.
+
+    Raises:
+        PublishError: It is none.
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    try:
+        validate_repo_id(repository)
+    except HFValidationError as error:
+        raise PublishError(f"{repository!r} is no name of a repository: {error}") from error
+
+
 def check_destination(to: Destination) -> Standing:
     """Refuse what cannot end well, before any work: no token or one that may not write, no network,
     another's name, a repository of another kind, or one that is public and was to be private.
@@ -82,13 +100,8 @@ def check_destination(to: Destination) -> Standing:
         PublishError: One of these; the message says the way out.
     """
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-    try:
-        validate_repo_id(to.repository)
-    except HFValidationError as error:
-        raise PublishError(f"{to.repository!r} is no name of a repository: {error}") from error
+    check_name(to.repository)
     if to.pull_request and to.revision is not None:
         raise PublishError("a pull request is to the main branch; leave out the revision")
     account = _account(to.token)

@@ -17,7 +17,14 @@ from typing import Any, ClassVar
 import yaml
 
 from paraphrastic_hf.data import export
-from paraphrastic_hf.data.send import Destination, Standing, check_destination, refuse_leaks, send
+from paraphrastic_hf.data.send import (
+    Destination,
+    Standing,
+    check_destination,
+    check_name,
+    refuse_leaks,
+    send,
+)
 from paraphrastic_hf.encoding.locate import check_model_name, known_models, packaged_model
 from paraphrastic_hf.encoding.push import CARD
 from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_name
@@ -245,6 +252,7 @@ def publish(
     if kind not in RELEASES:
         raise PublishError(f"there is no kind {kind!r} to publish; {nearest_name(kind, RELEASES)}")
     cls = RELEASES[kind]
+    check_name(repository)
     if details is not None and kind != "model":
         raise PublishError(f"scores, licences and cards are given for a model, not for a {kind}")
     with tempfile.TemporaryDirectory() as place:
