@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NEARLY = 0.99  # a score is near the best if it is this share of it
 LOG = "logs/train.jsonl"
+GIVE = "give the --output of `paraphrastic train`"
 PEARSON = "Pearson r x 100"
 UNITS = {  # of what `run.development` names, where it is no Pearson's r
     "ws353-tuning": "2 WS-S - WS-R, Spearman's rho x 100",
@@ -72,31 +73,67 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
         DataError: The folder holds no log of `paraphrastic train`, or no development score.
     """
     run = Path(run)
+    recipe, evaluations = read_evaluations(run)
     try:
-        recipe = read_mapping(run / "recipe.yaml")
-        lines = (run / LOG).read_text(encoding="utf-8").splitlines()
         batch, counts = _counted(recipe)
         development, unit = _scored(recipe)
-    except (OSError, RecipeError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{run} holds no recipe.yaml and {LOG} to read ({error}); give the --output of "
-            "`paraphrastic train`"
-        ) from error
-    seen, scores = [], []
-    for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:  # the last line of a run that was killed
-            continue
-        if "development" in entry:
-            seen.append(entry["step"] * batch)
-            scores.append(float(entry["development"]))
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{run}/recipe.yaml lacks {error}; {GIVE}") from error
+    scored = [entry for entry in evaluations if "development" in entry]
+    seen = [entry["step"] * batch for entry in scored]
+    scores = [float(entry["development"]) for entry in scored]
     if not scores:
         raise DataError(
             f"{run} has no development score in {LOG}: train with --development clean, and "
             "--evaluate_every as often as the curve shall have points"
         )
     return Curve(name or run.name, development, unit, counts, seen, scores)
+
+
+def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read what a run, finished or not, was made by and what it logged.
+
+    Args:
+        run: Output directory of `paraphrastic train`.
+
+    Returns:
+        The recipe, and the entries of its log in their order.
+
+    Raises:
+        DataError: The folder holds no recipe or no log of `paraphrastic train`.
+    """
+    run = Path(run)
+    try:
+        recipe = read_mapping(run / "recipe.yaml")
+        lines = (run / LOG).read_text(encoding="utf-8").splitlines()
+    except (OSError, RecipeError) as error:
+        raise DataError(
+            f"{run} holds no recipe.yaml and {LOG} to read ({error}); {GIVE}"
+        ) from error
+    entries = []
+    for line in lines:
+        try:
+            entries.append(json.loads(line))
+        except ValueError:  # the last line of a run that was killed
+            continue
+    return recipe, entries
+
+
+def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[str, str | Path]:
+    """The directories of runs by their names, which are those of the directories if none is given.
+
+    Args:
+        runs: Output directories of `paraphrastic train`, by name or in a list.
+
+    Raises:
+        DataError: Two of a list have one name.
+    """
+    if isinstance(runs, Mapping):
+        return dict(runs)
+    named = {Path(run).name: run for run in runs}
+    if len(named) < len(runs):
+        raise DataError("two runs have one name; rename a directory, or give names to runs")
+    return named
 
 
 def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
@@ -128,11 +165,7 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
         DataError: A run has no log or no development score, the runs were scored on different
             sets or count different things, or two of them have one name.
     """
-    if not isinstance(runs, Mapping):
-        named = {Path(run).name: run for run in runs}
-        if len(named) < len(runs):
-            raise DataError("two runs have one name; rename a directory, or give names to runs")
-        runs = named
+    runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]
     first = curves[0]
     _check_alike(

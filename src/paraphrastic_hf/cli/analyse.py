@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
 `paraphrastic analyse KIND --help` says what a kind does, with an example."""
+OF_RUNS = ("convergence", "expected-costs")  # finished or not
 OF_A_MODEL = (
     "norms",
     "weighting",
@@ -75,6 +76,11 @@ KINDS: dict[str, tuple[str, str]] = {
         "development scores over training, from the logs of runs (thesis 3.7.4)",
         "  paraphrastic analyse convergence runs/charagram-phrase runs/char-cnn --output analysis",
     ),
+    "expected-costs": (
+        "what translations are expected to cost over minimum risk training (thesis 7.5.2, Figure "
+        "12)",
+        "  paraphrastic analyse expected-costs runs/bleu runs/simile --output analysis",
+    ),
     "data-amount": (
         "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
         "  paraphrastic analyse data-amount \\\n"
@@ -117,7 +123,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         kind.add_argument(
             "--output", required=True, help="the folder that tables and plots are written into"
         )
-        if name != "convergence":
+        if name not in OF_RUNS:
             add_data_option(kind, "which holds train, eval and words")
         recipe = name in ("data-amount", "ngram-vocabulary", "languages")
         kind.set_defaults(run=run, takes_overrides=recipe, recipe_kinds=("contrastive",))
@@ -158,9 +164,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--count", type=int, default=10, help="how many pairs to show for each (default: 10)"
     )
     _variables_arguments(added["variables"])
-    added["convergence"].add_argument(
-        "runs", nargs="+", help="folders that `paraphrastic train` wrote"
-    )
+    for name in OF_RUNS:
+        added[name].add_argument("runs", nargs="+", help="folders that `paraphrastic train` wrote")
     amount, ngrams = added["data-amount"], added["ngram-vocabulary"]
     for kind in (amount, ngrams):
         kind.add_argument("recipe", help="the recipe to train, a YAML file with a development set")

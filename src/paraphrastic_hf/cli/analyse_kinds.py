@@ -174,6 +174,12 @@ def convergence(arguments: argparse.Namespace) -> Analysis:
     return analyse(arguments.runs)
 
 
+def expected_costs(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analysis.expected_costs import expected_costs as analyse
+
+    return analyse(arguments.runs)
+
+
 def data_amount(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.data_amount import data_amount as analyse
 
