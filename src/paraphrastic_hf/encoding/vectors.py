@@ -16,7 +16,8 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Cosine of vector i of one array with vector i of the other, both (n, dim), as (n,) from -1 to
     1; 0 where either vector is zero."""
-    return np.asarray((unit_length(first) * unit_length(second)).sum(-1))
+    cosines = (unit_length(first) * unit_length(second)).sum(-1)
+    return np.asarray(np.clip(cosines, -1, 1))  # rounding goes beyond
 
 
 def checked_vectors(vectors: object, count: int) -> np.ndarray:
