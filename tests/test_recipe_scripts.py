@@ -95,6 +95,7 @@ def equal_pairs(
     }
     columns["corpus"] = [("es", "fr")[row % 2] for row in range(30)]
     columns["overlap"] = [row / 30 for row in range(30)]
+    columns["paraphrase_score"] = [row / 30 for row in range(30)]
     (tmp_path / "corpus").mkdir()
     datasets.Dataset.from_dict(columns).to_parquet(str(tmp_path / "corpus" / "rows.parquet"))
     human = "".join(f"one {row}\tanother {row}\t0.5\n" for row in range(20))
@@ -129,14 +130,14 @@ def test_equal_pairs_have_the_same_references_beside_both_texts(
 def test_bitext_of_several_sources_is_kept_apart_and_copies_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ("--count", "14", "--apart", "--most-overlap", "0.5")
+    options = ("--count", "10", "--apart", "--most-overlap", "0.5", "--least-score", "0.1")
     found = equal_pairs(tmp_path, monkeypatch, *options)
     rows = {name: [int(first.split()[-1]) for first, _ in pairs] for name, pairs in found.items()}
     assert "bitext" not in found
     assert [row % 2 for row in rows["bitext-es"]] == [0] * len(rows["bitext-es"])
     assert [row % 2 for row in rows["bitext-fr"]] == [1] * len(rows["bitext-fr"])
     assert sorted(rows["bitext-es"] + rows["bitext-fr"]) == rows["back"]
-    assert max(rows["back"]) <= 15
+    assert 3 <= min(rows["back"]) < max(rows["back"]) <= 15
 
 
 def bitext_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[str, str]:

@@ -3,7 +3,8 @@
 `back.tsv` has references beside their back-translations, `bitext.tsv` the same references beside
 the sentences that were translated, and `human.tsv` paraphrases that people wrote. With `--apart`
 bitext has a file for each source of the corpus, `bitext-NAME.tsv`, for sources of several
-languages. `--most-overlap` leaves out pairs that share more trigrams.
+languages. `--most-overlap` leaves out pairs that share more trigrams, and `--least-score` those of
+a lower paraphrase score.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def main() -> None:
     parser.add_argument("human", type=Path, help="a .tsv.xz of paraphrases")
     parser.add_argument("--count", type=int, default=260_000, help="pairs of each kind")
     parser.add_argument("--most-overlap", type=float, help="of trigrams, 0 to 1 (default: any)")
+    parser.add_argument("--least-score", type=float, help="of paraphrases (default: any)")
     parser.add_argument(
         "--apart", action="store_true", help="bitext of each source in its own file"
     )
@@ -39,6 +41,9 @@ def main() -> None:
     corpus = datasets.load_dataset(args.corpus, split="train")
     if args.most_overlap is not None:
         within = np.asarray(corpus["overlap"]) <= args.most_overlap
+        corpus = corpus.select(np.flatnonzero(within))
+    if args.least_score is not None:
+        within = np.asarray(corpus["paraphrase_score"]) >= args.least_score
         corpus = corpus.select(np.flatnonzero(within))
     with lzma.open(args.human, "rt", encoding="utf-8") as file:
         human = [line.rstrip("\n").split("\t")[:2] for line in file]
