@@ -3,14 +3,15 @@
 torch multiplies float32 matrices by MKL, which does not use the AVX-512 instructions of an AMD
 processor: one core of an EPYC reaches 90 GFLOP/s. By oneDNN, which torch contains for convolutions
 and bfloat16, it reaches 200, but for a few rows, which its start costs more than. Where a processor
-has AVX-512, products of 16 rows and more are computed by oneDNN; elsewhere, and in other types, by
-`F.linear`. No paper speaks of this; every dense layer of this package is a `Dense`, and the
-recurrences, filters and transformers of the thesis (3.1.2, 3.6.2, 5.4) spend most of their time
-here.
+other than Intel's has AVX-512, products of 16 rows and more are computed by oneDNN; elsewhere, and
+in other types, by `F.linear`: on Intel's, MKL is the faster. No paper speaks of this; every dense
+layer of this package is a `Dense`, and the recurrences, filters and transformers of the thesis
+(3.1.2, 3.6.2, 5.4) spend most of their time here.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
@@ -19,11 +20,20 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 
+def _is_intels() -> bool:
+    """Whether the processor is Intel's, as far as the system tells."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as about:  # of Linux
+            return "GenuineIntel" in about.read(4096)
+    except OSError:
+        return "GenuineIntel" in os.environ.get("PROCESSOR_IDENTIFIER", "")  # of Windows
+
+
 def _find_onednn() -> Any:
     """torch's operator for x W^T + b by oneDNN, which has no gradient; None where there is none."""
     if not torch.backends.mkldnn.is_available():
         return None
-    if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):
+    if not torch.backends.cpu.get_cpu_capability().startswith("AVX512") or _is_intels():
         return None
     return getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
