@@ -11,41 +11,15 @@ import pytest
 
 from paraphrastic_hf.encoding.int8 import Int8Encoder
 from paraphrastic_hf.errors import ModelError
+from tests.bert import save_bert
 
 pytest.importorskip("ctranslate2")
 TEXTS = ["the cat sleeps on the mat", "a dog", "", "the mat sleeps on the cat " * 40]
-WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    *["the", "a", "cat", "dog", "mat", "sleeps", "on"],
-]
 
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed
-
-    folder = tmp_path_factory.mktemp("bert")
-    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
-    set_seed(1)
-    config = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        initializer_range=0.5,
-    )
-    BertModel(config).save_pretrained(folder / "model")
-    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder / "model")
-    transformer = Transformer(str(folder / "model"), max_seq_length=64)
-    SentenceTransformer(modules=[transformer, Pooling(32, "mean")]).save(str(folder / "st"))
-    return folder / "st"
+    return save_bert(tmp_path_factory.mktemp("bert"))
 
 
 def test_vectors_are_those_of_torch_but_for_rounding(bert: Path, tmp_path: Path) -> None:

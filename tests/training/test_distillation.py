@@ -16,6 +16,7 @@ from paraphrastic_hf.training.distillation_arguments import TeacherArguments
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.teacher import load_teacher, narrowed, teacher_vectors
+from tests.bert import save_bert
 
 ANIMALS = ["cat", "dog", "horse", "bird", "fish", "mouse"]
 KATZEN = ["Katze", "Hund", "Pferd", "Vogel", "Fisch", "Maus"]
@@ -94,27 +95,35 @@ def test_languages_that_are_not_learned_have_no_tokens(recipe: Path, tmp_path: P
 
 
 def test_a_sentence_that_the_teacher_cannot_read_has_its_translation_read() -> None:
-    found = lessons([bitext(("a cat", "eine Katze"))], reads=["en"], learns=[])
-    assert [(each.text, each.read) for each in found] == [
-        ("a cat", "a cat"),
-        ("eine Katze", "a cat"),
+    found = lessons([bitext(("a cat", "eine Katze"))], teachers=[["en"]], learns=[])
+    assert [(each.text, each.reads) for each in found] == [
+        ("a cat", ("a cat",)),
+        ("eine Katze", ("a cat",)),
+    ]
+
+
+def test_each_teacher_reads_the_side_of_its_own_language() -> None:
+    found = lessons([bitext(("a cat", "eine Katze"))], teachers=[["en"], ["de", "en"]], learns=[])
+    assert [(each.text, each.reads) for each in found] == [
+        ("a cat", ("a cat", "a cat")),
+        ("eine Katze", ("a cat", "eine Katze")),
     ]
 
 
 def test_a_sentence_of_several_pairs_is_learned_once() -> None:
     pairs = [("a cat", "the cat"), ("the cat", "one cat"), ("a cat", "the cat")]
-    found = lessons([bitext(*pairs, languages=("en", "en"))], reads=["en"], learns=[])
+    found = lessons([bitext(*pairs, languages=("en", "en"))], teachers=[["en"]], learns=[])
     assert [each.text for each in found] == ["a cat", "the cat", "one cat"]
 
 
 def test_a_source_that_the_teacher_cannot_read_is_refused() -> None:
-    with pytest.raises(DataError, match=r"the teacher reads fr alone: leave it out"):
-        lessons([bitext(("a cat", "eine Katze"))], reads=["fr"], learns=[])
+    with pytest.raises(DataError, match=r"a teacher reads fr alone: leave it out"):
+        lessons([bitext(("a cat", "eine Katze"))], teachers=[["en"], ["fr"]], learns=[])
 
 
 def test_a_language_that_no_source_has_is_refused() -> None:
     with pytest.raises(DataError, match=r"no source has a sentence in tr"):
-        lessons([bitext(("a cat", "eine Katze"))], reads=["en"], learns=["tr"])
+        lessons([bitext(("a cat", "eine Katze"))], teachers=[["en"]], learns=["tr"])
 
 
 def test_a_recipe_without_a_teacher_is_refused(tmp_path: Path) -> None:
@@ -159,6 +168,53 @@ def test_a_damaged_file_of_vectors_is_refused_by_name(tmp_path: Path) -> None:
         teacher_vectors(["a", "b"], TEACHER, load, tmp_path)
 
 
+class Letters:
+    """A teacher that is plain code: how many of each letter a text has."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[text.count(letter) for letter in "abcdeknrstz"] for text in texts])
+
+
+def test_any_code_that_makes_vectors_can_teach_beside_an_encoder(
+    recipe: Path, tmp_path: Path
+) -> None:
+    letters = f"{{model: '{__name__}:Letters', engine: python, languages: [en, de]}}"
+    options = ["--hidden_size", "11", "--teachers", letters, "english"]
+    train(load_recipe(recipe, options), tmp_path / "out")
+    student = SentenceEncoder.from_pretrained(tmp_path / "out")
+    english = [f"the {animal} {verb}" for animal in ANIMALS for verb, _ in VERBS]
+    both = (
+        np.concatenate([_units(Letters().encode(english)), _units(_english(english))], 1) / 2**0.5
+    )
+    found = student.similarity(english, english)
+    assert np.corrcoef(found.ravel(), (both @ both.T).ravel())[0, 1] > 0.9
+
+
+def _units(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def _english(texts: list[str]) -> np.ndarray:
+    return SentenceEncoder.from_pretrained().encode(texts)
+
+
+@pytest.mark.parametrize("name", ["no_module_of_this_name:f", "math:no_such", "math", "math:pi"])
+def test_code_that_python_cannot_import_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"teachers\.model with engine python"):
+        load_teacher(TeacherArguments(model=name, engine="python"), None, tmp_path)
+
+
+def test_a_precision_that_an_engine_has_not_is_refused() -> None:
+    with pytest.raises(RecipeError, match="precision bfloat16 is of engine torch"):
+        TeacherArguments(model="m", engine="ctranslate2", precision="bfloat16")
+
+
+def test_a_precision_of_a_table_is_refused(tmp_path: Path) -> None:
+    teacher = TeacherArguments(model="english", precision="bfloat16")
+    with pytest.raises(RecipeError, match="precision is of transformers, and english is none"):
+        load_teacher(teacher, None, tmp_path)
+
+
 def test_narrowed_vectors_keep_products() -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(500, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
@@ -176,3 +232,15 @@ def test_a_static_model_of_sentence_transformers_can_teach(tmp_path: Path) -> No
     found = load_teacher(teacher, None, tmp_path)(["a cat sleeps"])
     wanted = SentenceEncoder.from_pretrained().encode(["a cat sleeps"])
     np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def test_a_teacher_in_bfloat16_is_near_the_same(tmp_path: Path) -> None:
+    name = str(save_bert(tmp_path))
+    whole, rounded = (
+        load_teacher(TeacherArguments(model=name, precision=precision), None, tmp_path)(
+            ["the cat sleeps on the mat", "a dog"]
+        )
+        for precision in ("float32", "bfloat16")
+    )
+    assert (whole != rounded).any()
+    assert (_units(whole) * _units(rounded)).sum(1).min() > 0.99

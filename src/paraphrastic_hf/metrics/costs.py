@@ -7,14 +7,13 @@ encoder.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.extras import require
+from paraphrastic_hf.extras import imported, require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import ALPHA, length_penalty, simile
 from paraphrastic_hf.metrics.sentence_scores import (
@@ -275,7 +274,7 @@ def make_cost(
         )
     scale: dict[str, Any] = {"limits": limits, "higher_is_better": higher_is_better}
     if metric == "function":
-        return FunctionCost(_function(str(name)), str(name), **scale)
+        return FunctionCost(imported(str(name), "cost.name"), str(name), **scale)
     if metric == "evaluate":
         return FunctionCost(_evaluate(str(name), field, options or {}), f"evaluate:{name}", **scale)
     if metric == "chrf":
@@ -285,19 +284,6 @@ def make_cost(
     kept = "none" if metric == "sim" else penalty
     semantic = SemanticCost(SimileScorer(model, similarity=similarity, alpha=alpha, penalty=kept))
     return MeanCost([BleuCost(), semantic]) if metric == "half" else semantic
-
-
-def _function(name: str) -> Callable[[list[str], list[str]], Any]:
-    module, _, attribute = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise RecipeError(
-            f"cost.name must be module:function of what Python can import, got {name!r} ({error})"
-        ) from error
-    if not callable(found):
-        raise RecipeError(f"cost.name: {name} is no function")
-    return found  # type: ignore[no-any-return]
 
 
 def _evaluate(

@@ -28,17 +28,17 @@ from paraphrastic_hf.training.sources import SourcePairs
 
 @dataclass(frozen=True)
 class Lesson:
-    """A sentence of the student, what the teacher reads for it, and where it is from.
+    """A sentence of the student, what the teachers read for it, and where it is from.
 
     Attributes:
         text: What the student reads.
-        read: What the teacher reads: the same, or its translation.
+        reads: What each teacher reads: the same, or its translation.
         language: Of `text`.
         source: Number of its source.
     """
 
     text: str
-    read: str
+    reads: tuple[str, ...]
     language: str
     source: int
 
@@ -79,40 +79,53 @@ class Lessons:
 
 
 def lessons(
-    sources: Sequence[SourcePairs], reads: Sequence[str], learns: Sequence[str]
+    sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
 ) -> list[Lesson]:
-    """What sentence pairs teach: every distinct sentence once, with what the teacher reads for it.
+    """What sentence pairs teach: every distinct sentence once, with what the teachers read for it.
 
     Args:
         sources: The pairs.
-        reads: Languages of the teacher. A sentence of another language has its translation read.
+        teachers: Languages that each teacher reads. A sentence of another language has its
+            translation read.
         learns: Languages of the student; all if empty.
 
     Raises:
-        DataError: Neither side of a source is of a language that the teacher reads, or no sentence
+        DataError: Neither side of a source is of a language that a teacher reads, or no sentence
             is of one that the student learns.
     """
-    found: dict[tuple[str, str], Lesson] = {}
+    found: dict[tuple[str, tuple[str, ...]], Lesson] = {}
     for number, item in enumerate(sources):
         languages = item.source.languages or ["en", "en"]
-        teacher = [side for side in (0, 1) if languages[side] in reads]
-        if not teacher:
-            raise DataError(
-                f"{item.source.name} has the languages {', '.join(languages)}, and the teacher "
-                f"reads {', '.join(reads)} alone: leave it out, or set teacher.languages"
-            )
         sides = [side for side in (0, 1) if not learns or languages[side] in learns]
+        read = {side: _sides_read(item.source.name, side, languages, teachers) for side in sides}
         for pair in item.pairs:
             for side in sides:
-                read = pair[side if side in teacher else teacher[0]]
-                lesson = Lesson(pair[side], read, languages[side], number)
-                found.setdefault((lesson.text, read), lesson)
+                reads = tuple(pair[other] for other in read[side])
+                lesson = Lesson(pair[side], reads, languages[side], number)
+                found.setdefault((lesson.text, reads), lesson)
     if not found:
         raise DataError(
             f"no source has a sentence in {', '.join(learns)}: set data.languages to languages of "
             "the sources"
         )
     return list(found.values())
+
+
+def _sides_read(
+    source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
+) -> list[int]:
+    """Which side of a pair each teacher reads for a sentence on this side."""
+    chosen = []
+    for reads in teachers:
+        known = [each for each in (side, 1 - side) if languages[each] in reads]
+        if not known:
+            raise DataError(
+                f"{source} has the languages {', '.join(languages)}, and a teacher reads "
+                f"{', '.join(reads)} alone: leave it out, or set data.teacher_languages or the "
+                "teacher's own languages"
+            )
+        chosen.append(known[0])
+    return chosen
 
 
 class DistillationObjective:

@@ -14,7 +14,8 @@ from paraphrastic_hf.recipe import argument
 from paraphrastic_hf.training.arguments import DataArguments, OptimisationArguments, refuse_unless
 from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
 
-ENGINES = ("torch", "ctranslate2")
+ENGINES = ("torch", "ctranslate2", "python")
+PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class LearntSentences(DataArguments):
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="languages that the teachers read; a sentence of another one learns the vector of its "
-        "translation",
+        help="languages that the teachers read, but for a teacher that names its own; a sentence "
+        "of another one learns the vector of its translation",
     )
 
 
@@ -40,7 +41,11 @@ class TeacherArguments:
 
     model: str = argument(
         help="its directory, or its name on the Hub or in this package; any model of "
-        "sentence-transformers will do"
+        "sentence-transformers will do; with engine python module:name, what Python can import: a "
+        "function from texts to vectors, or a class that is made without arguments and has encode"
+    )
+    languages: list[str] = argument(
+        [], help="languages that it reads; data.teacher_languages if empty"
     )
     weight: float = argument(
         1.0,
@@ -49,16 +54,31 @@ class TeacherArguments:
     )
     engine: str = argument(
         "torch",
-        help="what runs it: torch, or ctranslate2, which rounds to 8 bits and is two to three "
-        "times as fast on a CPU",
+        help="what runs it: torch; ctranslate2, which rounds to 8 bits and is two to three times "
+        "as fast on a CPU; or python, any code that makes vectors of texts",
         choices=ENGINES,
+    )
+    precision: str = argument(
+        "float32",
+        help="of the numbers of a transformer that torch runs; bfloat16 is up to six times as fast "
+        "where the processor multiplies it, as Intel's with AMX does",
+        choices=PRECISIONS,
     )
     vectors: str | None = argument(
         None,
         help="folder that keeps its vectors, for further runs on the same text; within the run's "
         "own folder if absent",
     )
-    max_length: int = argument(128, help="tokens of a text that it reads", at_least=3)
+    max_length: int = argument(
+        128, help="tokens of a text that it reads; engine python reads all", at_least=3
+    )
+
+    def __post_init__(self) -> None:
+        if self.precision != "float32" and self.engine != "torch":
+            raise RecipeError(
+                f"teachers: precision {self.precision} is of engine torch, and the engine of "
+                f"{self.model} is {self.engine}; leave one of the two out"
+            )
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:

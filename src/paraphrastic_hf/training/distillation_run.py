@@ -1,7 +1,7 @@
 """A run of distillation: sentences and a teacher to a finished sentence encoder.
 
-A student of several languages learns, for a sentence that the teacher cannot read, the vector of
-its translation (Reimers and Gurevych, 2020).
+A student of several languages learns, for a sentence that a teacher cannot read, the vector of its
+translation (Reimers and Gurevych, 2020).
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ class Distillation(EncoderRun[DistillationRecipe]):
         if has_columns(work / "corpus"):
             return
         recipe, sources = self.recipe, self.read_pairs(work)
-        found = lessons(sources, recipe.data.teacher_languages, recipe.data.languages)
+        languages = [it.languages or recipe.data.teacher_languages for it in recipe.teachers]
+        found = lessons(sources, languages, recipe.data.languages)
         tokenizer = self._tokenizer(found)
         tokenizer.save(work / "tokenizer")
-        row_of = {text: row for row, text in enumerate(dict.fromkeys(it.read for it in found))}
+        row_of = {reads: row for row, reads in enumerate(dict.fromkeys(it.reads for it in found))}
         vectors = self._vectors(list(row_of), work)
-        rows = np.array([row_of[lesson.read] for lesson in found], np.int32)
+        rows = np.array([row_of[lesson.reads] for lesson in found], np.int32)
         write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
 
     def _tokenizer(self, found: Sequence[Lesson]) -> TextTokenizer:
@@ -60,17 +61,24 @@ class Distillation(EncoderRun[DistillationRecipe]):
         ]
         return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
 
-    def _vectors(self, texts: Sequence[str], work: Path) -> np.ndarray:
-        """What the teachers give, in as many dimensions as the student has."""
+    def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
+        """What the teachers give, in as many dimensions as the student has.
+
+        Args:
+            reads: What each teacher reads, row by row.
+            work: Folder of the run.
+        """
         context, of_teachers = self.context, []
         for number, teacher in enumerate(self.recipe.teachers):
             folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
             # CTranslate2's, which goes by a model's last name
             converted = work / f"converted{number}"
             load = partial(load_teacher, teacher, context.data_root, converted)
-            of_teachers.append(
-                teacher_vectors(texts, teacher, load, folder, progress=context.progress)
-            )
+            place = {
+                text: row for row, text in enumerate(dict.fromkeys(it[number] for it in reads))
+            }
+            vectors = teacher_vectors(list(place), teacher, load, folder, progress=context.progress)
+            of_teachers.append(vectors[[place[it[number]] for it in reads]])
         vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
         wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]

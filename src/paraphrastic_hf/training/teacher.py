@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.encoding.int8 import Int8Encoder
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.extras import imported
 from paraphrastic_hf.text.files import read_json, replacing, write_json
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
 from paraphrastic_hf.training.places import resolve_model
@@ -33,8 +35,11 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
 
     Raises:
         ModelError: There is no such model, or its vectors are not what CTranslate2 can make.
+        RecipeError: Python cannot import what engine python names.
         MissingExtraError: What it needs is not installed.
     """
+    if arguments.engine == "python":
+        return _python_teacher(arguments.model)
     name = str(resolve_model(arguments.model, data_root))
     if arguments.engine == "ctranslate2":
         return Int8Encoder(name, max_length=arguments.max_length, work=work).encode
@@ -42,7 +47,21 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
     most = getattr(encoder, "max_seq_length", None)
     if isinstance(most, int):  # a transformer of sentence-transformers
         encoder.max_seq_length = min(most, arguments.max_length)
+    if arguments.precision == "bfloat16":
+        if not isinstance(encoder, torch.nn.Module):
+            raise RecipeError(
+                f"teachers: precision is of transformers, and {arguments.model} is none; leave it "
+                "out"
+            )
+        encoder = encoder.to(torch.bfloat16)
     return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
+
+
+def _python_teacher(name: str) -> Encode:
+    found = imported(name, "teachers.model with engine python")
+    made = found() if isinstance(found, type) else found
+    encode = getattr(made, "encode", made)
+    return lambda texts: np.asarray(encode(list(texts)))
 
 
 def teacher_vectors(
@@ -145,6 +164,8 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, directory: Path) -> 
         "engine": teacher.engine,
         "max_length": teacher.max_length,
     }
+    if teacher.precision != "float32":
+        own["precision"] = teacher.precision
     path = directory / META
     if path.exists() and read_json(path) != own:
         raise CheckpointError(
