@@ -17,6 +17,7 @@ ORDER = [
         "errors",
         "extras",
         "markdown",
+        "named_code",
         "packaged_recipes",
         "parse_yaml",
         "recipe",

@@ -1,5 +1,4 @@
-"""The extras of this package: which packages each brings, and the error that names one; and what a
-recipe names of any other code.
+"""The extras of this package: which packages each brings, and the error that names one.
 
 `pip install paraphrastic-hf` brings what encoding, scoring, neighbours, exact mining and SimiLE
 need. What needs more calls `require` before it imports, or leaves it to `missing_extra`, by which
@@ -8,13 +7,10 @@ the command line and the public names turn Python's own error into one that says
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
-from typing import Any
 
-from paraphrastic_hf.errors import MissingExtraError, RecipeError
+from paraphrastic_hf.errors import MissingExtraError
 
 EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that brings it
     "data": ("datasets", "pyarrow", "filelock", "sacremoses", "rapidfuzz"),
@@ -77,32 +73,6 @@ def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
             text = f"{_name(package)} is not installed here; {_way_out(extra)}"
             return MissingExtraError(text, name=error.name)
     return None
-
-
-def imported(name: str, key: str) -> Callable[..., Any]:
-    """A function or class of any code that Python can import.
-
-    Args:
-        name: `module:function` or `module:Class`.
-        key: The key of a recipe that names it, for the message.
-
-    Raises:
-        RecipeError: There is no such module or name, or it is no function and no class.
-
-    Example:
-        >>> imported("math:sqrt", "cost.name")(9)
-        3.0
-    """
-    module, _, attribute = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise RecipeError(
-            f"{key} must be module:function of what Python can import, got {name!r} ({error})"
-        ) from error
-    if not callable(found):
-        raise RecipeError(f"{key}: {name} is no function")
-    return found  # type: ignore[no-any-return]
 
 
 def _way_out(extra: str) -> str:

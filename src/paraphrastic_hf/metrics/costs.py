@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.extras import imported, require
+from paraphrastic_hf.extras import require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import ALPHA, length_penalty, simile
 from paraphrastic_hf.metrics.sentence_scores import (
@@ -22,6 +22,7 @@ from paraphrastic_hf.metrics.sentence_scores import (
     smoothed_bleu,
     word_cutter,
 )
+from paraphrastic_hf.named_code import imported
 
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
 SEMANTIC = ("simile", "sim", "half")

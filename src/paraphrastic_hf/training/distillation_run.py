@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from accelerate import Accelerator
@@ -34,6 +34,8 @@ from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.teacher import load_teacher, narrowed, side_by_side, teacher_vectors
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
+T = TypeVar("T")
+
 
 class Distillation(EncoderRun[DistillationRecipe]):
     """Training on a teacher's vectors, `kind: distillation`."""
@@ -47,9 +49,8 @@ class Distillation(EncoderRun[DistillationRecipe]):
         found = lessons(sources, languages, recipe.data.languages)
         tokenizer = self._tokenizer(found)
         tokenizer.save(work / "tokenizer")
-        row_of = {reads: row for row, reads in enumerate(dict.fromkeys(it.reads for it in found))}
-        vectors = self._vectors(list(row_of), work)
-        rows = np.array([row_of[lesson.reads] for lesson in found], np.int32)
+        reads, rows = _distinct([lesson.reads for lesson in found])
+        vectors = self._vectors(reads, work)
         write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
 
     def _tokenizer(self, found: Sequence[Lesson]) -> TextTokenizer:
@@ -74,11 +75,9 @@ class Distillation(EncoderRun[DistillationRecipe]):
             # CTranslate2's, which goes by a model's last name
             converted = work / f"converted{number}"
             load = partial(load_teacher, teacher, context.data_root, converted)
-            place = {
-                text: row for row, text in enumerate(dict.fromkeys(it[number] for it in reads))
-            }
-            vectors = teacher_vectors(list(place), teacher, load, folder, progress=context.progress)
-            of_teachers.append(vectors[[place[it[number]] for it in reads]])
+            texts, rows = _distinct([it[number] for it in reads])
+            vectors = teacher_vectors(texts, teacher, load, folder, progress=context.progress)
+            of_teachers.append(vectors[rows])
         vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
         wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]
@@ -111,6 +110,12 @@ class Distillation(EncoderRun[DistillationRecipe]):
             "teachers": [teacher.model for teacher in self.recipe.teachers],
             "sentences_by_source": sentences_by_source(self.corpus),
         }
+
+
+def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
+    """The distinct items in their order, and which of them each item is."""
+    row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
+    return list(row_of), np.array([row_of[item] for item in items], np.int32)
 
 
 def write_lessons(

@@ -15,7 +15,7 @@ from paraphrastic_hf.encoding.int8 import Int8Encoder
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import CheckpointError, RecipeError
-from paraphrastic_hf.extras import imported
+from paraphrastic_hf.named_code import imported
 from paraphrastic_hf.text.files import read_json, replacing, write_json
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
 from paraphrastic_hf.training.places import resolve_model
