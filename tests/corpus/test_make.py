@@ -378,6 +378,21 @@ def test_a_corpus_without_a_row_is_an_error_that_names_the_step(
         make_corpus(recipe_of(pairs, steps=steps, make=make), tmp_path / "out")
 
 
+def test_any_program_is_an_engine(pairs: Path, tmp_path: Path) -> None:
+    source = {"path": str(pairs), "languages": ["en", "es"]}
+    recipe = recipe_of(
+        pairs,
+        data={"sources": [source]},
+        steps=["translate"],
+        engine={"kind": "command", "model": "tr 'a-z' A-Z"},
+    )
+    make_corpus(recipe, tmp_path / "corpus")
+    rows = datasets.load_dataset(str(tmp_path / "corpus"), split="train")
+    assert sorted(rows[TRANSLATION]) == sorted(each.upper() for _, each in PAIRS)
+    card = (tmp_path / "corpus/README.md").read_text(encoding="utf-8")
+    assert "is what `tr 'a-z' A-Z` wrote" in card
+
+
 # -- recipes ---------------------------------------------------------------------------------------
 
 
@@ -393,6 +408,10 @@ def test_a_corpus_without_a_row_is_an_error_that_names_the_step(
             "languages of pairs must be bitext",
         ),
         ({"engine": {"beams": 2, "outputs": 3}}, r"engine.outputs must be at most engine.beams"),
+        (
+            {"engine": {"kind": "command", "model": "tr a b", "outputs": 2}},
+            r"engine.outputs must be 1 of kind command",
+        ),
         ({"make": {"executor": "slurm"}}, "make.partition must be the partition"),
         ({"make": {"tasks": 0}}, "make.tasks must be from 1 to 10000"),
     ],

@@ -27,6 +27,7 @@ from paraphrastic_hf.recipe import (
 from paraphrastic_hf.training.arguments import DatasetArguments, refuse_unless, seed_argument
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
+PROGRAMS = ("apertium", "command")  # engines that are programs, of no directory and without scores
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,14 @@ class EngineArguments:
         "ctranslate2",
         help="ctranslate2, for Marian, M2M100, NLLB and what else its converter takes; "
         "transformers, any encoder-decoder, this package's too, and generative models of sentence "
-        "pairs; or apertium, the rule-based system of that name",
-        choices=("ctranslate2", "transformers", "apertium"),
+        "pairs; apertium, the rule-based system of that name; or command, any program that reads a "
+        "sentence a line and writes a translation a line",
+        choices=("ctranslate2", "transformers", *PROGRAMS),
     )
     model: str | None = argument(
         None,
         help="a model directory, relative to the data root, or the name of a model on the Hub; of "
-        "apertium, the two languages: spa-eng",
+        "apertium, the two languages: spa-eng; of command, the program with its arguments",
     )
     source: str | None = argument(
         None, help="the language of the lines, for models that must be told: NLLB, M2M100, mBART"
@@ -206,7 +208,13 @@ class CorpusRecipe:
                     not has_engine or engine.model is not None,
                     "engine.model",
                     engine.model,
-                    "the model that translates, or the languages of apertium",
+                    "the model that translates, the languages of apertium, or the command",
+                ),
+                (
+                    engine.kind not in PROGRAMS or engine.outputs == 1,
+                    "engine.outputs",
+                    engine.outputs,
+                    f"1 of kind {engine.kind}, which gives one translation of a line",
                 ),
                 (
                     engine.sample or engine.outputs <= engine.beams,

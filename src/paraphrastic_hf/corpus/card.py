@@ -153,6 +153,8 @@ def _engine(engine: EngineArguments) -> str:
     """How the other side was written."""
     if engine.kind == "apertium":
         return f"is Apertium's translation ({engine.model}), by rules"
+    if engine.kind == "command":
+        return f"is what `{engine.model}` wrote"
     how = (
         f"drawn at temperature {engine.temperature:g}"
         if engine.sample

@@ -3,6 +3,7 @@ torch. `ctranslate.py` and `commands.py` have the others, `engine.py` what all o
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,8 +108,15 @@ def _apertium_engine(engine: EngineArguments, writing: Writing, work: Path | Non
     return Apertium(str(engine.model), timeout=engine.timeout)
 
 
+def _command_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+    from paraphrastic_hf.corpus.commands import CommandEngine
+
+    return CommandEngine(shlex.split(str(engine.model)), timeout=engine.timeout)
+
+
 ENGINES: dict[str, Callable[[EngineArguments, Writing, Path | None], Engine]] = {
     "ctranslate2": _ctranslate2_engine,
     "transformers": _model_engine,
     "apertium": _apertium_engine,
+    "command": _command_engine,
 }

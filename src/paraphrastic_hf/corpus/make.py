@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.corpus.arguments import CorpusRecipe, corpus_recipe
+from paraphrastic_hf.corpus.arguments import PROGRAMS, CorpusRecipe, corpus_recipe
 from paraphrastic_hf.corpus.card import corpus_card
 from paraphrastic_hf.corpus.deal import CORPUS, LICENCE, deal
 from paraphrastic_hf.corpus.executors import run_stages
@@ -133,7 +133,7 @@ def make_corpus(
 def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
     """Where the engine's model is: under the data root, in the working folder, or on the Hub."""
     engine = recipe.engine
-    if not recipe.is_bitext or engine.kind == "apertium":
+    if not recipe.is_bitext or engine.kind in PROGRAMS:
         return engine.model
     found = resolve_model(str(engine.model), data_root)
     return str(found.absolute()) if isinstance(found, Path) else found
