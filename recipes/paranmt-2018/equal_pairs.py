@@ -3,8 +3,9 @@
 `back.tsv` has references beside their back-translations, `bitext.tsv` the same references beside
 the sentences that were translated, and `human.tsv` paraphrases that people wrote. With `--apart`
 bitext has a file for each source of the corpus, `bitext-NAME.tsv`, for sources of several
-languages. `--most-overlap` leaves out pairs that share more trigrams, and `--least-score` those of
-a lower paraphrase score.
+languages. With `--same` the references are sentences of HUMAN, each beside one paraphrase of it
+there. `--most-overlap` leaves out pairs that share more trigrams, and `--least-score` those of a
+lower paraphrase score.
 """
 
 from __future__ import annotations
@@ -24,6 +25,22 @@ def write(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
             file.write("\t".join(" ".join(text.split()) for text in pair) + "\n")
 
 
+def read(path: Path) -> list[tuple[str, str]]:
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split("\t") for line in file]
+    return [(line[0], line[1]) for line in lines]
+
+
+def rewordings(human: list[tuple[str, str]]) -> dict[str, str]:
+    """Of each sentence the first paraphrase that people wrote of it."""
+    found: dict[str, str] = {}
+    for first, second in human:
+        first, second = " ".join(first.split()), " ".join(second.split())
+        found.setdefault(first, second)
+        found.setdefault(second, first)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", help="a folder that `paraphrastic corpus make` wrote")
@@ -34,31 +51,38 @@ def main() -> None:
     parser.add_argument(
         "--apart", action="store_true", help="bitext of each source in its own file"
     )
+    parser.add_argument(
+        "--same", action="store_true", help="references that the file of paraphrases has, too"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     random = np.random.default_rng(args.seed)
     corpus = datasets.load_dataset(args.corpus, split="train")
+    human = read(args.human)
+    reworded = rewordings(human)
+    if args.same:
+        corpus = corpus.filter(lambda text: text in reworded, input_columns="reference")
     if args.most_overlap is not None:
         within = np.asarray(corpus["overlap"]) <= args.most_overlap
         corpus = corpus.select(np.flatnonzero(within))
     if args.least_score is not None:
         within = np.asarray(corpus["paraphrase_score"]) >= args.least_score
         corpus = corpus.select(np.flatnonzero(within))
-    with lzma.open(args.human, "rt", encoding="utf-8") as file:
-        human = [line.rstrip("\n").split("\t")[:2] for line in file]
     for name, rows in (("the corpus", corpus), ("the file of paraphrases", human)):
         if len(rows) < args.count:
             parser.error(f"{name} has {len(rows):,} pairs; --count must be at most as many")
     rows = corpus.select(np.sort(random.permutation(len(corpus))[: args.count]))
+    references = list(rows["reference"])
     args.output.mkdir(parents=True, exist_ok=True)
-    write(args.output / "back.tsv", zip(rows["reference"], rows["translation"], strict=True))
+    write(args.output / "back.tsv", zip(references, rows["translation"], strict=True))
     files = [f"bitext-{name}.tsv" if args.apart else "bitext.tsv" for name in rows["corpus"]]
     for file in sorted(set(files)):
         own = rows.select([number for number, name in enumerate(files) if name == file])
         write(args.output / file, zip(own["reference"], own["source"], strict=True))
     kept = np.sort(random.permutation(len(human))[: args.count])
-    write(args.output / "human.tsv", ((human[i][0], human[i][1]) for i in kept))
+    same = [(text, reworded[text]) for text in references] if args.same else []
+    write(args.output / "human.tsv", same or [human[place] for place in kept])
 
 
 if __name__ == "__main__":

@@ -57,6 +57,20 @@ def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -
     assert pictures[0].startswith(b"\x89PNG")
 
 
+def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) -> None:
+    heights = []
+    gauges: list[dict[str, float]] = [{}, {"expected_cost": 52.8}, {"expected_cost": 9, "first": 1}]
+    for number, more in enumerate(gauges):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        log = [LOG[0], LOG[0] | {"step": 4}, {"step": 4, "development": 1, **more}]
+        write_log(folder, [*log, LOG[0] | {"step": 6, "late": 0.2}])
+        write_curve(folder)
+        picture = (folder / "training.png").read_bytes()
+        heights.append(int.from_bytes(picture[20:24], "big"))  # of the header of a PNG
+    assert heights == [670, 790, 910]
+
+
 def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:
     write_log(tmp_path, [])
     (tmp_path / "training.png").write_bytes(b"of another run")

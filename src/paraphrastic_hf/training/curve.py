@@ -83,15 +83,24 @@ def write_curve(directory: Path) -> None:
 
 
 def draw(curves: Mapping[str, Curve], path: Path) -> None:
-    """Draw a panel for the loss and its parts, one for the score and one for the learning rate."""
+    """Draw a panel for the loss and its parts, one for the score, one for the learning rate, and a
+    lower one for each gauge, since each has a scale of its own."""
     from matplotlib.figure import Figure
 
-    parts = sorted(curves.keys() - LABELS.keys())
+    others = sorted(curves.keys() - LABELS.keys())
+    # what is measured now and then, and not at every line, as the loss's parts are from some on
+    lines = curves["loss"].steps if "loss" in curves else []
+    gauges = [name for name in others if curves[name].steps != lines[-len(curves[name].steps) :]]
+    parts = [name for name in others if name not in gauges]
     panels = [[name, *(parts if name == "loss" else [])] for name in LABELS if name in curves]
-    height = 0.7 + 2 * len(panels)
+    heights = [2.0] * len(panels) + [1.2] * len(gauges)
+    panels += [[name] for name in gauges]
+    height = 0.7 + sum(heights)
     figure = Figure(figsize=(7, height))
     figure.subplots_adjust(0.13, 0.5 / height, 0.97, 1 - 0.2 / height)
-    columns = figure.subplots(len(panels), sharex=True, squeeze=False)
+    columns = figure.subplots(
+        len(panels), sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
+    )
     for axes, names in zip(columns[:, 0], panels, strict=True):
         for name, colour in zip(names, OWN, strict=False):
             curve = curves[name]
@@ -99,7 +108,10 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
             axes.plot(
                 curve.steps, curve.values, color=colour, marker=marker, markersize=3, label=name
             )
-        axes.set_ylabel(LABELS[names[0]])
+        if names[0] in LABELS:
+            axes.set_ylabel(LABELS[names[0]])
+        else:
+            axes.set_title(names[0].replace("_", " "), loc="left", fontsize=8, pad=3)
         if len(names) > 1:
             axes.legend(frameon=False, fontsize=8)
         if names == [RATE]:
