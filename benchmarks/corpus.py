@@ -91,7 +91,7 @@ def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
 
 
 def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """The same lines by both engines."""
+    """The same lines by both engines, and by `generate` as transformers' pages show it."""
     from paraphrastic_hf.corpus.engines import make_engine
 
     model = args.model or random_model(folder)
@@ -110,8 +110,36 @@ def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         seconds, written = seconds_of(lambda engine=engine: engine.translate(lines))
         words = sum(len(each[0].text.split()) for each in written)
         found[kind] = {"seconds": seconds, "a second": len(lines) / seconds, "words": words}
-    found["times"] = found["transformers"]["seconds"] / found["ctranslate2"]["seconds"]
+    plain = plain_generate(args, model)
+    plain(lines[:2])
+    seconds, _ = seconds_of(lambda: plain(lines))
+    found["generate"] = {"seconds": seconds, "a second": len(lines) / seconds}
+    for kind in ("transformers", "generate"):
+        found[f"times {kind}"] = found[kind]["seconds"] / found["ctranslate2"]["seconds"]
     return found
+
+
+def plain_generate(args: argparse.Namespace, model: Path | str) -> Callable[[list[str]], list[str]]:
+    """Batches in the order of the lines through `generate`, nothing of this package."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    network = AutoModelForSeq2SeqLM.from_pretrained(model).eval()
+
+    def write(lines: list[str]) -> list[str]:
+        found: list[str] = []
+        for start in range(0, len(lines), args.batch):
+            batch = tokenizer(lines[start : start + args.batch], return_tensors="pt", padding=True)
+            ids = network.generate(
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
+                num_beams=args.beams,
+                max_new_tokens=args.tokens,
+            )
+            found += tokenizer.batch_decode(ids, skip_special_tokens=True)
+        return found
+
+    return write
 
 
 def random_model(folder: Path) -> Path:
@@ -252,6 +280,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=64)
     parser.add_argument("--beams", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=20)
+    parser.add_argument("--batch", type=int, default=64, help="lines of `generate`")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 5_000_000])
     parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
