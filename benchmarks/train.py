@@ -70,7 +70,7 @@ from paraphrastic_hf.training.contrastive_arguments import (
 )
 from paraphrastic_hf.training.corpus import build_corpus
 from paraphrastic_hf.training.encoder_arguments import ModelArguments
-from paraphrastic_hf.training.encoder_recipe import EncoderRun
+from paraphrastic_hf.training.encoder_recipe import EncoderRunArguments
 from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.tokenizers import train_tokenizer
@@ -138,7 +138,7 @@ def make_recipe(batch_size: int) -> ContrastiveRecipe:
         training=ContrastiveTraining(
             epochs=1, batch_size=batch_size, mega_batch=1, anneal_steps=0, pool="opposite_side"
         ),
-        run=EncoderRun(development="none"),
+        run=EncoderRunArguments(development="none"),
     )
 
 

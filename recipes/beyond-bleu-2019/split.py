@@ -12,7 +12,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import lzma
+import sys
 from pathlib import Path
+
+from paraphrastic_hf.errors import ParaphrasticError
 
 
 def place(source: str) -> float:
@@ -59,4 +62,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ParaphrasticError) as error:
+        sys.exit(str(error))

@@ -11,12 +11,14 @@ what frozen vectors of all dimensions give on SICK-R.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.data.sts_files import read_sts17, read_stsb
+from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.evaluation.similarity import score_suite
 from paraphrastic_hf.evaluation.transfer import TRANSFER
 from paraphrastic_hf.training.finish import spread
@@ -52,4 +54,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ParaphrasticError) as error:
+        sys.exit(str(error))

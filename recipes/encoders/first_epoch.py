@@ -72,9 +72,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--only", default="*", help="pattern of names")
     arguments = parser.parse_args()
-    for name, recipe, options, epochs in ROWS:
-        if not fnmatch(name, arguments.only):
-            continue
+    rows = [row for row in ROWS if fnmatch(row[0], arguments.only)]
+    if not rows:
+        names = ", ".join(name for name, *_ in ROWS)
+        parser.error(f"no row matches {arguments.only!r}; the rows are {names}")
+    for name, recipe, options, epochs in rows:
         folder = arguments.output / name.replace(", ", "-").replace(" ", "-")
         scores = []
         for number in (0, epochs):

@@ -54,6 +54,12 @@ def main() -> None:
     arguments = parser.parse_args()
     number, of = map(int, arguments.share.split("/"))
     rows = [row for row in read_rows() if fnmatch(row["name"], arguments.only)]
+    if not rows:
+        names = ", ".join(row["name"] for row in read_rows())
+        parser.error(f"no row matches {arguments.only!r}; the rows are {names}")
+    if not arguments.data.is_dir():
+        parser.error(f"--data must be a folder, got {arguments.data}")
+    arguments.output.mkdir(parents=True, exist_ok=True)
     for row in rows[number::of]:
         folder = arguments.output / row["name"].replace(", ", "-").replace(" ", "-")
         try:
@@ -135,7 +141,7 @@ def measure(row: dict[str, Any], folder: Path, data_root: Path) -> None:
     seconds = time.perf_counter() - start
     write_json(
         folder / "speed.json",
-        {"pairs/s": progress.pairs / progress.seconds, "sentences/s": len(sentences) / seconds},
+        {"pairs/s": progress.examples / progress.seconds, "sentences/s": len(sentences) / seconds},
     )
 
 

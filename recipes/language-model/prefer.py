@@ -8,12 +8,14 @@ seed 1. Prints the share of lines whose own order has the higher likelihood.
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 
 import numpy as np
 
 from paraphrastic_hf.data.blocks import read_blocks
+from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 
 
@@ -28,15 +30,22 @@ def swapped(line: str, choice: random.Random) -> str | None:
     return " ".join(words)
 
 
-def main(model: str, path: str) -> None:
+def main() -> None:
     """Score both orders of every line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", help="a language model that `paraphrastic train` made")
+    parser.add_argument("lines", help="a sentence a line")
+    args = parser.parse_args()
     choice = random.Random(1)
-    lines = [line for block in read_blocks(path) for line in block]
+    lines = [line for block in read_blocks(args.lines) for line in block]
     pairs = [(line, other) for line in lines if (other := swapped(line, choice)) is not None]
-    scorer = LanguageScorer.from_pretrained(model)
+    scorer = LanguageScorer.from_pretrained(args.model)
     own, others = (scorer.score([pair[side] for pair in pairs]).nats for side in (0, 1))
     print(f"{100 * np.mean(own > others):.1f} % of {len(pairs):,} sentences")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main()
+    except (OSError, ParaphrasticError) as error:
+        sys.exit(str(error))

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import datasets
 import numpy as np
+
+from paraphrastic_hf.errors import ParaphrasticError
 
 
 def write(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
@@ -58,6 +61,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     random = np.random.default_rng(args.seed)
+    if not Path(args.corpus).is_dir():
+        parser.error(f"there is no folder {args.corpus}; `paraphrastic corpus make` writes one")
     corpus = datasets.load_dataset(args.corpus, split="train")
     human = read(args.human)
     reworded = rewordings(human)
@@ -86,4 +91,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ParaphrasticError) as error:
+        sys.exit(str(error))

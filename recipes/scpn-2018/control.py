@@ -11,11 +11,12 @@ pair. What the parser makes of the second sentence is what counts as right.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder, SyntacticParaphraser, Writing
 from paraphrastic_hf.encoding.other_parsers import tree_parser
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
     mean_tree_distance,
@@ -99,4 +100,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ParaphrasticError) as error:
+        sys.exit(str(error))

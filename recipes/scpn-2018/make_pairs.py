@@ -8,6 +8,7 @@ sentences.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import random
 from pathlib import Path
@@ -79,6 +80,7 @@ def orders(who: str, does: tuple[str, str], what: str, where: str) -> list[tuple
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     draw = random.Random(1)
     facts = list(itertools.product(WHO, DOES, WHAT, WHERE))
     lines = []

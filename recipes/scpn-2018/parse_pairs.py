@@ -16,6 +16,7 @@ import csv
 import gzip
 import io
 import random
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.corpus.parsed_pairs import PairParser
 from paraphrastic_hf.data.pairs import read_pairs
 from paraphrastic_hf.encoding.other_parsers import load_parser
+from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.text.parsed import LineParser, ParsedLine
 
 AT_A_TIME = 512
@@ -109,4 +111,7 @@ def write(path: Path, rows: Sequence[Sequence[str]]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ParaphrasticError) as error:
+        sys.exit(str(error))

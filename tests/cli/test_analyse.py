@@ -135,3 +135,10 @@ def test_every_kind_explains_itself_with_an_example(
     with pytest.raises(SystemExit):
         main(["analyse", kind, "--help"])
     assert f"paraphrastic analyse {kind}" in capsys.readouterr().out.split("example:")[1]
+
+
+def test_a_model_that_was_not_trained_on_pairs_has_none_to_look_at(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyse(root, "fit", "english") == 2
+    assert "english was not trained on sentence pairs; name another" in capsys.readouterr().err

@@ -294,16 +294,19 @@ def _drawn_pairs(model: str, arguments: argparse.Namespace, way_out: str) -> lis
 def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:
     """The pairs that a model's recipe names."""
     from paraphrastic_hf.encoding.locate import packaged_model
-    from paraphrastic_hf.recipe import read_recipe
     from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+    from paraphrastic_hf.training.kinds import load_recipe
     from paraphrastic_hf.training.sources import read_sources
 
     folder = Path(model) if Path(model).is_dir() else packaged_model(model)
     try:
-        recipe = read_recipe(ContrastiveRecipe, folder / "recipe.yaml")
-        sources = read_sources(recipe, root)
+        recipe = load_recipe(folder / "recipe.yaml")
+        has_pairs = isinstance(recipe, ContrastiveRecipe)
+        sources = read_sources(recipe, root) if has_pairs else None
     except (RecipeError, DataError) as error:
         raise DataError(
             f"the text {model} was trained on is not at hand ({error}); {way_out}"
         ) from error
+    if sources is None:
+        raise DataError(f"{model} was not trained on sentence pairs; {way_out}")
     return (pair for source in sources for pair in source.pairs)

@@ -16,7 +16,7 @@ from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.extras import missing_extra
 
 COMMANDS = {
-    "train": "train a sentence encoder, a model of a task or a language model, from a recipe",
+    "train": "train by a recipe: an encoder, a task, a language model, translator or generator",
     "tune": "search for the settings of a recipe that do best on its development set",
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "report": "evaluations of several models as one page",
@@ -40,7 +40,7 @@ COMMANDS = {
     "publish": "put a model, dataset, metric or Space on the Hub, with its card",
     "convert": "make a model of released vectors or checkpoints",
     "data": "list, read, export and describe the corpora of the papers",
-    "corpus": "make a corpus of paraphrases by back-translation",
+    "corpus": "make a corpus of paraphrases by back-translation, describe it, or mine one",
     "neighbours": "the lines of a corpus nearest to a query",
     "mine": "find the sentences of two files that translate each other",
     "completion": "a script with which bash, zsh or fish complete commands and options",

@@ -274,8 +274,9 @@ class SyntacticParaphraser(Saved):
                 )
             if self.writer.reads == PARSE and not is_whole and self.generator is None:
                 raise DataError(
-                    "this model reads whole parses: name a parse generator that fills templates, "
-                    f"or give whole parses, not {text.strip()!r}"
+                    "this model reads whole parses: name a parse generator that fills templates "
+                    "(--generator MODEL; generator= in Python), or give whole parses, not "
+                    f"{text.strip()!r}"
                 )
             asked.append(bracketed(parse_text(tree) if self.writer.reads == PARSE else cut))
         return asked
