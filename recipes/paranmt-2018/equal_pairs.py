@@ -3,9 +3,10 @@
 `back.tsv` has references beside their back-translations, `bitext.tsv` the same references beside
 the sentences that were translated, and `human.tsv` paraphrases that people wrote. With `--apart`
 bitext has a file for each source of the corpus, `bitext-NAME.tsv`, for sources of several
-languages. With `--same` the references are sentences of HUMAN, each beside one paraphrase of it
-there. `--most-overlap` leaves out pairs that share more trigrams, and `--least-score` those of a
-lower paraphrase score.
+languages. With `--bitext en-es/FILE.tsv.xz ...` the references are sentences of these files, and
+`bitext-en-es.tsv` has them beside their translations there. With `--same` they are sentences of
+HUMAN, each beside one paraphrase of it there. `--most-overlap` leaves out pairs that share more
+trigrams, and `--least-score` those of a lower paraphrase score.
 """
 
 from __future__ import annotations
@@ -44,6 +45,16 @@ def rewordings(human: list[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
+def translations(paths: list[Path]) -> dict[str, tuple[str, str]]:
+    """Of each sentence of bitext a translation, and the file to write it to."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        file = f"bitext-{path.parent.name}.tsv"
+        for first, second in read(path):
+            found.setdefault(" ".join(first.split()), (second, file))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", help="a folder that `paraphrastic corpus make` wrote")
@@ -57,6 +68,9 @@ def main() -> None:
     parser.add_argument(
         "--same", action="store_true", help="references that the file of paraphrases has, too"
     )
+    parser.add_argument(
+        "--bitext", type=Path, nargs="+", default=[], help=".tsv.xz of the same references"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
@@ -65,7 +79,9 @@ def main() -> None:
         parser.error(f"there is no folder {args.corpus}; `paraphrastic corpus make` writes one")
     corpus = datasets.load_dataset(args.corpus, split="train")
     human = read(args.human)
-    reworded = rewordings(human)
+    reworded, others = rewordings(human), translations(args.bitext)
+    if others:
+        corpus = corpus.filter(lambda text: text in others, input_columns="reference")
     if args.same:
         corpus = corpus.filter(lambda text: text in reworded, input_columns="reference")
     if args.most_overlap is not None:
@@ -81,10 +97,13 @@ def main() -> None:
     references = list(rows["reference"])
     args.output.mkdir(parents=True, exist_ok=True)
     write(args.output / "back.tsv", zip(references, rows["translation"], strict=True))
+    sources = [others[text][0] for text in references] if others else list(rows["source"])
     files = [f"bitext-{name}.tsv" if args.apart else "bitext.tsv" for name in rows["corpus"]]
+    if others:
+        files = [others[text][1] for text in references]
     for file in sorted(set(files)):
-        own = rows.select([number for number, name in enumerate(files) if name == file])
-        write(args.output / file, zip(own["reference"], own["source"], strict=True))
+        rows_of = [number for number, name in enumerate(files) if name == file]
+        write(args.output / file, ((references[n], sources[n]) for n in rows_of))
     kept = np.sort(random.permutation(len(human))[: args.count])
     same = [(text, reworded[text]) for text in references] if args.same else []
     write(args.output / "human.tsv", same or [human[place] for place in kept])
