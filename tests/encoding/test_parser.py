@@ -134,3 +134,9 @@ def test_a_parser_that_is_not_installed_is_named(
     monkeypatch.setitem(__import__("sys").modules, name.lower(), None)
     with pytest.raises(ModelError, match=f"pip install {name.lower()}"):
         load_parser(name)
+
+
+def test_a_name_that_is_no_parser_gets_the_names_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match="no parser 'stansa'; others by name are stanza, benepar"):
+        load_parser("stansa")

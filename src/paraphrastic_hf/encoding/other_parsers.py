@@ -6,6 +6,7 @@ stanza (Qi et al., 2020) and benepar (Kitaev et al., 2019) download their models
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.link_grammar import LinkGrammarParser
@@ -106,7 +107,13 @@ def load_parser(name: str, **hub: Any) -> LineParser:
     from paraphrastic_hf.encoding.parser import SentenceParser
 
     options: HubOptions = hub  # type: ignore[assignment]
-    return SentenceParser.from_pretrained(name, **options)
+    try:
+        return SentenceParser.from_pretrained(name, **options)
+    except ModelError as error:
+        if Path(name).exists():
+            raise
+        others = ", ".join(OTHERS)
+        raise ModelError(f"no parser {name!r}; others by name are {others}; {error}") from error
 
 
 def tree_parser(name: str) -> Callable[[Sequence[str]], list[Tree | None]]:
