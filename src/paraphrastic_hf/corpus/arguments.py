@@ -126,7 +126,9 @@ class EngineArguments:
         choices=("int8", "int8_float32", "float16", "bfloat16", "float32"),
     )
     batch_tokens: int = argument(
-        4096, help="ctranslate2: most tokens that are translated at a time", at_least=1
+        1024,
+        help="ctranslate2: most tokens that are translated at a time; a GPU wants more",
+        at_least=1,
     )
     batch_size: int = argument(
         64, help="transformers: most lines that are translated at a time", at_least=1

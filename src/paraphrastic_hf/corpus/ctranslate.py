@@ -58,7 +58,7 @@ class CTranslate2Engine:
         to: str | None = None,
         prefix: str = "",
         most_tokens: int = MOST_TOKENS_READ,
-        batch_tokens: int = 4096,
+        batch_tokens: int = 1024,
         timeout: float = 600.0,
     ) -> None:
         self.model, self.tokenizer, self.writing = model, tokenizer, writing
