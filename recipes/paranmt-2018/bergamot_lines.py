@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib.machinery
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -37,21 +38,29 @@ def library():
     found = importlib.machinery.PathFinder.find_spec("bergamot")
     if found is None or not found.submodule_search_locations:
         sys.exit("bergamot is not installed here: pip install bergamot, in Python 3.10")
-    (path,) = Path(found.submodule_search_locations[0]).glob("_bergamot*")
-    spec = importlib.util.spec_from_file_location("_bergamot", path)
+    folder = Path(found.submodule_search_locations[0])
+    spec = importlib.util.spec_from_file_location("_bergamot", only(folder, "_bergamot*"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def only(folder: Path, pattern: str) -> Path:
+    """The one file of a folder that has such a name."""
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
         sys.exit(f"{folder} must have one {pattern}, has {len(found)}")
     return found[0].absolute()
 
 
+def quoted(path: Path) -> str:
+    """A path as the settings have it, whatever marks it holds."""
+    return json.dumps(str(path))
+
+
 def main() -> None:
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(encoding="utf-8")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="folder of a Bergamot model")
     parser.add_argument("--beams", type=int, default=1, help="beginnings kept at each step")
@@ -60,9 +69,9 @@ def main() -> None:
     bergamot = library()
     service = bergamot.Service(bergamot.ServiceConfig(numWorkers=1, logLevel="off"))
     config = CONFIG.format(
-        model=only(args.model, "model.*.bin"),
-        vocab=only(args.model, "vocab.*.spm"),
-        shortlist=only(args.model, "lex.*.bin"),
+        model=quoted(only(args.model, "model.*.bin")),
+        vocab=quoted(only(args.model, "vocab.*.spm")),
+        shortlist=quoted(only(args.model, "lex.*.bin")),
         beams=args.beams,
     )
     model = service.modelFromConfig(config)

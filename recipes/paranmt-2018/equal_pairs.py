@@ -12,7 +12,6 @@ trigrams, and `--least-score` those of a lower paraphrase score.
 from __future__ import annotations
 
 import argparse
-import lzma
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 import datasets
 import numpy as np
 
+from paraphrastic_hf.data.pairs import Pair, read_pairs
 from paraphrastic_hf.errors import ParaphrasticError
 
 
@@ -29,19 +29,17 @@ def write(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
             file.write("\t".join(" ".join(text.split()) for text in pair) + "\n")
 
 
-def read(path: Path) -> list[tuple[str, str]]:
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        lines = [line.rstrip("\n").split("\t") for line in file]
-    return [(line[0], line[1]) for line in lines]
-
-
-def rewordings(human: list[tuple[str, str]]) -> dict[str, str]:
-    """Of each sentence the first paraphrase that people wrote of it."""
+def rewordings(human: list[Pair]) -> dict[str, str]:
+    """Of each sentence a paraphrase that people wrote of it, no pair of two serving twice."""
     found: dict[str, str] = {}
-    for first, second in human:
-        first, second = " ".join(first.split()), " ".join(second.split())
-        found.setdefault(first, second)
-        found.setdefault(second, first)
+    used = set()
+    for pair in human:
+        first, second = (" ".join(side.split()) for side in pair)
+        for text, other in ((first, second), (second, first)):
+            both = frozenset((text, other))
+            if text not in found and both not in used:
+                found[text] = other
+                used.add(both)
     return found
 
 
@@ -49,8 +47,8 @@ def translations(paths: list[Path]) -> dict[str, tuple[str, str]]:
     """Of each sentence of bitext a translation, and the file to write it to."""
     found: dict[str, tuple[str, str]] = {}
     for path in paths:
-        file = f"bitext-{path.parent.name}.tsv"
-        for first, second in read(path):
+        file = f"bitext-{path.resolve().parent.name}.tsv"
+        for first, second in read_pairs(path):
             found.setdefault(" ".join(first.split()), (second, file))
     return found
 
@@ -58,7 +56,7 @@ def translations(paths: list[Path]) -> dict[str, tuple[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpus", help="a folder that `paraphrastic corpus make` wrote")
-    parser.add_argument("human", type=Path, help="a .tsv.xz of paraphrases")
+    parser.add_argument("human", type=Path, help="a TSV of paraphrases, .xz or not")
     parser.add_argument("--count", type=int, default=260_000, help="pairs of each kind")
     parser.add_argument("--most-overlap", type=float, help="of trigrams, 0 to 1 (default: any)")
     parser.add_argument("--least-score", type=float, help="of paraphrases (default: any)")
@@ -69,16 +67,22 @@ def main() -> None:
         "--same", action="store_true", help="references that the file of paraphrases has, too"
     )
     parser.add_argument(
-        "--bitext", type=Path, nargs="+", default=[], help=".tsv.xz of the same references"
+        "--bitext",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="TSV, English first, of the same references",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     random = np.random.default_rng(args.seed)
+    if args.apart and args.bitext:
+        parser.error("--apart is of the corpus's own sources; leave it out with --bitext")
     if not Path(args.corpus).is_dir():
         parser.error(f"there is no folder {args.corpus}; `paraphrastic corpus make` writes one")
     corpus = datasets.load_dataset(args.corpus, split="train")
-    human = read(args.human)
+    human = list(read_pairs(args.human))
     reworded, others = rewordings(human), translations(args.bitext)
     if others:
         corpus = corpus.filter(lambda text: text in others, input_columns="reference")

@@ -141,4 +141,4 @@ def test_a_model_that_was_not_trained_on_pairs_has_none_to_look_at(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert analyse(root, "fit", "english") == 2
-    assert "english was not trained on sentence pairs; name another" in capsys.readouterr().err
+    assert "english was not trained by a contrastive recipe, whose pairs" in capsys.readouterr().err

@@ -412,6 +412,8 @@ def test_any_program_is_an_engine(pairs: Path, tmp_path: Path) -> None:
             {"engine": {"kind": "command", "model": "tr a b", "outputs": 2}},
             r"engine.outputs must be 1 of kind command",
         ),
+        ({"engine": {"kind": "command", "model": "tr 'a b"}}, "every quote closed"),
+        ({"engine": {"kind": "command", "model": " "}}, "engine.model must be a program"),
         ({"make": {"executor": "slurm"}}, "make.partition must be the partition"),
         ({"make": {"tasks": 0}}, "make.tasks must be from 1 to 10000"),
     ],

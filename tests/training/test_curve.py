@@ -40,7 +40,7 @@ def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
         "loss": Curve([2, 3], [0.9, 0.7]),
         "margin": Curve([2, 3], [0.8, 0.65]),
         "penalty": Curve([2, 3], [0.1, 0.05]),
-        "development": Curve([3], [41.5]),
+        "development": Curve([3], [41.5], is_part=False),
     }
 
 
@@ -59,16 +59,21 @@ def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -
 
 def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) -> None:
     heights = []
-    gauges: list[dict[str, float]] = [{}, {"expected_cost": 52.8}, {"expected_cost": 9, "first": 1}]
+    gauges: list[dict[str, float]] = [
+        {},
+        {"expected_cost": 52.8},
+        {"expected_cost": 9, "first": 1},
+        {"kl/en": 2, "kl/fr": 3, "active_units/en": 5},
+    ]
     for number, more in enumerate(gauges):
         folder = tmp_path / str(number)
         folder.mkdir()
-        log = [LOG[0], LOG[0] | {"step": 4}, {"step": 4, "development": 1, **more}]
-        write_log(folder, [*log, LOG[0] | {"step": 6, "late": 0.2}])
+        log = [LOG[0], LOG[0] | {"step": 4, "late": 0.2}, LOG[0] | {"step": 6}]
+        write_log(folder, [*log, {"step": 6, "development": 1, **more}])
         write_curve(folder)
         picture = (folder / "training.png").read_bytes()
         heights.append(int.from_bytes(picture[20:24], "big"))  # of the header of a PNG
-    assert heights == [670, 790, 910]
+    assert heights == [670, 790, 910, 910]
 
 
 def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:

@@ -308,5 +308,7 @@ def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, 
             f"the text {model} was trained on is not at hand ({error}); {way_out}"
         ) from error
     if sources is None:
-        raise DataError(f"{model} was not trained on sentence pairs; {way_out}")
+        raise DataError(
+            f"{model} was not trained by a contrastive recipe, whose pairs alone are read; {way_out}"
+        )
     return (pair for source in sources for pair in source.pairs)

@@ -5,6 +5,7 @@ Defaults are those of ParaNMT (thesis, 4.3) where it has any: beams of 12, the b
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +99,9 @@ class EngineArguments:
     model: str | None = argument(
         None,
         help="a model directory, relative to the data root, or the name of a model on the Hub; of "
-        "apertium, the two languages: spa-eng; of command, the program with its arguments",
+        "apertium, the two languages: spa-eng; of command, the program with its arguments, split as "
+        "a shell does but run without one (sh -c '...' for a pipe), whose paths start in the working "
+        "folder",
     )
     source: str | None = argument(
         None, help="the language of the lines, for models that must be told: NLLB, M2M100, mBART"
@@ -139,6 +142,14 @@ class EngineArguments:
         help="seconds after which a block of lines is given up as hanging",
         above=0,
     )
+
+
+def words_of(command: str) -> list[str]:
+    """A program and its arguments; nothing of a command whose quotes are not closed."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
 
 
 @dataclass(frozen=True)
@@ -211,6 +222,12 @@ class CorpusRecipe:
                     "engine.model",
                     engine.model,
                     "the model that translates, the languages of apertium, or the command",
+                ),
+                (
+                    engine.kind != "command" or bool(words_of(engine.model or "")),
+                    "engine.model",
+                    engine.model,
+                    "a program with its arguments, every quote closed",
                 ),
                 (
                     engine.kind not in PROGRAMS or engine.outputs == 1,

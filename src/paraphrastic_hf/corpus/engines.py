@@ -3,13 +3,12 @@ torch. `ctranslate.py` and `commands.py` have the others, `engine.py` what all o
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.corpus.arguments import EngineArguments
+from paraphrastic_hf.corpus.arguments import EngineArguments, words_of
 from paraphrastic_hf.corpus.engine import Engine
 from paraphrastic_hf.generation.writing import Writing, Written
 
@@ -111,7 +110,7 @@ def _apertium_engine(engine: EngineArguments, writing: Writing, work: Path | Non
 def _command_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
     from paraphrastic_hf.corpus.commands import CommandEngine
 
-    return CommandEngine(shlex.split(str(engine.model)), timeout=engine.timeout)
+    return CommandEngine(words_of(str(engine.model)), timeout=engine.timeout)
 
 
 ENGINES: dict[str, Callable[[EngineArguments, Writing, Path | None], Engine]] = {

@@ -39,6 +39,7 @@ logger = logging.getLogger(__name__)
 RECIPE, RECORD = "recipe.yaml", "corpus.json"
 OURS = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)  # the last marks the folder
 FIXED = ("tasks", "block")  # of `make`, on which the rows of a task depend
+PACE = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine, on which none depends
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,9 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
             f"{recipe.make.tasks}: leave make.tasks, or {way_out}"
         )
     free = {name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in FIXED}
-    old_text = to_yaml(replace(old, make=replace(old.make, **free))).splitlines()
+    pace = {name: getattr(recipe.engine, name) for name in PACE}
+    old = replace(old, make=replace(old.make, **free), engine=replace(old.engine, **pace))
+    old_text = to_yaml(old).splitlines()
     new_text = to_yaml(recipe).splitlines()
     if old_text != new_text:
         changed = [line.strip() for line in new_text if line not in old_text]

@@ -28,10 +28,13 @@ class Curve:
     Attributes:
         steps: Steps of the optimizer since training began.
         values: The value at each of these; of losses, the mean since the line before.
+        is_part: Whether it stands in the lines of the loss, as its parts do, or is measured now
+            and then.
     """
 
     steps: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+    is_part: bool = field(default=True, repr=False)
 
 
 def read_curves(log: str | Path) -> dict[str, Curve]:
@@ -57,7 +60,7 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
     for line in Path(log).read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         for name in record.keys() - set(NO_CURVES):
-            curve = curves.setdefault(name, Curve())
+            curve = curves.setdefault(name, Curve(is_part="loss" in record))
             curve.steps.append(record["step"])
             curve.values.append(record[name])
     return curves
@@ -84,17 +87,18 @@ def write_curve(directory: Path) -> None:
 
 def draw(curves: Mapping[str, Curve], path: Path) -> None:
     """Draw a panel for the loss and its parts, one for the score, one for the learning rate, and a
-    lower one for each gauge, since each has a scale of its own."""
+    lower one for each gauge, since each has a scale of its own; `kl/fr` and `kl/en` share one."""
     from matplotlib.figure import Figure
 
     others = sorted(curves.keys() - LABELS.keys())
-    # what is measured now and then, and not at every line, as the loss's parts are from some on
-    lines = curves["loss"].steps if "loss" in curves else []
-    gauges = [name for name in others if curves[name].steps != lines[-len(curves[name].steps) :]]
-    parts = [name for name in others if name not in gauges]
+    parts = [name for name in others if curves[name].is_part]
+    gauges: dict[str, list[str]] = {}
+    for name in others:
+        if name not in parts:
+            gauges.setdefault(name.partition("/")[0], []).append(name)
     panels = [[name, *(parts if name == "loss" else [])] for name in LABELS if name in curves]
     heights = [2.0] * len(panels) + [1.2] * len(gauges)
-    panels += [[name] for name in gauges]
+    panels += gauges.values()
     height = 0.7 + sum(heights)
     figure = Figure(figsize=(7, height))
     figure.subplots_adjust(0.13, 0.5 / height, 0.97, 1 - 0.2 / height)
@@ -111,7 +115,8 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
         if names[0] in LABELS:
             axes.set_ylabel(LABELS[names[0]])
         else:
-            axes.set_title(names[0].replace("_", " "), loc="left", fontsize=8, pad=3)
+            title = names[0].partition("/")[0].replace("_", " ")
+            axes.set_title(title, loc="left", fontsize=8, pad=3)
         if len(names) > 1:
             axes.legend(frameon=False, fontsize=8)
         if names == [RATE]:
