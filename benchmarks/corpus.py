@@ -102,7 +102,11 @@ def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     for kind in ("ctranslate2", "transformers"):
         engine = make_engine(
             EngineArguments(
-                kind=kind, model=str(model), beams=args.beams, max_tokens=args.tokens, threads=1
+                kind=kind,
+                model=str(model),
+                beams=args.beams,
+                max_tokens=args.tokens,
+                batch_tokens=args.batch_tokens,
             ),
             work=folder,
         )
@@ -280,6 +284,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=64)
     parser.add_argument("--beams", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=20)
+    parser.add_argument("--batch-tokens", type=int, default=1024, help="of CTranslate2")
     parser.add_argument("--batch", type=int, default=64, help="lines of `generate`")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 5_000_000])

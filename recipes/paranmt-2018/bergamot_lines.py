@@ -1,4 +1,4 @@
-"""Translate lines by a Bergamot model, the small translators of Firefox, on one processor.
+"""Translate lines by a small Bergamot model, of the kind that Firefox has, on one processor.
 
     bergamot_lines.py MODEL < lines.txt > translations.txt
     bergamot_lines.py MODEL --pairs < lines.txt > pairs.tsv     # each line beside its translation

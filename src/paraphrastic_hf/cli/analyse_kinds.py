@@ -309,6 +309,7 @@ def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, 
         ) from error
     if sources is None:
         raise DataError(
-            f"{model} was not trained by a contrastive recipe, whose pairs alone are read; {way_out}"
+            f"{model} was not trained by a contrastive recipe, whose pairs alone are read; "
+            f"{way_out}"
         )
     return (pair for source in sources for pair in source.pairs)

@@ -99,9 +99,9 @@ class EngineArguments:
     model: str | None = argument(
         None,
         help="a model directory, relative to the data root, or the name of a model on the Hub; of "
-        "apertium, the two languages: spa-eng; of command, the program with its arguments, split as "
-        "a shell does but run without one (sh -c '...' for a pipe), whose paths start in the working "
-        "folder",
+        "apertium, the two languages: spa-eng; of command, the program with its arguments, split "
+        "as a shell does but run without one (sh -c '...' for a pipe), whose paths start in the "
+        "working folder",
     )
     source: str | None = argument(
         None, help="the language of the lines, for models that must be told: NLLB, M2M100, mBART"
