@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -386,7 +387,9 @@ def test_any_program_is_an_engine(pairs: Path, tmp_path: Path) -> None:
         steps=["translate"],
         engine={"kind": "command", "model": "tr 'a-z' A-Z"},
     )
-    make_corpus(recipe, tmp_path / "corpus")
+    made = make_corpus(recipe, tmp_path / "corpus")
+    other_pace = replace(recipe, engine=replace(recipe.engine, batch_tokens=7, timeout=9.0))
+    assert make_corpus(other_pace, tmp_path / "corpus").rows == made.rows  # no other recipe
     rows = datasets.load_dataset(str(tmp_path / "corpus"), split="train")
     assert sorted(rows[TRANSLATION]) == sorted(each.upper() for _, each in PAIRS)
     card = (tmp_path / "corpus/README.md").read_text(encoding="utf-8")

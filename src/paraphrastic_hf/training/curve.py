@@ -6,6 +6,7 @@ of an unbroken one.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -106,7 +107,7 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
         len(panels), sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
     )
     for axes, names in zip(columns[:, 0], panels, strict=True):
-        for name, colour in zip(names, OWN, strict=False):
+        for name, colour in zip(names, itertools.cycle(OWN), strict=False):
             curve = curves[name]
             marker = "o" if len(curve.steps) < MARKED else ""
             axes.plot(
