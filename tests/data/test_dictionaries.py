@@ -60,6 +60,17 @@ def test_dictionaries_are_words_with_each_translation(tmp_path: Path) -> None:
     assert found == [*forth, ("lad", "chico"), ("girl", "niña")]
 
 
+def test_definitions_of_wiktionary_are_no_translations(tmp_path: Path) -> None:
+    words = {
+        "00-database-info": "svenska-Türkçe FreeDict+WikDict dictionary\n",
+        "Alper": "Alper /alpɛr/ <pn>\nAlpler 2.\nbergskedja\n",
+        "bank": "bank <n>\n1. banka\nställe för pengar\n2. kıyı, sahil\nkant\n 3.\nyta\n",
+    }
+    put_dictionary(tmp_path, "swe-tur", dictionary(words))
+    found = [(row["sv"], row["tr"]) for row in rows("freedict", "sv-tr", tmp_path)]
+    assert found == [("Alper", "Alpler"), ("bank", "banka"), ("bank", "kıyı"), ("bank", "sahil")]
+
+
 def test_arabic_words_have_no_marks_and_are_in_arabic(tmp_path: Path) -> None:
     words = {"book": "book\nكِتَابٌ، book of words\n", "x": "x\n\n"}
     put_dictionary(tmp_path, "eng-ara", dictionary(words))

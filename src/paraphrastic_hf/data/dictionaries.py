@@ -8,7 +8,12 @@ An entry is the headword with its pronunciation, then its senses, mostly one a l
     2. (deep) cuenco
 
 Dictionaries differ in all else, so what is no translation beyond doubt is left out: what stands in
-brackets, cross references, examples, notes, explanations of more words than `MOST_WORDS`.
+brackets, cross references, examples, notes, explanations of more words than `MOST_WORDS`. Those
+that WikDict makes of Wiktionary define each sense, on the lines below its translations:
+
+    Alper /"alper/ <pn>
+    1. Alps
+    bergskedja i Europa
 """
 
 from __future__ import annotations
@@ -29,9 +34,10 @@ _DIGITS = {
     for value, digit in enumerate(string.ascii_uppercase + string.ascii_lowercase + "0123456789+/")
 }
 _ABOUT = ("00-database", "00database")  # entries on the dictionary itself
+_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # who is named there has defined senses
 _PRONOUNCED = re.compile(r"/[^/]*/")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}")
-_NUMBER = re.compile(r"^\s*\d+\.\s*")
+_NUMBER, _NEXT = re.compile(r"^\s*\d+\.\s*"), re.compile(r"\s\d+\.\s*$")
 _NO_SENSE = re.compile(r'\s*("|(see|see also|note|synonyms?|antonyms?|usage)\s*:)', re.IGNORECASE)
 _BETWEEN = re.compile(r"[,;،؛、；]|(?<=\w\w)\.\s")
 _EDGES = " .,;:،؛、；!?\u2003"
@@ -71,6 +77,7 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
         DataError: A file is missing or damaged, or a line of the index is none.
     """
     texts = _texts(index)
+    has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
     read: set[tuple[int, int]] = set()
     for number, line in text_lines(index):
         place = f"{index.name}:{number}"
@@ -85,13 +92,17 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
             continue  # an entry has a line for each of its spellings
         read.add((start, length))
         entry = texts[start : start + length].decode("utf-8", "replace")
-        for head, translation in translations(entry):
+        for head, translation in translations(entry, has_definitions):
             if _is_in(head, languages[0]) and _is_in(translation, languages[1]):
                 yield place, [head, translation]
 
 
-def translations(entry: str) -> Iterator[tuple[str, str]]:
+def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[str, str]]:
     """Headword and translation, for every translation of an entry.
+
+    Args:
+        entry: The headword, and its senses below it.
+        has_definitions: Whether lines below the first of a sense define it.
 
     Example:
         >>> list(translations("bowl /boul/ <n>\\n1. fuente, pelvis\\n2. (deep) cuenco"))
@@ -101,10 +112,12 @@ def translations(entry: str) -> Iterator[tuple[str, str]]:
     head = _plain(_PRONOUNCED.sub(" ", first))
     if not head or len(head.split()) > MOST_WORDS or len(_parts(head)) > 1 or _SOUNDS.search(head):
         return
+    begins = True
     for sense in senses:
-        if _NO_SENSE.match(sense):
+        is_first, begins = begins or bool(_NUMBER.match(sense)), False
+        if _NO_SENSE.match(sense) or (has_definitions and not is_first):
             continue
-        for part in _parts(_plain(_NUMBER.sub("", sense))):
+        for part in _parts(_plain(_NEXT.sub("", _NUMBER.sub("", sense)))):
             if len(part.split()) <= MOST_WORDS and not _SOUNDS.search(part):
                 yield head, part
 

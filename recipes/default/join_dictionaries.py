@@ -1,0 +1,96 @@
+"""Words of two languages beside each other, by the dictionaries that a third has of both:
+`join_dictionaries.py DICTD tr en de fr es --output DIR` writes `en-tr.tsv`, `de-tr.tsv` and so on.
+
+DICTD is a folder of FreeDict's `.index` and `.dict.dz` files. Swedish has a dictionary to Turkish
+and one to German, so that the translations of one Swedish word are translations of each other, most
+of them. Headwords of many senses would join words that have nothing in common, so those with more
+than `--most` translations in a dictionary are left out. A dictionary of the two languages
+themselves is read as it is. `--licence` names what the licence of every dictionary must say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs
+from paraphrastic_hf.errors import ParaphrasticError
+
+Dictionary = dict[str, list[str]]
+ABOUT_LENGTH = 4096
+
+
+class Shelf:
+    """The dictionaries of a folder, by the languages of headwords and of translations."""
+
+    def __init__(self, folder: Path, licence: str) -> None:
+        code = {three: two for two, three in FREEDICT.items()}
+        self.paths: dict[tuple[str, str], Path] = {}
+        for path in sorted(folder.rglob("freedict-*.index")):
+            languages = path.stem.removeprefix("freedict-").split("-")
+            if all(language in code for language in languages) and says(path, licence):
+                head, other = (code[language] for language in languages)
+                self.paths[head, other] = path
+        self.known: dict[tuple[str, str], Dictionary] = {}
+
+    def read(self, head: str, other: str) -> Dictionary:
+        """Of each headword its translations; nothing where there is no such dictionary."""
+        if (head, other) not in self.known:
+            found: Dictionary = {}
+            if (head, other) in self.paths:
+                for _, (word, translation) in dictionary_pairs(
+                    self.paths[head, other], (head, other)
+                ):
+                    found.setdefault(word, []).append(translation)
+            self.known[head, other] = found
+        return self.known[head, other]
+
+    def pairs(self, first: str, second: str, most: int) -> Iterator[tuple[str, str]]:
+        """Words of two languages that are translations of each other, or of one word."""
+        for word, translations in self.read(first, second).items():
+            yield from ((word, each) for each in translations)
+        for word, translations in self.read(second, first).items():
+            yield from ((each, word) for each in translations)
+        for pivot in sorted({head for head, _ in self.paths} - {first, second}):
+            of_first, of_second = self.read(pivot, first), self.read(pivot, second)
+            for word in of_first.keys() & of_second.keys():
+                if max(len(of_first[word]), len(of_second[word])) <= most:
+                    yield from ((a, b) for a in of_first[word] for b in of_second[word])
+
+
+def says(path: Path, licence: str) -> bool:
+    """Whether what a dictionary says of itself has these words."""
+    with gzip.open(path.with_suffix(".dict.dz")) as file:
+        return licence in " ".join(file.read(ABOUT_LENGTH).decode("utf-8", "replace").split())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("folder", type=Path, metavar="DICTD", help="dictionaries, at any depth")
+    parser.add_argument("language", help="code of the language that is joined to others")
+    parser.add_argument("others", nargs="+", metavar="OTHER", help="code of a language")
+    parser.add_argument("--most", type=int, default=3, help="translations of a word, 3 if not said")
+    parser.add_argument("--licence", default="Creative Commons", help="what all must say")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    args = parser.parse_args()
+    shelf = Shelf(args.folder, args.licence)
+    if not shelf.paths:
+        sys.exit(f"{args.folder} has no dictionary whose licence says {args.licence!r}")
+    args.output.mkdir(parents=True, exist_ok=True)
+    for other in args.others:
+        try:
+            pairs = sorted(set(shelf.pairs(other, args.language, args.most)))
+        except ParaphrasticError as error:
+            sys.exit(str(error))
+        path = args.output / f"{other}-{args.language}.tsv"
+        part = path.with_name(f"{path.name}.part")
+        part.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
+        part.replace(path)
+        print(f"{path}: {len(pairs):,} pairs")
+
+
+if __name__ == "__main__":
+    main()
