@@ -91,7 +91,7 @@ class BGTModel(LatentModel):
 
     def __init__(self, config: BGTConfig) -> None:
         super().__init__(config)
-        self.inference = nn.ModuleDict({name: Inference(config) for name in self.variables()})
+        self.inference = nn.ModuleDict({name: Inference(config, name) for name in self.variables()})
         self.decoders = nn.ModuleDict(
             {
                 task: make_decoder(config, config.hidden_size * len(self.variables_of(task)))

@@ -25,6 +25,7 @@ from transformers import EncoderDecoderCache, GenerationMixin
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import logging
 
+from paraphrastic_hf.layers.embedding import weighted_bag
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
@@ -141,6 +142,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         states = inference.encoder(ids, lengths)
         pooled = mean_rows(states, lengths)  # (batch, width)
         mean = inference.mean(pooled)
+        if self._adds_average(variable):
+            share = torch.repeat_interleave(
+                inference.encoder.table.embedding_dim**0.5 / lengths, lengths
+            )
+            mean = mean + weighted_bag(inference.encoder.table.weight, ids, lengths, share)
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
         return Gaussian(mean, inference.log_variance(pooled))
@@ -179,12 +185,19 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], kept.sum(1))
         means = inference.mean(states)
+        if self._adds_average(self.variable):
+            table = inference.encoder.table
+            means = means + table(input_ids[kept]) * table.embedding_dim**0.5
         return padded_from_flat(means if self._shared is None else means - self._shared, kept)
 
     @property
     def _shared(self) -> Tensor | None:
         """What embeddings are less of: `centre`, if they are by meaning."""
         return self.centre if self.variable == SEMANTIC else None
+
+    def _adds_average(self, variable: str) -> bool:
+        """Whether what is inferred is the average of the tokens' vectors and more."""
+        return variable == SEMANTIC and bool(self.config.adds_average)
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder_of(self.variable).encoder.table

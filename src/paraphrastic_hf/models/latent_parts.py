@@ -59,6 +59,9 @@ class LatentConfig(PreTrainedConfig):
             (thesis, 5.9.1).
         is_variational: Whether variables are drawn from their posteriors in training; if not, each
             is its mean.
+        adds_average: Whether the mean of the semantic variable is the average of the tokens'
+            vectors (SP, 5.1.1), times the root of their size, and what the encoder makes of them
+            beside it, at first nothing. No paper has this. `state_size` is then `hidden_size`.
         variable: The variable whose mean is the embedding, `semantic` or a language.
         is_centred: Whether embeddings by meaning are less a vector that all share
             (`LatentModel.centre_on`).
@@ -82,6 +85,7 @@ class LatentConfig(PreTrainedConfig):
     dropout: float | int = 0.3
     latent_at: list[str] = field(default_factory=lambda: ["attention", "logit"])
     is_variational: bool = True
+    adds_average: bool = False
     variable: str = "semantic"
     is_centred: bool = False
     is_encoder_decoder: bool = True
@@ -115,6 +119,11 @@ class LatentConfig(PreTrainedConfig):
                 f"state_size must be even and a multiple of num_attention_heads "
                 f"({self.num_attention_heads}), got {self.width}"
             )
+        if self.adds_average and self.width != self.hidden_size:
+            raise ValueError(
+                f"adds_average needs states of the size of a variable, {self.hidden_size}, got "
+                f"state_size {self.width}"
+            )
         unknown = [place for place in self.latent_at if place not in PLACES]
         if unknown or not self.latent_at:
             raise ValueError(
@@ -126,6 +135,16 @@ class LatentConfig(PreTrainedConfig):
             refuse_language(language)
 
 
+class Addition(Dense):
+    """A map whose result is added to something, and is nothing before training."""
+
+
+def map_to_mean(config: LatentConfig, variable: str) -> Dense:
+    """What makes a posterior's mean of the mean state."""
+    is_added = variable == SEMANTIC and config.adds_average
+    return (Addition if is_added else Dense)(config.width, config.hidden_size, bias=False)
+
+
 class Inference(nn.Module):
     """What infers one variable: an encoder, and maps of its mean state to mean and log-variance,
     without bias, as released.
@@ -134,7 +153,7 @@ class Inference(nn.Module):
     the mean state is the embedding itself.
     """
 
-    def __init__(self, config: LatentConfig) -> None:
+    def __init__(self, config: LatentConfig, variable: str) -> None:
         super().__init__()
         width, size = config.width, config.hidden_size
         self.encoder: TransformerEncoder | LstmEncoder
@@ -149,7 +168,7 @@ class Inference(nn.Module):
                 feed_forward=config.intermediate_size,
                 dropout=config.dropout,
             )
-        self.mean = Dense(width, size, bias=False)
+        self.mean = map_to_mean(config, variable)
         self.log_variance = Dense(width, size, bias=False) if config.is_variational else None
 
 
@@ -250,7 +269,9 @@ class VariableReader(nn.Module):
 def start_weights(module: nn.Module) -> None:
     """Dense layers start Glorot uniform with bias 0; rows of tables and output layers normal,
     of length about 1 (those of released output layers are Glorot, about half as long)."""
-    if isinstance(module, nn.Linear):
+    if isinstance(module, Addition):
+        nn.init.zeros_(module.weight)
+    elif isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:
             nn.init.zeros_(module.bias)

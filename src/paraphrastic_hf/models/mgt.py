@@ -32,6 +32,7 @@ from paraphrastic_hf.models.latent_parts import (
     Purpose,
     SharedInference,
     make_decoder,
+    map_to_mean,
     refuse_language,
 )
 from paraphrastic_hf.models.pair_terms import SEMANTIC
@@ -114,7 +115,8 @@ class MGTModel(LatentModel):
             dropout=config.dropout,
         )
         kinds = 2 if config.has_language_variables else 1  # of variables: semantic, of a language
-        self.means = nn.ModuleList(Dense(width, size, bias=False) for _ in range(kinds))
+        of_kinds = (SEMANTIC, config.languages[0])[:kinds]
+        self.means = nn.ModuleList(map_to_mean(config, name) for name in of_kinds)
         self.log_variances = nn.ModuleList(
             Dense(width, size, bias=False) for _ in range(kinds if config.is_variational else 0)
         )

@@ -122,6 +122,11 @@ class LatentArguments:
         help="variables are drawn from a posterior that is pulled to a prior; if not, each is a "
         "vector (BGT without prior, autoencoder, translation)",
     )
+    adds_average: bool = argument(
+        False,
+        help="the mean of the semantic variable is the average of the tokens' vectors, as in SP, "
+        "and what the encoder adds to it, at first nothing; no paper has this",
+    )
     vectors: str | None = argument(
         None,
         help="a trained model of pieces, such as an SP, whose vectors the semantic encoder's table "

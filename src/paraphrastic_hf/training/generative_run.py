@@ -218,6 +218,7 @@ class Generative:
             "decoder_layers": given.decoder_layers,
             "dropout": given.dropout,
             "is_variational": given.variational,
+            "adds_average": given.adds_average,
             "is_centred": self.recipe.training.centre > 0,
             "has_language_variables": given.language_variables,
             "eos_token_id": end,
