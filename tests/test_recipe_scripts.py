@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.data.words import read_vectors
+from tests.data.test_dictionaries import dictionary, put_dictionary
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 WORDS = [("cat", "cats", 9), ("cat", "dog", 4), ("dog", "bread", 1), ("zebra", "zebras", 8)]
@@ -231,3 +232,25 @@ def test_filters_are_named_where_one_is_unknown(
     with pytest.raises(SystemExit):
         script.main()
     assert "there is no filter 'length'; they are paraphrase score" in capsys.readouterr().err
+
+
+def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free = {"00-database-info": "FreeDict+WikDict dictionary, Creative Commons\n"}
+    many = "av <n>\n1. bir, iki, üç, dört\n"
+    put_dictionary(tmp_path, "swe-tur", dictionary({**free, "dag": "dag <n>\ngün\n", "av": many}))
+    back = {"dag": "dag <n>\n1. Tag\nsolens tid\n", "av": "av <n>\nab\n"}
+    put_dictionary(tmp_path, "swe-deu", dictionary({**free, **back}))
+    put_dictionary(tmp_path, "deu-tur", dictionary({**free, "Hund": "Hund <n>\nköpek\n"}))
+    put_dictionary(tmp_path, "tur-deu", dictionary({"kedi": "kedi <n>\nKatze\n"}))  # not free
+    script = script_of("default/join_dictionaries.py")
+    output = tmp_path / "joined"
+    arguments = [str(tmp_path), "tr", "de", "fr", "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", ["join_dictionaries.py", *arguments])
+    script.main()
+    assert (output / "de-tr.tsv").read_text() == "Hund\tköpek\nTag\tgün\n"
+    assert capsys.readouterr().out.splitlines()[0].endswith("de-tr.tsv: 2 pairs")
+    monkeypatch.setattr(sys, "argv", ["x", *arguments, "--licence", "Apache"])
+    with pytest.raises(SystemExit, match="no dictionary whose licence says 'Apache'"):
+        script.main()
