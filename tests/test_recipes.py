@@ -74,6 +74,7 @@ OF_TWO_LANGUAGES = {
     "default/multilingual",
     "default/multilingual-dictionaries",
     "default/multilingual-taught",
+    "default/multilingual-words",
     "simple-and-effective-2019/bilingual-en-es",
 }
 
