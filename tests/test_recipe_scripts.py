@@ -239,18 +239,36 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
 ) -> None:
     free = {"00-database-info": "FreeDict+WikDict dictionary, Creative Commons\n"}
     many = "av <n>\n1. bir, iki, üç, dört\n"
-    put_dictionary(tmp_path, "swe-tur", dictionary({**free, "dag": "dag <n>\ngün\n", "av": many}))
-    back = {"dag": "dag <n>\n1. Tag\nsolens tid\n", "av": "av <n>\nab\n"}
+    again = "sött <n>\n1. tatlı\n2. tatlı\n3. tatlı\n4. tatlı\n"
+    put_dictionary(
+        tmp_path,
+        "swe-tur",
+        dictionary({**free, "dag": "dag <n>\ngün\n", "av": many, "sött": again}),
+    )
+    back = {"dag": "dag <n>\n1. Tag\nsolens tid\n", "av": "av <n>\nab\n", "sött": "sött\nsöt\n"}
     put_dictionary(tmp_path, "swe-deu", dictionary({**free, **back}))
     put_dictionary(tmp_path, "deu-tur", dictionary({**free, "Hund": "Hund <n>\nköpek\n"}))
     put_dictionary(tmp_path, "tur-deu", dictionary({"kedi": "kedi <n>\nKatze\n"}))  # not free
     script = script_of("default/join_dictionaries.py")
     output = tmp_path / "joined"
-    arguments = [str(tmp_path), "tr", "de", "fr", "--output", str(output)]
-    monkeypatch.setattr(sys, "argv", ["join_dictionaries.py", *arguments])
-    script.main()
-    assert (output / "de-tr.tsv").read_text() == "Hund\tköpek\nTag\tgün\n"
-    assert capsys.readouterr().out.splitlines()[0].endswith("de-tr.tsv: 2 pairs")
-    monkeypatch.setattr(sys, "argv", ["x", *arguments, "--licence", "Apache"])
-    with pytest.raises(SystemExit, match="no dictionary whose licence says 'Apache'"):
+
+    def run(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["x", str(tmp_path), *arguments, "--output", str(output)])
         script.main()
+
+    run("tr", "de")
+    assert (output / "de-tr.tsv").read_text() == "Hund\tköpek\nTag\tgün\nsöt\ttatlı\n"
+    assert capsys.readouterr().out.splitlines()[0].endswith("de-tr.tsv: 3 pairs")
+    for arguments, message in (
+        (("tr", "fr"), "of fr and tr, nor of a third"),
+        (("tr", "de", "--licence", "Apache"), "whose licence says 'Apache'"),
+        (("tr", "xx"), "2"),
+        (("tr", "tr"), "2"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            run(*arguments)
+    (tmp_path / "freedict" / "usr" / "share" / "dictd" / "freedict-swe-deu.dict.dz").write_bytes(
+        b"x"
+    )
+    with pytest.raises(SystemExit, match="not whole"):
+        run("tr", "de")

@@ -4,19 +4,18 @@
 DICTD is a folder of FreeDict's `.index` and `.dict.dz` files. Swedish has a dictionary to Turkish
 and one to German, so that the translations of one Swedish word are translations of each other, most
 of them. Headwords of many senses would join words that have nothing in common, so those with more
-than `--most` translations in a dictionary are left out. A dictionary of the two languages
+than `--most` different translations in a dictionary are left out. A dictionary of the two languages
 themselves is read as it is. `--licence` names what the licence of every dictionary must say.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs
+from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs, entries
 from paraphrastic_hf.errors import ParaphrasticError
 
 Dictionary = dict[str, list[str]]
@@ -44,7 +43,9 @@ class Shelf:
                 for _, (word, translation) in dictionary_pairs(
                     self.paths[head, other], (head, other)
                 ):
-                    found.setdefault(word, []).append(translation)
+                    translations = found.setdefault(word, [])
+                    if translation not in translations:
+                        translations.append(translation)
             self.known[head, other] = found
         return self.known[head, other]
 
@@ -63,8 +64,7 @@ class Shelf:
 
 def says(path: Path, licence: str) -> bool:
     """Whether what a dictionary says of itself has these words."""
-    with gzip.open(path.with_suffix(".dict.dz")) as file:
-        return licence in " ".join(file.read(ABOUT_LENGTH).decode("utf-8", "replace").split())
+    return licence in " ".join(entries(path)[:ABOUT_LENGTH].decode("utf-8", "replace").split())
 
 
 def main() -> None:
@@ -76,20 +76,28 @@ def main() -> None:
     parser.add_argument("--licence", default="Creative Commons", help="what all must say")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     args = parser.parse_args()
-    shelf = Shelf(args.folder, args.licence)
-    if not shelf.paths:
-        sys.exit(f"{args.folder} has no dictionary whose licence says {args.licence!r}")
+    for other in (args.language, *args.others):
+        if other not in FREEDICT:
+            parser.error(f"{other!r} is no code that FreeDict has: {', '.join(sorted(FREEDICT))}")
+    if args.language in args.others:
+        parser.error(f"{args.language} is to be joined to other languages than itself")
     args.output.mkdir(parents=True, exist_ok=True)
-    for other in args.others:
-        try:
+    try:
+        shelf = Shelf(args.folder, args.licence)
+        for other in args.others:
             pairs = sorted(set(shelf.pairs(other, args.language, args.most)))
-        except ParaphrasticError as error:
-            sys.exit(str(error))
-        path = args.output / f"{other}-{args.language}.tsv"
-        part = path.with_name(f"{path.name}.part")
-        part.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
-        part.replace(path)
-        print(f"{path}: {len(pairs):,} pairs")
+            if not pairs:
+                sys.exit(
+                    f"{args.folder} has no dictionaries, whose licence says {args.licence!r}, of "
+                    f"{other} and {args.language}, nor of a third language and both"
+                )
+            path = args.output / f"{other}-{args.language}.tsv"
+            part = path.with_name(f"{path.name}.part")
+            part.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
+            part.replace(path)
+            print(f"{path}: {len(pairs):,} pairs")
+    except ParaphrasticError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ CASES = [
     ("train own.yaml --output runs/x --training.marg", ["--training.margin"]),
     ("train own.yaml --training.optimizer adag", ["adagrad"]),
     ("train fine", ["fine-tune"]),
-    ("tune default/multilingual-", ["default/multilingual-dictionaries"]),
+    ("tune default/multilingual-d", ["default/multilingual-dictionaries"]),
     ("simile --sys", ["--systems"]),
     ("completion fi", ["fish"]),
 ]

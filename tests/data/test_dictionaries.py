@@ -65,10 +65,13 @@ def test_definitions_of_wiktionary_are_no_translations(tmp_path: Path) -> None:
         "00-database-info": "svenska-Türkçe FreeDict+WikDict dictionary\n",
         "Alper": "Alper /alpɛr/ <pn>\nAlpler 2.\nbergskedja\n",
         "bank": "bank <n>\n1. banka\nställe för pengar\n2. kıyı, sahil\nkant\n 3.\nyta\n",
+        "uppgift": "uppgift /a<sup>w</sup>/ <n>\ngörev\n1. något man bör göra\n2. mål\n",
+        "vapen": "vapen //ˈvɑːpɛn// <n>\n1. silah\n1. skadande\n2. arma\n",
     }
     put_dictionary(tmp_path, "swe-tur", dictionary(words))
     found = [(row["sv"], row["tr"]) for row in rows("freedict", "sv-tr", tmp_path)]
-    assert found == [("Alper", "Alpler"), ("bank", "banka"), ("bank", "kıyı"), ("bank", "sahil")]
+    senses = [("bank", "banka"), ("bank", "kıyı"), ("bank", "sahil"), ("uppgift", "görev")]
+    assert found == [("Alper", "Alpler"), *senses, ("vapen", "silah"), ("vapen", "arma")]
 
 
 def test_arabic_words_have_no_marks_and_are_in_arabic(tmp_path: Path) -> None:

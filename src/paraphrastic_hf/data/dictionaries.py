@@ -35,7 +35,7 @@ _DIGITS = {
 }
 _ABOUT = ("00-database", "00database")  # entries on the dictionary itself
 _DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # who is named there has defined senses
-_PRONOUNCED = re.compile(r"/[^/]*/")
+_PRONOUNCED = re.compile(r"\s/.*/")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}")
 _NUMBER, _NEXT = re.compile(r"^\s*\d+\.\s*"), re.compile(r"\s\d+\.\s*$")
 _NO_SENSE = re.compile(r'\s*("|(see|see also|note|synonyms?|antonyms?|usage)\s*:)', re.IGNORECASE)
@@ -76,7 +76,7 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
     Raises:
         DataError: A file is missing or damaged, or a line of the index is none.
     """
-    texts = _texts(index)
+    texts = entries(index)
     has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
     read: set[tuple[int, int]] = set()
     for number, line in text_lines(index):
@@ -112,14 +112,22 @@ def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[st
     head = _plain(_PRONOUNCED.sub(" ", first))
     if not head or len(head.split()) > MOST_WORDS or len(_parts(head)) > 1 or _SOUNDS.search(head):
         return
-    begins = True
-    for sense in senses:
-        is_first, begins = begins or bool(_NUMBER.match(sense)), False
-        if _NO_SENSE.match(sense) or (has_definitions and not is_first):
+    for sense in _first_lines(senses) if has_definitions else senses:
+        if _NO_SENSE.match(sense):
             continue
         for part in _parts(_plain(_NEXT.sub("", _NUMBER.sub("", sense)))):
             if len(part.split()) <= MOST_WORDS and not _SOUNDS.search(part):
                 yield head, part
+
+
+def _first_lines(senses: Sequence[str]) -> Iterator[str]:
+    """The line of each sense that has its translations; a definition may begin with a number too,
+    which is not that of the next sense."""
+    expected = 1
+    for place, sense in enumerate(senses):
+        if place == 0 or (expected > 1 and sense.startswith(f"{expected}.")):
+            yield sense
+            expected += sense.startswith(f"{expected}.")
 
 
 def _parts(text: str) -> list[str]:
@@ -148,8 +156,12 @@ def _number(digits: str) -> int:
     return value
 
 
-def _texts(index: Path) -> bytes:
-    """All entries, unpacked."""
+def entries(index: Path) -> bytes:
+    """All entries of a dictionary, unpacked, with what it says of itself first.
+
+    Raises:
+        DataError: They are missing or damaged.
+    """
     for path in (index.with_suffix(".dict.dz"), index.with_suffix(".dict")):
         if path.is_file():
             try:

@@ -25,7 +25,7 @@ from transformers import EncoderDecoderCache, GenerationMixin
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import logging
 
-from paraphrastic_hf.layers.embedding import weighted_bag
+from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
@@ -143,10 +143,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         pooled = mean_rows(states, lengths)  # (batch, width)
         mean = inference.mean(pooled)
         if self._adds_average(variable):
-            share = torch.repeat_interleave(
-                inference.encoder.table.embedding_dim**0.5 / lengths, lengths
-            )
-            mean = mean + weighted_bag(inference.encoder.table.weight, ids, lengths, share)
+            table = inference.encoder.table
+            mean = mean + mean_rows(rows_of(table, ids), lengths) * table.embedding_dim**0.5
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
         return Gaussian(mean, inference.log_variance(pooled))

@@ -131,6 +131,9 @@ class Generative:
         model.scores_part = self.recipe.training.candidates is not None
         if self.recipe.model.vectors is not None:
             path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
+            if self.recipe.model.adds_average:  # vectors of SP have no end mark to average
+                with torch.no_grad():
+                    model.get_input_embeddings().weight[config.eos_token_id] = 0.0
             start_from_vectors(model, self.tokenizer, path)
         return model
 
