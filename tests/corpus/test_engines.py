@@ -33,6 +33,10 @@ ctranslate2 = pytest.mark.skipif(
     not shutil.which("ct2-transformers-converter"), reason="CTranslate2 is not installed"
 )
 apertium = pytest.mark.skipif(not shutil.which("apertium"), reason="Apertium is not installed")
+spanish = pytest.mark.skipif(
+    not any(Path("/usr/share/apertium/modes").glob("spa-eng.mode")),
+    reason="Apertium's Spanish to English (apertium-eng-spa) is not installed",
+)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +143,7 @@ def test_a_program_that_is_not_there_is_refused() -> None:
         CommandEngine(["no-such-program"])
 
 
-@apertium
+@spanish
 def test_apertium_keeps_sentences_apart_and_their_full_stops() -> None:
     engine = Apertium("spa-eng")
     assert texts(engine, ["El perro duerme.", "", "la casa blanca", "Hola. Adiós."])[:3] == [

@@ -4,8 +4,7 @@
 A *variable* is a Gaussian vector that an encoder infers from a sentence: `semantic`, what a
 sentence and its translation have in common, and in some models one for each language. A *task*
 writes a sentence from variables: `translate_fr` from the semantic variable alone,
-`reconstruct_fr` from the French one beside the semantic one. Which variables and tasks there are
-is the model's own (`bgt.py`).
+`reconstruct_fr` from the French one beside the semantic one. A model says which it has (`bgt.py`).
 
 As an encoder the model gives the posterior mean of one variable, `semantic` unless told otherwise
 (`read_variable`). transformers' `generate` runs any task: the variables take the place of the
@@ -25,7 +24,6 @@ from transformers import EncoderDecoderCache, GenerationMixin
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import logging
 
-from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
@@ -37,6 +35,7 @@ from paraphrastic_hf.models.latent_parts import (
     Decoder,
     LatentConfig,
     VariableReader,
+    added_rows,
     start_weights,
 )
 from paraphrastic_hf.models.pair_terms import (
@@ -139,12 +138,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             lengths: (batch,), 0 allowed: such a text has mean 0.
         """
         inference = self.encoder_of(variable)
-        states = inference.encoder(ids, lengths)
-        pooled = mean_rows(states, lengths)  # (batch, width)
+        pooled = mean_rows(inference.encoder(ids, lengths), lengths)  # (batch, width)
         mean = inference.mean(pooled)
-        if self._adds_average(variable):
-            table = inference.encoder.table
-            mean = mean + mean_rows(rows_of(table, ids), lengths) * table.embedding_dim**0.5
+        if (rows := added_rows(inference, ids)) is not None:
+            mean = mean + mean_rows(rows, lengths)
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
         return Gaussian(mean, inference.log_variance(pooled))
@@ -183,19 +180,14 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], kept.sum(1))
         means = inference.mean(states)
-        if self._adds_average(self.variable):
-            table = inference.encoder.table
-            means = means + table(input_ids[kept]) * table.embedding_dim**0.5
+        if (rows := added_rows(inference, input_ids[kept])) is not None:
+            means = means + rows
         return padded_from_flat(means if self._shared is None else means - self._shared, kept)
 
     @property
     def _shared(self) -> Tensor | None:
         """What embeddings are less of: `centre`, if they are by meaning."""
         return self.centre if self.variable == SEMANTIC else None
-
-    def _adds_average(self, variable: str) -> bool:
-        """Whether what is inferred is the average of the tokens' vectors and more."""
-        return variable == SEMANTIC and bool(self.config.adds_average)
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder_of(self.variable).encoder.table

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput
 
+from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
 from paraphrastic_hf.layers.product import Dense
@@ -211,6 +212,15 @@ class Purpose:
 
 
 AnyInference = Inference | SharedInference
+
+
+def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
+    """The tokens' vectors, (tokens, dim), whose average is a part of the posterior's mean; None
+    where none is (`adds_average`)."""
+    if not isinstance(inference.mean, Addition):
+        return None
+    table = inference.encoder.table
+    return rows_of(table, ids) * table.embedding_dim**0.5
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
