@@ -18,6 +18,7 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import load_corpus
 from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.held_out import MOST, hold_out, read_held_out, retrieval
+from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.sources import SourcePairs
 
@@ -114,6 +115,32 @@ def recipe(tmp_path: Path) -> ContrastiveRecipe:
     }
     path.write_text(json.dumps(settings), encoding="utf-8")
     return read_recipe(ContrastiveRecipe, path)
+
+
+def test_a_generative_run_is_picked_by_both_halves_too(tmp_path: Path, sts_folder: Path) -> None:
+    settings = {
+        "kind": "generative",
+        "data": {"sources": [{"path": str(BITEXT), "languages": ["en", "fr"]}], "held_out": 5},
+        "tokenizer": {"kind": "word", "vocab_size": 100, "marks": "end"},
+        "model": {"hidden_size": 16, "encoder_layers": 1, "heads": 2, "feed_forward": 16},
+        "training": {"steps": 2, "batch_tokens": 100, "learning_rate": 0.01, "warmup_steps": 1},
+        "run": {"development": "clean-and-bitext"},
+    }
+    path, work, output = tmp_path / "recipe.yaml", tmp_path / "kept", tmp_path / "out"
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    result = train(
+        load_recipe(path), output, data_root=sts_folder.parent, work=work, progress=False
+    )
+    held_out, corpus = read_held_out(work), load_corpus(work / "corpus")
+    number = len(held_out["en-fr"])
+    assert len(corpus) == len(BITEXT.read_text(encoding="utf-8").splitlines()) - number
+    run = json.loads((output / "run.json").read_text(encoding="utf-8"))
+    assert (run["pairs"], run["pairs_held_out"]) == (len(corpus) - 5, {"en-fr": number})
+    assert f"Pairs held out of training: {number} of en-fr." in (output / "README.md").read_text()
+    encoder = SentenceEncoder.from_pretrained(output)
+    scores = score_suite(encoder.encode, read_clean(sts_folder)).datasets
+    halves = np.mean([each.pearson for each in scores]), retrieval(encoder.encode, held_out)
+    assert result.best_score == pytest.approx(np.mean(halves), abs=1e-3)
 
 
 def test_a_run_is_picked_by_both_halves_and_never_sees_what_it_holds_out(

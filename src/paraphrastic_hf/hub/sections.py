@@ -245,14 +245,14 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
         name: literal(known.get(_source_name(name)) or _licence(given.get(name)))
         for name in [*given, *(trained.counts or ("", ()))[1]]
     }
+    held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
+    left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
     if trained.counts is not None:
         what, of_source = trained.counts
         rows = [
             [literal(_source_name(name)), f"{count:,}", licences[name]]
             for name, count in of_source.items()
         ]
-        held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
-        left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
         return [*markdown_table(["source", what, "licence"], rows, "lrl"), *left]
     rows = [[literal(_source_name(name)), licences[name]] for name in given]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
@@ -260,7 +260,7 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
         if what in run:
             ways = ", of which each pair gives two" * bool(recipe.get("data", {}).get(BOTH))
             lines += ["", f"{run[what]:,} distinct {what} were trained on{ways}."]
-    return lines
+    return [*lines, *left]
 
 
 def picture(trained: TrainedModel) -> list[str]:

@@ -204,8 +204,9 @@ class GenerativeRunArguments(RunArguments):
     development: str = argument(
         "clean",
         help="what picks the checkpoint: held_out, the likelihood of the held-out pairs; or scored "
-        "sentence pairs, of which clean has none that is reported",
-        choices=(HELD_OUT, *(name for name in DEVELOPMENT_SETS if name != "clean-and-bitext")),
+        "sentence pairs, of which clean has none that is reported; clean-and-bitext, also "
+        "translations that are held out of training, for models of several languages",
+        choices=(HELD_OUT, *DEVELOPMENT_SETS),
     )
 
 

@@ -34,6 +34,7 @@ from paraphrastic_hf.training.declared_languages import warn_of_languages
 from paraphrastic_hf.training.development import development_scorer, read_development
 from paraphrastic_hf.training.generative import GenerativeObjective
 from paraphrastic_hf.training.generative_arguments import HELD_OUT, GenerativeRecipe
+from paraphrastic_hf.training.held_out import hold_out, read_held_out, write_held_out
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.loop import Evaluation
 from paraphrastic_hf.training.places import resolve_model
@@ -65,6 +66,7 @@ class Generative:
     def __init__(self, recipe: GenerativeRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         self.pairs = None
+        self.holds_out = recipe.run.development == "clean-and-bitext"
         if recipe.run.development != HELD_OUT:
             self.pairs = read_development(recipe.run.development, context.data_root)
         check_sources(recipe.data, context.data_root)
@@ -89,6 +91,9 @@ class Generative:
             recipe, context.data_root, context.datasets, progress=context.progress
         )
         found = _check_languages(sources)
+        if self.holds_out:
+            sources, to_find = hold_out(sources)
+            write_held_out(to_find, work)
         warn_of_languages(sources, recipe.seed)
         if self.start is None:
             _check_number(recipe.model.kind, found)
@@ -104,6 +109,7 @@ class Generative:
         """The model with random weights, or with the semantic table at its given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
+        self.to_find = read_held_out(work) if self.holds_out else {}
         own = [] if self.start is None else list(self.start.model.config.languages)
         languages = own + [code for code in self.corpus.languages if code not in own]
         bitexts = Bitexts.of(self.corpus, languages)
@@ -148,7 +154,9 @@ class Generative:
         """The score on the development set, with the gauges of the held-out pairs beside it."""
         if self.recipe.run.development == "none":
             return None
-        scorer = development_scorer(self.recipe.run.development, self.tokenizer, self.pairs)
+        scorer = development_scorer(
+            self.recipe.run.development, self.tokenizer, self.pairs, self.to_find
+        )
         if scorer is None and not len(self.held_out):
             return None
 
@@ -173,10 +181,12 @@ class Generative:
         model = model.to("cpu")
         self._centre(model)
         gauges = self._measure(model, len(self.held_out))
+        to_find = {name: len(pairs) for name, pairs in self.to_find.items()}
         record: dict[str, Any] = {
             "development": self.recipe.run.development,
             "pairs": len(self.kept),
             "held_out_pairs": len(self.held_out),
+            **({"pairs_held_out": to_find} if to_find else {}),
             "parameters": model.num_parameters(),
             "vocab_size": self.tokenizer.vocab_size,
         }
