@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.data.words import read_vectors
+from paraphrastic_hf.hub.licences import listed_sources
 from tests.data.test_dictionaries import dictionary, put_dictionary
 
 RECIPES = Path(__file__).parents[1] / "recipes"
@@ -237,7 +238,7 @@ def test_filters_are_named_where_one_is_unknown(
 def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    free = {"00-database-info": "FreeDict+WikDict dictionary, Creative Commons\n"}
+    free = {"00-database-info": "FreeDict+WikDict dictionary, Attribution-ShareAlike 3.0\n"}
     many = "av <n>\n1. bir, iki, üç, dört\n"
     again = "sött <n>\n1. tatlı\n2. tatlı\n3. tatlı\n4. tatlı\n"
     put_dictionary(
@@ -257,11 +258,17 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
         script.main()
 
     run("tr", "de")
-    assert (output / "de-tr.tsv").read_text() == "Hund\tköpek\nTag\tgün\nsöt\ttatlı\n"
-    assert capsys.readouterr().out.splitlines()[0].endswith("de-tr.tsv: 3 pairs")
+    with lzma.open(output / "de-tr" / "wikdict.tsv.xz", "rt", encoding="utf-8") as file:
+        assert file.read() == "Hund\tköpek\nTag\tgün\nsöt\ttatlı\n"
+    assert capsys.readouterr().out.splitlines()[0].endswith("de-tr/wikdict.tsv.xz: 3 pairs")
+    run("de", "tr")  # the other way round, beside what is there
+    assert listed_sources(tmp_path) == dict.fromkeys(
+        (f"joined/{pair}/wikdict.tsv.xz" for pair in ("de-tr", "tr-de")),
+        ("CC-BY-SA 3.0", "share-alike"),
+    )
     for arguments, message in (
         (("tr", "fr"), "of fr and tr, nor of a third"),
-        (("tr", "de", "--licence", "Apache"), "whose licence says 'Apache'"),
+        (("tr", "de", "--says", "Apache"), "whose licence says 'Apache'"),
         (("tr", "xx"), "2"),
         (("tr", "tr"), "2"),
     ):

@@ -1,25 +1,32 @@
 """Words of two languages beside each other, by the dictionaries that a third has of both:
-`join_dictionaries.py DICTD tr en de fr es --output DIR` writes `en-tr.tsv`, `de-tr.tsv` and so on.
+`join_dictionaries.py DICTD tr en de fr es --output DIR` writes `DIR/en-tr/wikdict.tsv.xz` and so
+on, and lists them with their licence in `DIR/SOURCES.tsv`, where model cards look for it.
 
 DICTD is a folder of FreeDict's `.index` and `.dict.dz` files. Swedish has a dictionary to Turkish
 and one to German, so that the translations of one Swedish word are translations of each other, most
 of them. Headwords of many senses would join words that have nothing in common, so those with more
 than `--most` different translations in a dictionary are left out. A dictionary of the two languages
-themselves is read as it is. `--licence` names what the licence of every dictionary must say.
+themselves is read as it is. `--says` is what the licence of every dictionary must say.
 """
 
 from __future__ import annotations
 
 import argparse
+import lzma
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs, entries
+from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.hub.licences import release_class
+from paraphrastic_hf.text.files import replacing
 
 Dictionary = dict[str, list[str]]
 ABOUT_LENGTH = 4096
+NAME, LIST = "wikdict", "SOURCES.tsv"
+COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")
 
 
 class Shelf:
@@ -67,13 +74,34 @@ def says(path: Path, licence: str) -> bool:
     return licence in " ".join(entries(path)[:ABOUT_LENGTH].decode("utf-8", "replace").split())
 
 
+def write(folder: Path, languages: str, pairs: list[tuple[str, str]], licence: str) -> Path:
+    """Write the pairs of two languages, and their row of the list of sources."""
+    path = folder / languages / f"{NAME}.tsv.xz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
+        file.writelines(f"{a}\t{b}\n" for a, b in pairs)
+    listed, size = folder / LIST, path.stat().st_size
+    rows = {}
+    if listed.is_file():
+        rows = {row[0]: row for _, row in table_rows(listed, len(COLUMNS), header=COLUMNS[0])}
+    numbers = (str(len(pairs)), "2", str(size))
+    rows[languages] = [languages, NAME, *numbers, release_class(licence), licence, "words"]
+    with replacing(listed) as partial:
+        table = [COLUMNS, *(rows[key] for key in sorted(rows))]
+        partial.write_text("".join("\t".join(row) + "\n" for row in table), encoding="utf-8")
+    return path
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, metavar="DICTD", help="dictionaries, at any depth")
     parser.add_argument("language", help="code of the language that is joined to others")
     parser.add_argument("others", nargs="+", metavar="OTHER", help="code of a language")
     parser.add_argument("--most", type=int, default=3, help="translations of a word, 3 if not said")
-    parser.add_argument("--licence", default="Creative Commons", help="what all must say")
+    parser.add_argument(
+        "--says", default="Attribution-ShareAlike 3.0", help="words of every licence"
+    )
+    parser.add_argument("--licence", default="CC-BY-SA 3.0", help="its name, for the list")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     args = parser.parse_args()
     for other in (args.language, *args.others):
@@ -81,20 +109,16 @@ def main() -> None:
             parser.error(f"{other!r} is no code that FreeDict has: {', '.join(sorted(FREEDICT))}")
     if args.language in args.others:
         parser.error(f"{args.language} is to be joined to other languages than itself")
-    args.output.mkdir(parents=True, exist_ok=True)
     try:
-        shelf = Shelf(args.folder, args.licence)
+        shelf = Shelf(args.folder, args.says)
         for other in args.others:
             pairs = sorted(set(shelf.pairs(other, args.language, args.most)))
             if not pairs:
                 sys.exit(
-                    f"{args.folder} has no dictionaries, whose licence says {args.licence!r}, of "
+                    f"{args.folder} has no dictionaries, whose licence says {args.says!r}, of "
                     f"{other} and {args.language}, nor of a third language and both"
                 )
-            path = args.output / f"{other}-{args.language}.tsv"
-            part = path.with_name(f"{path.name}.part")
-            part.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
-            part.replace(path)
+            path = write(args.output, f"{other}-{args.language}", pairs, args.licence)
             print(f"{path}: {len(pairs):,} pairs")
     except ParaphrasticError as error:
         sys.exit(str(error))

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the folder that `paraphrastic evaluate --output` wrote for it (default: no scores "
         "but those of its own run)",
     )
-    add_data_option(of_model, "whose train/SOURCES.tsv has licences of sources")
+    add_data_option(of_model, "whose folders list licences in SOURCES.tsv")
     of_model.add_argument(
         "--source-licence",
         nargs="+",

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
@@ -21,7 +20,12 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
 from paraphrastic_hf.evaluation.sts import YEARS
 from paraphrastic_hf.hub import sections
-from paraphrastic_hf.hub.licences import RELEASABLE, SourceLicence, packaged_table
+from paraphrastic_hf.hub.licences import (
+    RELEASABLE,
+    SourceLicence,
+    listed_sources,
+    packaged_table,
+)
 from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.trained import TrainedModel
@@ -88,7 +92,7 @@ def model_card(
 
     Args:
         directory: The model.
-        data_root: Folder its sources are in, with `train/SOURCES.tsv`.
+        data_root: Folder its sources are in, which lists them in `train/SOURCES.tsv` and the like.
         evaluation: Folder that `paraphrastic evaluate --output` wrote.
         command: The command that trained it.
         summary: One or two sentences.
@@ -242,18 +246,16 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
     Raises:
         DataError: A source may not be released, or is none of `SOURCES.tsv`.
     """
-    known = {
-        f"train/{row[0]}/{row[1]}.tsv.xz": row
-        for _, row in table_rows(root / "train" / "SOURCES.tsv", 7, header="pair")
-    }
+    known = listed_sources(root)
     what, given = trained.counts or ("pairs", {})
     counts = {_within(root, path): count for path, count in given.items()}
     rows = []
     for path, pairs in counts.items():
-        if path not in known or known[path][5] not in RELEASABLE:
+        licence, release = known.get(path, ("", "unstated"))
+        if release not in RELEASABLE:
             raise DataError(f"{path} is no source that a released model may be trained on")
-        rows.append([path, f"{pairs:,}", known[path][6], f"`{sha256_of(root / path)}`"])
-    is_shared = any(known[path][5] == "share-alike" for path in counts)
+        rows.append([path, f"{pairs:,}", licence, f"`{sha256_of(root / path)}`"])
+    is_shared = any(known[path][1] == "share-alike" for path in counts)
     columns = ["source", what, "licence", "SHA-256 of the file"]
     return markdown_table(columns, rows, "lrll"), is_shared
 

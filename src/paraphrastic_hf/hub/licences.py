@@ -1,8 +1,8 @@
 """What the sources of a model allow: under which licence it may be published, or that it may not.
 
 A source is what the recipe names: a file, a corpus on record, or a trained model or vectors that
-the run began with. Its licence is that of the record, or of `train/SOURCES.tsv` in the data folder,
-or what the publisher states.
+the run began with. Its licence is that of the record, or of a `SOURCES.tsv` in a folder of the
+data, or what the publisher states.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from paraphrastic_hf.data.lines import table_rows
@@ -78,7 +79,8 @@ def source_licences(
 
     Args:
         trained: The model.
-        data_root: Folder with `train/SOURCES.tsv`; None if there is none.
+        data_root: Folder of all data, whose folders list their files in `SOURCES.tsv`; None if
+            there is none.
         stated: Licences that the publisher states, by the name of the source or its file.
 
     Raises:
@@ -104,7 +106,7 @@ def _all_sources(
     if packaged is not None:
         yield packaged
         return
-    listed = _listed(data_root)
+    listed = listed_sources(data_root)
     for name, record in _names(trained):
         source = _source(name, record, listed, stated)
         begun = _earlier_run(name, data_root) if source.release == "unstated" else None
@@ -164,8 +166,9 @@ def checked_licence(
 
 def packaged_table(name: str) -> list[str]:
     """The table of sources on the card of a packaged model, with licences and checksums."""
-    card = (packaged_model(name) / "README.md").read_text(encoding="utf-8")
-    return [line for line in card.splitlines() if re.match(r"\| (source|train/)|\|---", line)]
+    lines = (packaged_model(name) / "README.md").read_text(encoding="utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("| source |"))
+    return list(takewhile(lambda line: line.startswith("|"), lines[start:]))
 
 
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
@@ -204,13 +207,20 @@ def _source(
     return SourceLicence(shown, "not stated", "unstated")
 
 
-def _listed(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
-    """Licence and release class of each file of `train/SOURCES.tsv`, by its place."""
-    path = None if data_root is None else Path(data_root) / "train" / "SOURCES.tsv"
-    if path is None or not path.is_file():
-        return {}
+def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
+    """Licence and release class of each file that a `SOURCES.tsv` in a folder of the data lists,
+    such as `train/SOURCES.tsv`, by its place below the data.
+
+    Args:
+        data_root: Folder of all data; None if there is none.
+
+    Raises:
+        DataError: A list is damaged.
+    """
+    lists = () if data_root is None else sorted(Path(data_root).glob("*/SOURCES.tsv"))
     return {
-        f"train/{row[0]}/{row[1]}.tsv.xz": (row[6], row[5])
+        f"{path.parent.name}/{row[0]}/{row[1]}.tsv.xz": (row[6], row[5])
+        for path in lists
         for _, row in table_rows(path, 7, header="pair")
     }
 

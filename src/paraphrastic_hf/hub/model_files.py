@@ -58,7 +58,7 @@ class ModelDetails:
 
     Attributes:
         evaluation: Folder that `paraphrastic evaluate --output` wrote for it.
-        data_root: Folder of all data, whose `train/SOURCES.tsv` has licences of sources.
+        data_root: Folder of all data, whose folders list licences in `SOURCES.tsv`.
         source_licences: Licences of sources that have no record, by name or file name.
         licence: Of the weights, as the Hub names it; the one that follows from the sources if None.
         summary: One or two sentences about the model.
