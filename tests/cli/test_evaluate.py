@@ -9,7 +9,9 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
+from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.evaluation.sts_files import write_sts
 
@@ -31,6 +33,20 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     page, table = capsys.readouterr().out.splitlines()
     assert page == f"{tmp_path / 'page' / 'report.html'}: the page, for a browser"
     assert table == f"{tmp_path / 'page' / 'report.md'}: its tables as Markdown"
+
+
+def test_fewer_dimensions_and_bytes_are_scored_under_their_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_sts(tmp_path / "eval")
+    arguments = ["evaluate", "english", "--data", str(data)]
+    assert main([*arguments, "--dimension", "80", "--precision", "int4"]) == 0
+    smaller = SentenceEncoder.from_pretrained("english").with_dimension(80).with_precision("int4")
+    headline = evaluate(smaller, "sts", data, name="x")["headline"]
+    row = " | ".join(f"{score:.1f}" for score in headline.values())
+    assert f"| **english-80-int4** | {row} |" in capsys.readouterr().out
+    assert main([*arguments, "--dimension", "800"]) == 2
+    assert "english: dimension must be from 1 to 512, got 800" in capsys.readouterr().err
 
 
 def test_the_folder_of_all_data_is_where_eval_is_found(

@@ -16,7 +16,7 @@ def by_hand(table: np.ndarray, texts: list[list[int]]) -> np.ndarray:
     return np.array([wide[ids].sum(0) / max(1, len(ids)) for ids in texts])
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("most", [16_384, 1, 5])
 def test_means_do_not_depend_on_how_long_texts_are_cut(
     most: int, precision: str, monkeypatch: pytest.MonkeyPatch

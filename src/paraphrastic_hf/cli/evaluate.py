@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.encoding.packing import PRECISIONS
+from paraphrastic_hf.errors import DataError, ModelError
 
 EPILOG = """\
 With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
@@ -20,7 +22,8 @@ version and files of the folder; speed is measured anew each time.
 
 examples:
   paraphrastic evaluate english --data DATA
-  paraphrastic evaluate runs/sp --suite all --data DATA --output runs/sp/evaluation"""
+  paraphrastic evaluate runs/sp --suite all --data DATA --output runs/sp/evaluation
+  paraphrastic evaluate english --dimension 80 --precision int4 --data DATA"""
 
 
 def configure(parser: Parser) -> None:
@@ -47,6 +50,14 @@ def configure(parser: Parser) -> None:
         "--name", help="what to call the model in the report (default: the last part of its path)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
+    parser.add_argument(
+        "--dimension", type=int, metavar="N", help="of an average, its leading dimensions alone"
+    )
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        help="of an average, with a table of so few bytes: four a number, two, one or half a one",
+    )
     parser.late_epilog = _epilog
     add_latent_option(parser)
     parser.set_defaults(run=run)
@@ -68,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
     suites = chosen_suites(arguments.suite)
-    encoder = load_encoder(arguments.model, latent=arguments.latent)
+    encoder = _smaller(load_encoder(arguments.model, latent=arguments.latent), arguments)
     skipped = 0
     for suite in suites:
         try:
@@ -94,7 +105,32 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if skipped else 0
 
 
+def _smaller(encoder: Any, arguments: argparse.Namespace) -> Any:
+    """The encoder with as many dimensions and bytes as were asked for.
+
+    Raises:
+        ModelError: It does not average, is rounded already, or has not so many dimensions.
+    """
+    for method, wanted in (
+        ("with_dimension", arguments.dimension),
+        ("with_precision", arguments.precision),
+    ):
+        if wanted is None:
+            continue
+        if not hasattr(encoder, method):
+            raise ModelError(
+                f"--dimension and --precision are of averages of this package, and "
+                f"{arguments.model} is none: leave them out"
+            )
+        try:
+            encoder = getattr(encoder, method)(wanted)
+        except ValueError as error:
+            raise ModelError(f"{arguments.model}: {error}") from error
+    return encoder
+
+
 def _name(arguments: argparse.Namespace) -> str:
-    """What tables call the model: its folder, with the variable where one was asked for."""
+    """What tables call the model: its folder, and what was asked for besides."""
     folder = os.path.basename(os.path.normpath(arguments.model))
-    return f"{folder}-{arguments.latent}" if arguments.latent else folder
+    others = (arguments.latent, arguments.dimension, arguments.precision)
+    return "-".join([folder, *(str(each) for each in others if each is not None)])

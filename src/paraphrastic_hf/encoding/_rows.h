@@ -19,10 +19,11 @@
 
 typedef struct {
     const void *table;
-    int item_size; /* bytes of a number: 4, a float; 2, the upper half of one whose lower half is 0;
-                      1, an int8 of a row that ends with the float it is a multiple of */
+    char format; /* of a number: f, a float; H, the upper half of one whose lower half is 0; b, an
+                    int8 of a row that ends with the float it is a multiple of; B, two such
+                    multiples of half a byte, plus 8: the row's first half in the lower bits */
     size_t rows, dimension;
-    float *sum;    /* of IDS_AT_A_TIME rows at most */
+    float *sum;    /* of IDS_AT_A_TIME rows at most, with room for one number more */
     double *total; /* of a longer text */
     int normalize;
 } Averager;
@@ -34,11 +35,11 @@ static inline float widened(uint16_t half) {
     return number;
 }
 
-#define SCALE_BYTES sizeof(float) /* bytes at the end of a row of int8 */
+#define SCALE_BYTES sizeof(float) /* bytes at the end of a row of int8 or of halves of bytes */
 
-static inline float scale_of(const int8_t *row, size_t dimension) {
+static inline float scale_of(const void *row, size_t bytes) {
     float scale;
-    memcpy(&scale, row + dimension, sizeof scale);
+    memcpy(&scale, (const char *)row + bytes, sizeof scale);
     return scale;
 }
 
@@ -49,6 +50,8 @@ static inline float scale_of(const int8_t *row, size_t dimension) {
 #define WHOLE(number, factor) (number)
 #define WIDENED(half, factor) widened(half)
 #define SCALED(byte, factor) ((factor) * (float)(byte))
+#define LOWER(byte, factor) ((factor) * (float)((byte & 15) - 8))
+#define UPPER(byte, factor) ((factor) * (float)((byte >> 4) - 8))
 
 /* sum = the rows of ids; `held` ids lie in memory, and the rows of those that come some time after
    are fetched meanwhile. A row is `stride` items long. */
@@ -87,12 +90,19 @@ static inline float scale_of(const int8_t *row, size_t dimension) {
 DEFINE_ADD_ROWS(add_floats, float, WHOLE, NO_SCALE, dimension)
 DEFINE_ADD_ROWS(add_halves, uint16_t, WIDENED, NO_SCALE, dimension)
 DEFINE_ADD_ROWS(add_bytes, int8_t, SCALED, ROW_SCALE, dimension + SCALE_BYTES)
+DEFINE_ADD_ROWS(add_lower, uint8_t, LOWER, ROW_SCALE, dimension + SCALE_BYTES)
+DEFINE_ADD_ROWS(add_upper, uint8_t, UPPER, ROW_SCALE, dimension + SCALE_BYTES)
 
 static void add_rows(const Averager *the, const int32_t *ids, size_t count, size_t held) {
-    size_t dimension = the->dimension;
-    if (the->item_size == 4) add_floats(the->table, dimension, ids, count, held, the->sum);
-    else if (the->item_size == 2) add_halves(the->table, dimension, ids, count, held, the->sum);
-    else add_bytes(the->table, dimension, ids, count, held, the->sum);
+    size_t dimension = the->dimension, half = (dimension + 1) / 2;
+    switch (the->format) {
+        case 'f': add_floats(the->table, dimension, ids, count, held, the->sum); break;
+        case 'H': add_halves(the->table, dimension, ids, count, held, the->sum); break;
+        case 'b': add_bytes(the->table, dimension, ids, count, held, the->sum); break;
+        default:
+            add_lower(the->table, half, ids, count, held, the->sum);
+            add_upper(the->table, half, ids, count, count, the->sum + half); /* all is fetched */
+    }
 }
 
 VECTORIZED

@@ -23,7 +23,7 @@
 /* ---- arguments ---- */
 
 /* A contiguous buffer of int32 (i), int64 (q), float32 (f), or of a table's rows (r), as `Averager`
-   has them: float32, uint16 or int8. */
+   has them: float32, uint16, int8 or uint8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
@@ -33,13 +33,13 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
     int fits = kind == 'i'   ? size == 4 && (format == 'i' || format == 'l')
                : kind == 'q' ? size == 8 && (format == 'q' || format == 'l')
                              : size == 4 && format == 'f';
-    if (kind == 'r') fits |= (size == 2 && format == 'H') || (size == 1 && format == 'b');
+    if (kind == 'r') fits |= (size == 2 && format == 'H') || (size == 1 && (format | 32) == 'b');
     if (fits) return 0;
     PyErr_Format(PyExc_TypeError, "%s must be %s", name,
                  kind == 'i'   ? "int32"
                  : kind == 'q' ? "int64"
                  : kind == 'f' ? "float32"
-                               : "float32, uint16 or int8");
+                               : "float32, uint16, int8 or uint8");
     PyBuffer_Release(view);
     return -1;
 }
@@ -69,11 +69,16 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     }
     size_t dimension = rows->table.ndim == 2 ? (size_t)rows->table.shape[1] : 0;
     if (rows->table.itemsize == 1) dimension -= dimension < SCALE_BYTES ? dimension : SCALE_BYTES;
+    char format = rows->table.format ? rows->table.format[0] : 'B';
+    if (format == 'B' && dimension) { /* two numbers a byte; out tells whether the last is one */
+        dimension *= 2;
+        dimension -= rows->out.ndim == 2 && (size_t)rows->out.shape[1] == dimension - 1;
+    }
     Averager *the = &rows->averager;
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
-    the->item_size = (int)rows->table.itemsize;
+    the->format = format;
     if (!dimension) {
-        PyErr_SetString(PyExc_ValueError, "the table has no column (of int8: beside the scale's 4)");
+        PyErr_SetString(PyExc_ValueError, "the table has no column (of int8, uint8: beside the scale's)");
         release_rows(rows);
         return -1;
     }
@@ -84,7 +89,7 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
         return -1;
     }
     the->rows = (size_t)rows->table.shape[0];
-    the->sum = malloc(dimension * sizeof(float));
+    the->sum = malloc((dimension + 1) * sizeof(float));
     the->total = malloc(dimension * sizeof(double));
     if (!the->sum || !the->total) {
         PyErr_NoMemory();

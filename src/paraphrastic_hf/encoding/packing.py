@@ -2,6 +2,8 @@
 
 In two bytes, a number is the upper half of a float32 (bfloat16), kept as uint16. In one byte, it is
 an int8, and the last four bytes of its row are the float32 that the row's numbers are multiples of.
+In half a byte, it is a multiple from -7 to 7, plus 8, in four bits of a uint8: the first half of a
+row in the lower ones, the second in the upper, which are 0 where there is no number.
 The C of the fast path (`_rows.h`) reads these arrays as they are. What they are packed for is the
 business of `table.py`.
 """
@@ -12,8 +14,10 @@ import sys
 
 import numpy as np
 
-PRECISIONS = ("float32", "bfloat16", "int8")
-SCALE_BYTES = 4  # at the end of a row of int8
+PRECISIONS = ("float32", "bfloat16", "int8", "int4")
+SCALE_BYTES = 4  # at the end of a row of int8 or int4
+MOST_STEPS, NO_STEPS = 7, 8  # of an int4: up and down, and what stands for a number that is 0
+REACHES = np.linspace(0.2, 1, 17, dtype=np.float32)  # of the largest value, where 7 steps may end
 LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
@@ -23,13 +27,14 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
     Args:
         numbers: (vocab, dim) float32, finite.
         precision: `float32` changes nothing; `bfloat16` keeps 8 binary digits of each number;
-            `int8` has 127 steps up and 127 down to the largest absolute value in a row.
+            `int8` has 127 steps up and 127 down to the largest absolute value in a row; `int4` 7
+            each, to where the squared error is least, from 0.2 of that value to all of it.
 
     Returns:
-        (vocab, dim) float32 or uint16, or (vocab, dim + 4) int8.
+        (vocab, dim) float32 or uint16, (vocab, dim + 4) int8, or (vocab, dim / 2 + 4) uint8.
 
     Raises:
-        ValueError: `precision` is none of the three.
+        ValueError: `precision` is none of these.
 
     Example:
         >>> numbers = np.array([[0.5, -1.27], [0.0, 0.0]], np.float32)
@@ -44,25 +49,56 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
         bits = np.clip(numbers, -LARGEST_BFLOAT16, LARGEST_BFLOAT16).view(np.uint32)
         bits += 0x7FFF + ((bits >> 16) & 1)  # to the nearest, ties to even
         return (bits >> 16).astype(np.uint16)
+    if precision == "int4":
+        return _nibbles(numbers)
     most = np.nextafter(np.finfo(np.float32).max / np.float32(127), np.float32(0))
     scale = np.minimum(np.abs(numbers).max(1, initial=0) / np.float32(127), most)[:, None]
     steps = np.rint(numbers / np.where(scale > 0, scale, 1)).clip(-127, 127).astype(np.int8)
     return np.concatenate([steps, scale.view(np.int8)], 1)
 
 
+def _nibbles(numbers: np.ndarray) -> np.ndarray:
+    """Rows of half a byte a number, as `packed` describes, with the scale at the end of each."""
+    largest = np.abs(numbers).max(1, initial=0)[:, None]
+    shares = numbers / np.where(largest > 0, largest, 1)
+    off = [
+        np.square(_steps(shares, reach) * (reach / MOST_STEPS) - shares).sum(1) for reach in REACHES
+    ]
+    reach = REACHES[np.argmin(off, 0)][:, None]
+    codes = (_steps(shares, reach) + NO_STEPS).astype(np.uint8)
+    half = (codes.shape[1] + 1) // 2
+    nibbles = codes[:, :half].copy()
+    nibbles[:, : codes.shape[1] - half] |= codes[:, half:] << 4
+    scale = (largest / MOST_STEPS * reach).astype(np.float32)
+    return np.concatenate([nibbles, scale.view(np.uint8)], 1)
+
+
+def _steps(shares: np.ndarray, reach: np.ndarray | float) -> np.ndarray:
+    return np.rint(shares * (MOST_STEPS / reach)).clip(-MOST_STEPS, MOST_STEPS)
+
+
 def unpacked(numbers: np.ndarray) -> np.ndarray:
     """The float32 numbers, (vocab, dim), of a packed array; one of float32 is returned itself."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)
-    if numbers.dtype == np.int8:
-        scale = np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
-        return numbers[:, :-SCALE_BYTES] * scale
-    return numbers
+    if numbers.dtype not in (np.int8, np.uint8):
+        return numbers
+    scale = np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
+    steps = numbers[:, :-SCALE_BYTES]
+    if numbers.dtype == np.uint8:
+        codes = np.concatenate([steps & 15, steps >> 4], 1)[:, : width(numbers)]
+        steps = codes.astype(np.int8) - np.int8(NO_STEPS)
+    return steps * scale
 
 
 def width(numbers: np.ndarray) -> int:
     """The number of dimensions of an array, packed or not."""
-    return int(numbers.shape[1]) - (SCALE_BYTES if numbers.dtype == np.int8 else 0)
+    columns = int(numbers.shape[1])
+    if numbers.dtype == np.uint8:
+        half = columns - SCALE_BYTES
+        is_odd = len(numbers) > 0 and numbers[0, half - 1] >> 4 == 0
+        return 2 * half - int(is_odd)
+    return columns - (SCALE_BYTES if numbers.dtype == np.int8 else 0)
 
 
 def shortened(numbers: np.ndarray) -> np.ndarray:

@@ -82,10 +82,10 @@ class Table:
         return Table.of(rows * factors.astype(np.float32)[:, None])
 
     def with_precision(self, precision: str) -> Table:
-        """The rows rounded to `float32` (none is), `bfloat16` or `int8`; see `packing.packed`.
+        """The rows rounded to `float32` (none is), `bfloat16`, `int8` or `int4`: `packing.packed`.
 
         Raises:
-            ValueError: `precision` is none of the three.
+            ValueError: `precision` is none of these.
         """
         rows = self.rows()
         numbers = packed(rows, precision)
