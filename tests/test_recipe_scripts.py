@@ -261,14 +261,20 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
     with lzma.open(output / "de-tr" / "wikdict.tsv.xz", "rt", encoding="utf-8") as file:
         assert file.read() == "Hund\tköpek\nTag\tgün\nsöt\ttatlı\n"
     assert capsys.readouterr().out.splitlines()[0].endswith("de-tr/wikdict.tsv.xz: 3 pairs")
+    with (output / "SOURCES.tsv").open("a", encoding="utf-8") as file:
+        file.write("de-tr\town\t1\t2\t3\topen\tCC0\teveryday\n")
     run("de", "tr")  # the other way round, beside what is there
-    assert listed_sources(tmp_path) == dict.fromkeys(
-        (f"joined/{pair}/wikdict.tsv.xz" for pair in ("de-tr", "tr-de")),
-        ("CC-BY-SA 3.0", "share-alike"),
-    )
+    assert listed_sources(tmp_path) == {
+        "joined/de-tr/own.tsv.xz": ("CC0", "open"),
+        **dict.fromkeys(
+            (f"joined/{pair}/wikdict.tsv.xz" for pair in ("de-tr", "tr-de")),
+            ("CC-BY-SA 3.0", "share-alike"),
+        ),
+    }
     for arguments, message in (
         (("tr", "fr"), "of fr and tr, nor of a third"),
         (("tr", "de", "--says", "Apache"), "whose licence says 'Apache'"),
+        (("tr", "de", "--licence", "Creative Commons"), "2"),
         (("tr", "xx"), "2"),
         (("tr", "tr"), "2"),
     ):

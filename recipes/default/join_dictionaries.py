@@ -76,16 +76,15 @@ def says(path: Path, licence: str) -> bool:
 
 def write(folder: Path, languages: str, pairs: list[tuple[str, str]], licence: str) -> Path:
     """Write the pairs of two languages, and their row of the list of sources."""
-    path = folder / languages / f"{NAME}.tsv.xz"
+    path, listed = folder / languages / f"{NAME}.tsv.xz", folder / LIST
+    rows = {}
+    if listed.is_file():
+        rows = {tuple(row[:2]): row for _, row in table_rows(listed, len(COLUMNS), header="pair")}
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
         file.writelines(f"{a}\t{b}\n" for a, b in pairs)
-    listed, size = folder / LIST, path.stat().st_size
-    rows = {}
-    if listed.is_file():
-        rows = {row[0]: row for _, row in table_rows(listed, len(COLUMNS), header=COLUMNS[0])}
-    numbers = (str(len(pairs)), "2", str(size))
-    rows[languages] = [languages, NAME, *numbers, release_class(licence), licence, "words"]
+    numbers = (str(len(pairs)), "2", str(path.stat().st_size))
+    rows[languages, NAME] = [languages, NAME, *numbers, release_class(licence), licence, "words"]
     with replacing(listed) as partial:
         table = [COLUMNS, *(rows[key] for key in sorted(rows))]
         partial.write_text("".join("\t".join(row) + "\n" for row in table), encoding="utf-8")
@@ -102,11 +101,15 @@ def main() -> None:
         "--says", default="Attribution-ShareAlike 3.0", help="words of every licence"
     )
     parser.add_argument("--licence", default="CC-BY-SA 3.0", help="its name, for the list")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="a folder directly in the data"
+    )
     args = parser.parse_args()
     for other in (args.language, *args.others):
         if other not in FREEDICT:
             parser.error(f"{other!r} is no code that FreeDict has: {', '.join(sorted(FREEDICT))}")
+    if release_class(args.licence) == "unstated":
+        parser.error(f"--licence {args.licence!r} is no licence known here, such as CC-BY-SA 3.0")
     if args.language in args.others:
         parser.error(f"{args.language} is to be joined to other languages than itself")
     try:

@@ -46,7 +46,10 @@ def test_fewer_dimensions_and_bytes_are_scored_under_their_name(
     row = " | ".join(f"{score:.1f}" for score in headline.values())
     assert f"| **english-80-int4** | {row} |" in capsys.readouterr().out
     assert main([*arguments, "--dimension", "800"]) == 2
-    assert "english: dimension must be from 1 to 512, got 800" in capsys.readouterr().err
+    assert (
+        "english, --dimension 800: dimension must be from 1 to 512, got 800"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_folder_of_all_data_is_where_eval_is_found(

@@ -111,21 +111,19 @@ def _smaller(encoder: Any, arguments: argparse.Namespace) -> Any:
     Raises:
         ModelError: It does not average, is rounded already, or has not so many dimensions.
     """
-    for method, wanted in (
-        ("with_dimension", arguments.dimension),
-        ("with_precision", arguments.precision),
-    ):
+    for option in ("dimension", "precision"):
+        wanted = getattr(arguments, option)
         if wanted is None:
             continue
-        if not hasattr(encoder, method):
+        if not hasattr(encoder, f"with_{option}"):
             raise ModelError(
-                f"--dimension and --precision are of averages of this package, and "
-                f"{arguments.model} is none: leave them out"
+                f"--{option} is of averages of this package, and {arguments.model} is none: leave "
+                "it out"
             )
         try:
-            encoder = getattr(encoder, method)(wanted)
-        except ValueError as error:
-            raise ModelError(f"{arguments.model}: {error}") from error
+            encoder = getattr(encoder, f"with_{option}")(wanted)
+        except (ValueError, ModelError) as error:
+            raise ModelError(f"{arguments.model}, --{option} {wanted}: {error}") from error
     return encoder
 
 

@@ -101,7 +101,7 @@ static void add_rows(const Averager *the, const int32_t *ids, size_t count, size
         case 'b': add_bytes(the->table, dimension, ids, count, held, the->sum); break;
         default:
             add_lower(the->table, half, ids, count, held, the->sum);
-            add_upper(the->table, half, ids, count, count, the->sum + half); /* all is fetched */
+            add_upper(the->table, half, ids, count, 0, the->sum + half); /* all is fetched */
     }
 }
 

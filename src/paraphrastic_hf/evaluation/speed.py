@@ -96,7 +96,9 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
     checked_vectors(encoder.encode(batches[0]), size)
     remembers = isinstance(encoder, SentenceEncoder) and encoder.forget()
     rows = []
-    for device in devices_of(encoder):
+    whole = encoder
+    for device in devices_of(whole):
+        encoder = _apart(whole) if device == "CUDA" else whole
         with _on(encoder, device):
             work = _encode(encoder, size, device)
             if remembers:
@@ -128,7 +130,9 @@ def devices_of(encoder: Any) -> list[str]:
     """Name the devices to measure on: the CPU, and CUDA if the encoder can run there."""
     import torch
 
-    has_cuda = torch.cuda.is_available() and _torch_model(encoder) is not None
+    has_cuda = torch.cuda.is_available() and (
+        isinstance(encoder, SentenceEncoder) or _torch_model(encoder) is not None
+    )
     return ["CPU", "CUDA"] if has_cuda else ["CPU"]
 
 
@@ -145,6 +149,13 @@ def machine(device: str) -> str:
         found = []
     name = found[0] if found else platform.processor() or platform.machine()
     return f"CPU, {name}, {counted(os.cpu_count() or 1, 'thread')}"
+
+
+def _apart(encoder: Any) -> Any:
+    """An encoder that may be moved: one of this package goes on with its table where it is."""
+    if not isinstance(encoder, SentenceEncoder):
+        return encoder
+    return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)
 
 
 def _torch_model(encoder: Any) -> Any:
@@ -190,8 +201,10 @@ def _prepared(
     if isinstance(encoder, SentenceEncoder):
         from paraphrastic_hf.encoding.batches import embed_texts
 
+        model = encoder.model_apart()
+
         def embed(ids: Any) -> Any:
-            return embed_texts(encoder.model, ids, np.arange(len(ids)), batch_size=len(ids))
+            return embed_texts(model, ids, np.arange(len(ids)), batch_size=len(ids))
 
         return encoder.tokenizer.encode_batch, _finished(embed, device)
     if not (hasattr(encoder, "preprocess") and hasattr(encoder, "forward")):

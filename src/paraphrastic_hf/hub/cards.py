@@ -251,9 +251,17 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
     counts = {_within(root, path): count for path, count in given.items()}
     rows = []
     for path, pairs in counts.items():
-        licence, release = known.get(path, ("", "unstated"))
+        if path not in known:
+            raise DataError(
+                f"no SOURCES.tsv in a folder of {root} lists {path}, so its licence is not known: "
+                "give the data that it is in, or list it"
+            )
+        licence, release = known[path]
         if release not in RELEASABLE:
-            raise DataError(f"{path} is no source that a released model may be trained on")
+            raise DataError(
+                f"{path} is no source that a released model may be trained on: its licence is "
+                f"{licence} ({release})"
+            )
         rows.append([path, f"{pairs:,}", licence, f"`{sha256_of(root / path)}`"])
     is_shared = any(known[path][1] == "share-alike" for path in counts)
     columns = ["source", what, "licence", "SHA-256 of the file"]

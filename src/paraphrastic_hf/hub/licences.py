@@ -209,7 +209,8 @@ def _source(
 
 def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
     """Licence and release class of each file that a `SOURCES.tsv` in a folder of the data lists,
-    such as `train/SOURCES.tsv`, by its place below the data.
+    such as `train/SOURCES.tsv`, by its place below the data. Files of that name and another header
+    are passed over.
 
     Args:
         data_root: Folder of all data; None if there is none.
@@ -217,10 +218,11 @@ def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
     Raises:
         DataError: A list is damaged.
     """
-    lists = () if data_root is None else sorted(Path(data_root).glob("*/SOURCES.tsv"))
+    paths = () if data_root is None else sorted(Path(data_root).glob("*/SOURCES.tsv"))
     return {
         f"{path.parent.name}/{row[0]}/{row[1]}.tsv.xz": (row[6], row[5])
-        for path in lists
+        for path in paths
+        if path.is_file() and path.read_bytes().startswith(b"pair\tsource\t")
         for _, row in table_rows(path, 7, header="pair")
     }
 

@@ -124,13 +124,13 @@ class LatentArguments:
     )
     adds_average: bool = argument(
         False,
-        help="the mean of the semantic variable is the average of the tokens' vectors, as in SP, "
-        "and what the encoder adds to it, at first nothing; no paper has this",
+        help="the mean of the semantic variable is the average of the tokens' vectors in a table "
+        "of its own, as in SP, and what the encoder adds, at first nothing; no paper has this",
     )
     vectors: str | None = argument(
         None,
         help="a trained model of pieces, such as an SP, whose vectors the semantic encoder's table "
-        "starts from",
+        "starts from, or that which is averaged beside it",
     )
 
 
@@ -256,10 +256,10 @@ class GenerativeRecipe:
                 "model.translation_scorer is a key of mgt: decoders of a bgt have one each"
             )
         written = (model.reconstructs, model.translates)
-        if training.contrastive and not any(of is None or len(of) == 2 for of in written):
+        if self.needs_both_sides and not any(of is None or len(of) == 2 for of in written):
             raise RecipeError(
-                "training.contrastive needs the meaning of both sides of a pair: translate into "
-                "both languages, or reconstruct both, or leave it out"
+                f"{self.needs_both_sides} needs the meaning of both sides of a pair: translate "
+                "into both languages, or reconstruct both, or leave it out"
             )
         refuse_unless(
             [
@@ -307,6 +307,13 @@ class GenerativeRecipe:
                 ),
             ]
         )
+
+    @property
+    def needs_both_sides(self) -> str:
+        """The first setting that needs the meaning of both sides of a pair; nothing if none is."""
+        found = "training.contrastive" if self.training.contrastive else ""
+        is_both = self.run.development == "clean-and-bitext"
+        return found or ("run.development clean-and-bitext" if is_both else "")
 
 
 def _refuse_of_mgt(model: LatentArguments) -> None:

@@ -226,11 +226,13 @@ class TrainingLoop:
             objective.restore(self._kept)
         at, epochs = self.progress, self.training.epochs
         total_steps = sum(map(objective.steps, range(epochs)))
-        if self.training.steps is not None:
-            total_steps = min(total_steps, self.training.steps)
+        examples = sum(map(objective.examples, range(epochs)))
+        if self.training.steps is not None and self.training.steps < total_steps:
+            examples = round(examples * self.training.steps / total_steps)
+            total_steps = self.training.steps
         is_main = self.accelerator.is_main_process
         bar = tqdm(
-            total=sum(map(objective.examples, range(epochs))),
+            total=examples,
             initial=at.examples,
             unit=f" {self.unit}",
             unit_scale=True,
