@@ -42,7 +42,7 @@ ROWS: dict[str, dict[str, Any]] = {
     },
     "word and hidden": {"latent_at": ["word", "hidden", "logit"]},
     "narrow": {"state_size": 4},
-    "average": {"adds_average": True, "state_size": 4},
+    "average": {"adds_average": True},
 }
 ENGLISH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 FRENCH = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
@@ -110,7 +110,7 @@ def test_token_vectors_average_to_the_embedding(row: str) -> None:
 
 def test_an_average_is_what_it_starts_from() -> None:
     model = BGTModel(BGTConfig(**SIZES, adds_average=True)).eval()
-    table = model.encoder_of("semantic").mean.table.weight
+    table = model.encoder_of("semantic").encoder.table.weight
     average = table[ENGLISH[0]].mean(0) * 8**0.5
     torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], average)
 
@@ -275,6 +275,7 @@ def test_a_mean_is_read_where_nothing_is_drawn() -> None:
         ({"reconstructs": ["en", "en"]}, "reconstructs must name each language once"),
         ({"reconstructs": []}, "has_language_variables needs"),
         ({"encoder_kind": "gru"}, "transformer or lstm"),
+        ({"adds_average": True, "state_size": 4}, "adds_average needs states of the size"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -37,7 +37,6 @@ from paraphrastic_hf.models.latent_parts import (
     VariableReader,
     added_rows,
     start_weights,
-    tables_of,
 )
 from paraphrastic_hf.models.pair_terms import (
     SEMANTIC,
@@ -195,7 +194,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     def sparse_tables(self) -> list[nn.Embedding]:
         """Every table of an encoder or decoder, and every output layer that is read by rows."""
-        tables = [table for name in self.variables() for table in tables_of(self.encoder_of(name))]
+        tables = [self.encoder_of(name).encoder.table for name in self.variables()]
         for task in self.tasks():
             tables.append(self.decoder_of(task).table)
             if self.scores_part:
@@ -213,7 +212,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         languages = [side.language for side in sides]
         for task in tasks_between(self, languages):
             for variable in self.variables_of(task):
-                used |= {table: [read] for table in tables_of(self.encoder_of(variable))}
+                used[self.encoder_of(variable).encoder.table] = [read]
         for task in tasks_between(self, languages):
             side = sides[languages.index(language_of(task))]
             ids = [side.ids.reshape(-1), read.new_tensor([self.start_of(task)])]

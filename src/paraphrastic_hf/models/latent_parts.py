@@ -61,8 +61,8 @@ class LatentConfig(PreTrainedConfig):
         is_variational: Whether variables are drawn from their posteriors in training; if not, each
             is its mean.
         adds_average: Whether the mean of the semantic variable is the average of the tokens'
-            vectors in a table of its own (SP, 5.1.1), times the root of their size, and what the
-            encoder makes of the tokens beside it, at first nothing. No paper has this.
+            vectors (SP, 5.1.1), times the root of their size, and what the encoder makes of them
+            beside it, at first nothing. No paper has this. `state_size` is then `hidden_size`.
         variable: The variable whose mean is the embedding, `semantic` or a language.
         is_centred: Whether embeddings by meaning are less a vector that all share
             (`LatentModel.centre_on`).
@@ -120,6 +120,11 @@ class LatentConfig(PreTrainedConfig):
                 f"state_size must be even and a multiple of num_attention_heads "
                 f"({self.num_attention_heads}), got {self.width}"
             )
+        if self.adds_average and self.width != self.hidden_size:
+            raise ValueError(
+                f"adds_average needs states of the size of a variable, {self.hidden_size}, got "
+                f"state_size {self.width}"
+            )
         unknown = [place for place in self.latent_at if place not in PLACES]
         if unknown or not self.latent_at:
             raise ValueError(
@@ -131,28 +136,14 @@ class LatentConfig(PreTrainedConfig):
             refuse_language(language)
 
 
-class AddingMap(Dense):
-    """A map of a state to a mean that is added to the average of the tokens' vectors, and is
-    nothing before training.
-
-    The vectors are of a table of their own: that of the encoder serves what else it infers, too,
-    and attention wants rows of equal lengths, where averages live by their lengths.
-    """
-
-    def __init__(self, config: LatentConfig) -> None:
-        super().__init__(config.width, config.hidden_size, bias=False)
-        self.table = nn.Embedding(config.vocab_size, config.hidden_size)
-
-    def rows(self, ids: Tensor) -> Tensor:
-        """What is averaged, (tokens, dim)."""
-        return rows_of(self.table, ids) * self.table.embedding_dim**0.5
+class Addition(Dense):
+    """A map whose result is added to something, and is nothing before training."""
 
 
 def map_to_mean(config: LatentConfig, variable: str) -> Dense:
     """What makes a posterior's mean of the mean state."""
-    if variable == SEMANTIC and config.adds_average:
-        return AddingMap(config)
-    return Dense(config.width, config.hidden_size, bias=False)
+    is_added = variable == SEMANTIC and config.adds_average
+    return (Addition if is_added else Dense)(config.width, config.hidden_size, bias=False)
 
 
 class Inference(nn.Module):
@@ -226,13 +217,10 @@ AnyInference = Inference | SharedInference
 def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
     """The tokens' vectors, (tokens, dim), whose average is a part of the posterior's mean; None
     where none is (`adds_average`)."""
-    return inference.mean.rows(ids) if isinstance(inference.mean, AddingMap) else None
-
-
-def tables_of(inference: AnyInference) -> list[nn.Embedding]:
-    """Every table of vectors that an inference reads."""
-    added = [inference.mean.table] if isinstance(inference.mean, AddingMap) else []
-    return [inference.encoder.table, *added]
+    if not isinstance(inference.mean, Addition):
+        return None
+    table = inference.encoder.table
+    return rows_of(table, ids) * table.embedding_dim**0.5
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
@@ -291,7 +279,7 @@ class VariableReader(nn.Module):
 def start_weights(module: nn.Module) -> None:
     """Dense layers start Glorot uniform with bias 0; rows of tables and output layers normal,
     of length about 1 (those of released output layers are Glorot, about half as long)."""
-    if isinstance(module, AddingMap):
+    if isinstance(module, Addition):
         nn.init.zeros_(module.weight)
     elif isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

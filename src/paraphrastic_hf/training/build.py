@@ -194,7 +194,5 @@ def build_encoder(
     model = FAMILIES[arguments.kind](config)
     if arguments.vectors is not None:
         path = resolve_vectors(arguments.vectors, data_root)
-        start_from_vectors(
-            model.get_input_embeddings(), tokenizer, path, bad_rows=arguments.bad_vectors
-        )
+        start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)
     return model

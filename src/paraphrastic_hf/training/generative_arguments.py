@@ -124,13 +124,13 @@ class LatentArguments:
     )
     adds_average: bool = argument(
         False,
-        help="the mean of the semantic variable is the average of the tokens' vectors in a table "
-        "of its own, as in SP, and what the encoder adds, at first nothing; no paper has this",
+        help="the mean of the semantic variable is the average of the tokens' vectors, as in SP, "
+        "and what the encoder adds to it, at first nothing; no paper has this",
     )
     vectors: str | None = argument(
         None,
         help="a trained model of pieces, such as an SP, whose vectors the semantic encoder's table "
-        "starts from, or that which is averaged beside it",
+        "starts from",
     )
 
 

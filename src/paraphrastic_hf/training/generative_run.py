@@ -24,7 +24,7 @@ from paraphrastic_hf.generation.gauges import (
 from paraphrastic_hf.generation.latent import LatentGenerator, centre_on_texts
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.latent_parts import LatentConfig, tables_of
+from paraphrastic_hf.models.latent_parts import LatentConfig
 from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC, sides_read, tasks_between
 from paraphrastic_hf.text.load import load_tokenizer
@@ -137,11 +137,10 @@ class Generative:
         model.scores_part = self.recipe.training.candidates is not None
         if self.recipe.model.vectors is not None:
             path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
-            *_, table = tables_of(model.encoder_of(SEMANTIC))  # the one that is averaged, if any is
             if self.recipe.model.adds_average:  # vectors of SP have no end mark to average
                 with torch.no_grad():
-                    table.weight[config.eos_token_id] = 0.0
-            start_from_vectors(table, self.tokenizer, path)
+                    model.get_input_embeddings().weight[config.eos_token_id] = 0.0
+            start_from_vectors(model, self.tokenizer, path)
         return model
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from paraphrastic_hf.data.words import read_vectors
 from paraphrastic_hf.encoding.directory import load_model
@@ -77,7 +76,7 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
 
 
 def start_from_vectors(
-    table: nn.Embedding, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
+    model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
 ) -> None:
     """Start the rows of known entries from given vectors (thesis 3.1.2); others stay random.
 
@@ -89,17 +88,17 @@ def start_from_vectors(
         DataError: The file is damaged, of another dimension, or knows no entry.
         ModelError: The directory holds no model of this package.
     """
-    weight, tokens = table.weight, tokenizer.tokens()
+    table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}
     row_of.setdefault(UNKNOWN_WORD, 1)
     found = set()
     with torch.no_grad():
         if path.is_dir() and _knows_words(tokenizer) and not _knows_words(path):
-            vectors = _vectors_of_words(path, tokens[2:], weight.shape[1])
+            vectors = _vectors_of_words(path, tokens[2:], table.shape[1])
         else:
-            vectors = _vectors_at(path, row_of, weight.shape[1], bad_rows)
+            vectors = _vectors_at(path, row_of, table.shape[1], bad_rows)
         for word, vector in vectors:
-            weight[row_of[word]] = torch.from_numpy(vector)
+            table[row_of[word]] = torch.from_numpy(vector)
             found.add(word)
     if not found:
         raise DataError(f"{path} has a vector for none of the {len(tokens):,} vocabulary entries")
