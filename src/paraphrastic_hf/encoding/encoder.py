@@ -236,26 +236,21 @@ class SentenceEncoder(Conventions, Estimator, Saved):
     def with_precision(self, precision: str) -> SentenceEncoder:
         """This averaging encoder with two bytes a number, one or half a one; float32 has four.
 
-        How far that is off is in `rounding_error` of what is returned. The numbers of the packaged
-        English model have five binary digits, so bfloat16 is exact; int8 is off by 0.038 of a
-        row's length at most, which moves no cosine of STS-B dev by more than 0.0022; int4 by 0.37,
-        which moves them by 0.011 in the mean, by 0.078 at most. This saves
-        memory (the packaged models are held in two bytes a number anyway) and leaves the speed.
-        A saved encoder, and its `model`, hold the rounded numbers as float32.
+        How far that is off is in its `rounding_error`. The packaged models are held in bfloat16,
+        which is exact for them; int8 is off by 0.038 of a row's length of `english` at most, which
+        moves no cosine of STS-B dev by more than 0.0022, int4 by 0.37, in the mean by 0.011. A
+        saved encoder, and its `model`, hold the rounded numbers as float32.
 
         Args:
-            precision: `float32`, `bfloat16` (two bytes a number, 8 binary digits), `int8` (one
-                byte, 127 steps up and 127 down to the largest absolute value in a row) or `int4`
-                (half a byte, 7 steps each).
+            precision: `float32`, `bfloat16`, `int8` or `int4`, as `packing.packed` rounds to them.
 
         Raises:
             ModelError: The encoder is no averaging model, or it is rounded already.
             ValueError: `precision` is none of these.
 
         Example:
-            >>> small = SentenceEncoder.from_pretrained("english").with_precision("int8")
-            >>> small.rounding_error < 0.05
-            True
+            >>> SentenceEncoder.from_pretrained("english").with_precision("int4").dimension
+            512
         """
         return self._with_table(self._exact_table().with_precision(precision), precision)
 
@@ -294,8 +289,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         return self._weights.model
 
     def model_apart(self) -> SentenceEncoderModel:
-        """The encoder as a transformers model, for which a table is not given up; where this holds
-        a table, the model is another one each time."""
+        """The encoder as a transformers model; of a table that is kept it is made anew."""
         return self._weights.model_to_save()
 
     @property
@@ -335,9 +329,8 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         require("train", "torch", "transformers", what="saving a model")
         from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
-        model = self.model_apart()
         with languages_kept(self.origin, Path(directory)):
-            save_model(model, self.tokenizer, Path(directory), SENTENCE_ENCODER)
+            save_model(self.model_apart(), self.tokenizer, Path(directory), SENTENCE_ENCODER)
 
     def _embed(
         self,

@@ -225,14 +225,11 @@ class TrainingLoop:
         if isinstance(objective, Stateful) and self._kept is not None:
             objective.restore(self._kept)
         at, epochs = self.progress, self.training.epochs
-        total_steps = sum(map(objective.steps, range(epochs)))
-        examples = sum(map(objective.examples, range(epochs)))
-        if self.training.steps is not None and self.training.steps < total_steps:
-            examples = round(examples * self.training.steps / total_steps)
-            total_steps = self.training.steps
+        all_steps = sum(map(objective.steps, range(epochs)))
+        total_steps = all_steps if (most := self.training.steps) is None else min(all_steps, most)
         is_main = self.accelerator.is_main_process
         bar = tqdm(
-            total=examples,
+            total=sum(map(objective.examples, range(epochs))) * total_steps // max(1, all_steps),
             initial=at.examples,
             unit=f" {self.unit}",
             unit_scale=True,
