@@ -72,6 +72,14 @@ def test_tokens_are_timed_apart_where_the_encoder_allows(
         np.testing.assert_array_equal(encoder.encode(["a cat"]), before)
 
 
+def test_a_table_is_timed_as_it_is_held(sts_folder: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("english").with_precision("int4")
+    evaluate(encoder, "speed", sts_folder)
+    held = encoder._weights.table()
+    assert held is not None
+    assert held.numbers.dtype == np.uint8
+
+
 def test_no_sentence_is_timed_twice_unless_there_are_fewer_than_a_batch(
     sts_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
