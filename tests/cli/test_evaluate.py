@@ -45,6 +45,8 @@ def test_fewer_dimensions_and_bytes_are_scored_under_their_name(
     headline = evaluate(smaller, "sts", data, name="x")["headline"]
     row = " | ".join(f"{score:.1f}" for score in headline.values())
     assert f"| **english-80-int4** | {row} |" in capsys.readouterr().out
+    assert main([*arguments, "--precision", "int2"]) == 2
+    assert "english, --precision int2: precision must be one of" in capsys.readouterr().err
     assert main([*arguments, "--dimension", "800"]) == 2
     assert (
         "english, --dimension 800: dimension must be from 1 to 512, got 800"

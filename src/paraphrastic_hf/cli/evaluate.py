@@ -11,7 +11,6 @@ from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.encoding.packing import PRECISIONS
 from paraphrastic_hf.errors import DataError, ModelError
 
 EPILOG = """\
@@ -55,8 +54,9 @@ def configure(parser: Parser) -> None:
     )
     parser.add_argument(
         "--precision",
-        choices=PRECISIONS,
-        help="of an average, with a table of so few bytes: four a number, two, one or half a one",
+        metavar="NAME",
+        help="of an average, with a table in float32, bfloat16, int8 or int4: four bytes a number, "
+        "two, one or half a one",
     )
     parser.late_epilog = _epilog
     add_latent_option(parser)
