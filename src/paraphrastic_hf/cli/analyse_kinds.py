@@ -293,12 +293,12 @@ def _drawn_pairs(model: str, arguments: argparse.Namespace, way_out: str) -> lis
 
 def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:
     """The pairs that a model's recipe names."""
-    from paraphrastic_hf.encoding.locate import packaged_model
+    from paraphrastic_hf.encoding.locate import packaged_folder
     from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
     from paraphrastic_hf.training.kinds import load_recipe
     from paraphrastic_hf.training.sources import read_sources
 
-    folder = Path(model) if Path(model).is_dir() else packaged_model(model)
+    folder = Path(model) if Path(model).is_dir() else packaged_folder(model)
     try:
         recipe = load_recipe(folder / "recipe.yaml")
         has_pairs = isinstance(recipe, ContrastiveRecipe)

@@ -46,20 +46,26 @@ static inline float scale_of(const void *row, size_t bytes) {
 #define LINE 64 /* bytes that memory gives at once */
 
 #define NO_SCALE(row) 1.0f
-#define ROW_SCALE(row) scale_of(row, dimension)
+#define ROW_SCALE(row) scale_of(row, columns)
 #define WHOLE(number, factor) (number)
 #define WIDENED(half, factor) widened(half)
 #define SCALED(byte, factor) ((factor) * (float)(byte))
 #define LOWER(byte, factor) ((factor) * (float)((byte & 15) - 8))
 #define UPPER(byte, factor) ((factor) * (float)((byte >> 4) - 8))
 
-/* sum = the rows of ids; `held` ids lie in memory, and the rows of those that come some time after
-   are fetched meanwhile. A row is `stride` items long. */
-#define DEFINE_ADD_ROWS(name, type, value, factor, stride)                                        \
+#define FOUR(value) ((value(a[d], at_a) + value(b[d], at_b)) + (value(c[d], at_c) + value(e[d], at_e)))
+#define ONE_EACH(value, of_rows) sum[d] += of_rows(value)
+#define TWO_EACH(value, of_rows) sum[d] += of_rows(LOWER), upper[d] += of_rows(UPPER)
+#define LAST(value) value(row[j][d], at)
+
+/* sum = the rows of ids, of `columns` items each, which hold one number or two: the second belongs
+   to the other half of the sum. `held` ids lie in memory, and the rows of those that come some time
+   after are fetched meanwhile. A row is `stride` items long. */
+#define DEFINE_ADD_ROWS(name, type, each, value, factor, stride)                                  \
     VECTORIZED                                                                                    \
-    static void name(const type *table, size_t dimension, const int32_t *ids, size_t count,       \
-                     size_t held, float *sum) {                                                   \
-        memset(sum, 0, dimension * sizeof(float));                                                \
+    static void name(const type *table, size_t columns, const int32_t *ids, size_t count,         \
+                     size_t held, float *restrict sum, float *restrict upper) {                   \
+        (void)upper;                                                                              \
         for (size_t i = 0; i < count; i += 4) {                                                   \
             const type *row[4];                                                                   \
             for (size_t j = 0; j < 4; j++) {                                                      \
@@ -74,34 +80,31 @@ static inline float scale_of(const void *row, size_t bytes) {
                 const float at_a = factor(a), at_b = factor(b);                                   \
                 const float at_c = factor(c), at_e = factor(e);                                   \
                 (void)at_a, (void)at_b, (void)at_c, (void)at_e;                                   \
-                for (size_t d = 0; d < dimension; d++)                                            \
-                    sum[d] += (value(a[d], at_a) + value(b[d], at_b)) +                           \
-                              (value(c[d], at_c) + value(e[d], at_e));                            \
+                for (size_t d = 0; d < columns; d++) each(value, FOUR);                           \
                 continue;                                                                         \
             }                                                                                     \
             for (size_t j = 0; j < 3 && row[j]; j++) {                                            \
                 const float at = factor(row[j]);                                                  \
                 (void)at;                                                                         \
-                for (size_t d = 0; d < dimension; d++) sum[d] += value(row[j][d], at);            \
+                for (size_t d = 0; d < columns; d++) each(value, LAST);                           \
             }                                                                                     \
         }                                                                                         \
     }
 
-DEFINE_ADD_ROWS(add_floats, float, WHOLE, NO_SCALE, dimension)
-DEFINE_ADD_ROWS(add_halves, uint16_t, WIDENED, NO_SCALE, dimension)
-DEFINE_ADD_ROWS(add_bytes, int8_t, SCALED, ROW_SCALE, dimension + SCALE_BYTES)
-DEFINE_ADD_ROWS(add_lower, uint8_t, LOWER, ROW_SCALE, dimension + SCALE_BYTES)
-DEFINE_ADD_ROWS(add_upper, uint8_t, UPPER, ROW_SCALE, dimension + SCALE_BYTES)
+DEFINE_ADD_ROWS(add_floats, float, ONE_EACH, WHOLE, NO_SCALE, columns)
+DEFINE_ADD_ROWS(add_halves, uint16_t, ONE_EACH, WIDENED, NO_SCALE, columns)
+DEFINE_ADD_ROWS(add_bytes, int8_t, ONE_EACH, SCALED, ROW_SCALE, columns + SCALE_BYTES)
+DEFINE_ADD_ROWS(add_nibbles, uint8_t, TWO_EACH, , ROW_SCALE, columns + SCALE_BYTES)
 
 static void add_rows(const Averager *the, const int32_t *ids, size_t count, size_t held) {
     size_t dimension = the->dimension, half = (dimension + 1) / 2;
+    float *sum = the->sum;
+    memset(sum, 0, 2 * half * sizeof(float));
     switch (the->format) {
-        case 'f': add_floats(the->table, dimension, ids, count, held, the->sum); break;
-        case 'H': add_halves(the->table, dimension, ids, count, held, the->sum); break;
-        case 'b': add_bytes(the->table, dimension, ids, count, held, the->sum); break;
-        default:
-            add_lower(the->table, half, ids, count, held, the->sum);
-            add_upper(the->table, half, ids, count, 0, the->sum + half); /* all is fetched */
+        case 'f': add_floats(the->table, dimension, ids, count, held, sum, NULL); break;
+        case 'H': add_halves(the->table, dimension, ids, count, held, sum, NULL); break;
+        case 'b': add_bytes(the->table, dimension, ids, count, held, sum, NULL); break;
+        default: add_nibbles(the->table, half, ids, count, held, sum, sum + half);
     }
 }
 

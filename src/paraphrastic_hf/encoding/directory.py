@@ -1,7 +1,8 @@
 """The directory of a saved model: which files each kind has, and how they are written and read.
 
 * `config.json`, `model.safetensors`: transformers reads them. The `embedding.weight` of an average
-  is also what sentence-transformers' stock `StaticEmbedding` reads.
+  is also what sentence-transformers' stock `StaticEmbedding` reads; in int8 and int4 it is
+  `embedding.packed`, which takes this package, or its code that lies beside it.
 * `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding` read them. Beside
   them lie `spiece.model` for sentencepiece, `ngrams.json` for character n-grams, and the folder
   `tokenizers/` for a mixture's tokenizers.
@@ -34,6 +35,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from paraphrastic_hf.encoding.locate import shown_name
+from paraphrastic_hf.encoding.packing import packed
 from paraphrastic_hf.encoding.table import check_finite
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
@@ -42,8 +44,10 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import (
     MODULES,
     PARTS_FOLDER,
+    STATIC_EMBEDDING,
     open_to_readers,
     other_loader,
+    read_json,
     remove,
     write_json,
 )
@@ -53,9 +57,9 @@ TOKENIZER_FILES = (
     *("tokenizer.json", "tokenizer_config.json", "paraphrastic_tokenizer.json"),
     *("spiece.model", "ngrams.json", PARTS_FOLDER),
 )
+SAVED_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
 SENTENCE_TRANSFORMERS_FILES = (MODULES, "config_sentence_transformers.json")
-STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 
@@ -104,6 +108,7 @@ def save_model(
     layout: Layout,
     *,
     precision: str = "float32",
+    packed_rows: np.ndarray | None = None,
     modules: bool = True,
 ) -> None:
     """Write the directory of a finished model; one that lies there is replaced, whatever its kind.
@@ -119,17 +124,30 @@ def save_model(
         layout: The kind of model.
         precision: `float32`, `bfloat16` or `float16`, in which weights are stored. This package and
             transformers read them as float32; stock sentence-transformers keeps them as they are.
+            Of an averaging model also `int8` and `int4`, as `packing.packed` rounds to them.
+        packed_rows: The table of an averaging model, where it is held in int8 or int4 already.
         modules: Whether sentence-transformers' files are written; a caller that writes them itself
             passes False, and they are left as they are.
 
     Raises:
         OSError: The disk is full or the directory cannot be written; it is named.
+        ValueError: `precision` is none of these, or not one for this model.
     """
+    if precision not in SAVED_PRECISIONS:
+        known = ", ".join(SAVED_PRECISIONS)
+        raise ValueError(f"precision must be one of {known}, got {precision!r}")
+    if precision in ("int8", "int4") and packed_rows is None:
+        if not isinstance(model, AveragingModel):
+            raise ValueError(f"{precision} is of averaging models, not of {type(model).__name__}")
+        packed_rows = packed(model.embedding.weight.detach().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()
     remove(staged)
     staged.mkdir(parents=True)
     try:
-        _write_model(model, staged, precision)
+        if packed_rows is None:
+            _write_model(model, staged, precision)
+        else:
+            _write_packed(model, staged, packed_rows)
         tokenizer.save(staged)
         if layout.takes_pairs:
             _name_token_types(staged / "tokenizer_config.json")
@@ -166,6 +184,19 @@ def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> Non
     open_to_readers(directory / WEIGHTS)
 
 
+def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> None:
+    """Write config, code, and the packed table of an averaging model."""
+    model.config.packed = True
+    try:
+        with no_progress_bar():
+            model.save_pretrained(
+                directory, state_dict={"embedding.packed": torch.from_numpy(rows)}
+            )
+    finally:
+        model.config.packed = False
+    open_to_readers(directory / WEIGHTS)
+
+
 def _name_token_types(path: Path) -> None:
     """Have a tokenizer that transformers loads return `token_type_ids`."""
     if path.exists():
@@ -178,6 +209,7 @@ def _write_modules(model: PreTrainedModel, directory: Path) -> None:
     """Write what sentence-transformers reads: its stock `StaticEmbedding` is named where model and
     tokenizer allow it, else the bridge in `paraphrastic_hf/sbert.py`."""
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    is_stock = is_stock and not read_json(directory / "config.json").get("packed")
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
     settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}
     for name, content in zip(SENTENCE_TRANSFORMERS_FILES, ([module], settings), strict=True):

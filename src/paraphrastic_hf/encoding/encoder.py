@@ -2,7 +2,8 @@
 
 What it computes with is in `weights.py`, changes of tables in `table.py`, and the ways from texts
 to vectors in `static.py` (averaging models, fast), `means.py` (without the C module) and
-`batches.py` (any model). More methods are in `conventions.py`, scikit-learn's in `estimator.py`.
+`batches.py` (any model). More methods are in `conventions.py`, scikit-learn's in `estimator.py`,
+and those that make other encoders of one in `variants.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
@@ -22,13 +23,14 @@ from paraphrastic_hf.encoding.locate import (
     HubOptions,
     holds_model,
     local_directory,
-    packaged_model,
+    packaged_folder,
     refuse_latent,
 )
 from paraphrastic_hf.encoding.means import mean_rows
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
+from paraphrastic_hf.encoding.variants import Variants
 from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.encoding.weights import Weights
 from paraphrastic_hf.errors import ModelError
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
-class SentenceEncoder(Conventions, Estimator, Saved):
+class SentenceEncoder(Conventions, Estimator, Saved, Variants):
     """A sentence encoder with its tokenizer.
 
     sentence-transformers' functions run on it, and it is a transformer of scikit-learn.
@@ -134,11 +136,11 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         if name in EVEN_MODELS and not holds_model(str(name)):
             refuse_latent(str(name), latent)
             source, power = EVEN_MODELS[str(name)]
-            encoder = cls.from_pretrained(packaged_model(source), num_threads=num_threads, **hub)
+            encoder = cls.from_pretrained(packaged_folder(source), num_threads=num_threads, **hub)
             encoder = encoder.with_norm_power(power)
             encoder.name = str(name)
             return encoder
-        name = packaged_model() if name is None else name
+        name = packaged_folder() if name is None else name
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
         weights = Weights.read(directory, as_table=tokenizer.keeps_to_words)
@@ -166,8 +168,6 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         Example:
             >>> SentenceEncoder.from_pretrained("runs/bgt").encoders.keys()  # doctest: +SKIP
             dict_keys(['semantic', 'en', 'fr'])
-            >>> SentenceEncoder.from_pretrained("english").encoders
-            {}
         """
         if not self._weights.has_variables or self._latent is not None:
             return {}
@@ -214,70 +214,12 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         encoder.name = name
         return encoder
 
-    def with_norm_power(self, power: float) -> SentenceEncoder:
-        """This averaging encoder with the lengths of its rows raised to a power.
-
-        Training with negatives gives long rows to the words that tell topics apart, and short ones
-        to function words. Below 1 the words of a text count more evenly, as they should when
-        translations are judged (recipes/beyond-bleu-2019).
-
-        Args:
-            power: 0 makes all rows equally long; 1 changes nothing.
-
-        Raises:
-            ModelError: The encoder is no averaging model, or it is rounded.
-            ValueError: `power` is NaN or infinite.
-
-        Example:
-            >>> even = SentenceEncoder.from_pretrained("english").with_norm_power(0.5)
-        """
-        return self._with_table(self._exact_table().with_norm_power(power), f"norms{power:g}")
-
-    def with_precision(self, precision: str) -> SentenceEncoder:
-        """This averaging encoder with two bytes a number, one or half a one; float32 has four.
-
-        How far that is off is in its `rounding_error`. The packaged models are held in bfloat16,
-        which is exact for them; int8 is off by 0.038 of a row's length of `english` at most, which
-        moves no cosine of STS-B dev by more than 0.0022, int4 by 0.37, in the mean by 0.011. A
-        saved encoder, and its `model`, hold the rounded numbers as float32.
-
-        Args:
-            precision: `float32`, `bfloat16`, `int8` or `int4`, as `packing.packed` rounds to them.
-
-        Raises:
-            ModelError: The encoder is no averaging model, or it is rounded already.
-            ValueError: `precision` is none of these.
-
-        Example:
-            >>> SentenceEncoder.from_pretrained("english").with_precision("int4").dimension
-            512
-        """
-        return self._with_table(self._exact_table().with_precision(precision), precision)
-
-    def with_dimension(self, dimension: int) -> SentenceEncoder:
-        """This averaging encoder with its leading dimensions alone, so much smaller and faster.
-
-        The packaged models are made for it: any prefix is a good model (recipes/default).
-
-        Args:
-            dimension: How many, from 1 to those it has.
-
-        Raises:
-            ModelError: The encoder is no averaging model, or it is rounded.
-            ValueError: `dimension` is out of range.
-
-        Example:
-            >>> SentenceEncoder.from_pretrained("english").with_dimension(128).dimension
-            128
-        """
-        return self._with_table(self._exact_table().with_dimension(dimension), str(dimension))
-
     def _exact_table(self) -> Table:
         return self._weights.exact_table(self.name)
 
-    def _with_table(self, table: Table, suffix: str) -> SentenceEncoder:
+    def _with_table(self, table: Table, suffix: str) -> Self:
         """The same tokenizer over another table, with the suffix at the end of the name."""
-        encoder = SentenceEncoder(Weights(table), self.tokenizer, num_threads=self.num_threads)
+        encoder = type(self)(Weights(table), self.tokenizer, num_threads=self.num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
         encoder.model_card_data.base_model = encoder.name
         encoder.origin = self.origin
@@ -299,8 +241,7 @@ class SentenceEncoder(Conventions, Estimator, Saved):
 
     @property
     def rounding_error(self) -> float:
-        """The largest distance of a row from that of the exact table, as a share of its length; 0
-        unless `with_precision` has rounded."""
+        """How far a row is from the exact one at most, as a share of its length; 0 if exact."""
         return self._weights.rounding_error
 
     def table(self) -> np.ndarray | None:
@@ -317,20 +258,36 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         """Where it computes: the CPU for an averaging model, unless its `model` was moved."""
         return "cpu" if self._weights.table() is not None else self.model.device
 
-    def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
+    def save_pretrained(
+        self, directory: str | os.PathLike[str], *, precision: str = "float32"
+    ) -> None:
         """Write a directory that every loader of the README reads, its numbers as float32.
 
         Args:
             directory: Where to write; made if need be.
+            precision: Or as `float16`, or, of an averaging encoder, as `int8` or `int4`, which
+                stock sentence-transformers cannot read; this package and `AutoModel` can.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
+            ValueError: `precision` is none of these, or not for this encoder.
+
+        Example:
+            >>> tiny = SentenceEncoder.from_pretrained("english").with_dimension(80)
+            >>> tiny.save_pretrained("runs/tiny", precision="int4")  # doctest: +SKIP
         """
         require("train", "torch", "transformers", what="saving a model")
         from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
 
         with languages_kept(self.origin, Path(directory)):
-            save_model(self.model_apart(), self.tokenizer, Path(directory), SENTENCE_ENCODER)
+            save_model(
+                self.model_apart(),
+                self.tokenizer,
+                Path(directory),
+                SENTENCE_ENCODER,
+                precision=precision,
+                packed_rows=self._weights.packed_rows(precision),
+            )
 
     def _embed(
         self,
@@ -368,17 +325,13 @@ class SentenceEncoder(Conventions, Estimator, Saved):
         """Forget the words met so far, which changes the speed of `encode` and nothing else.
 
         An averaging encoder remembers the tokens of words, so text that it has met is encoded
-        faster than text that it has not. To measure the speed on the latter, make it forget first.
+        faster than text that it has not; to measure the speed on the latter, forget first.
 
         Returns:
-            Whether this encoder is of the kind that remembers words.
+            Whether this encoder remembers words at all.
 
         Example:
-            >>> encoder = SentenceEncoder.from_pretrained("english")
-            >>> before = encoder.encode("a cat sleeps")
-            >>> encoder.forget()
-            True
-            >>> bool((encoder.encode("a cat sleeps") == before).all())
+            >>> SentenceEncoder.from_pretrained("english").forget()
             True
         """
         if self._static is None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from paraphrastic_hf.data.download import cache_folder
 from paraphrastic_hf.data.snapshot import snapshot
 from paraphrastic_hf.errors import DataError, ModelError, nearest, nearest_name
 
@@ -30,7 +31,8 @@ class HubOptions(TypedDict, total=False):
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """The directory of a model that comes with this package, for any loader.
 
-    Its numbers are stored as float16. This package and `AutoModel` read them as float32.
+    What this package itself reads may be packed; then this is a copy in the cache
+    (`PARAPHRASTIC_CACHE`), made when it is first asked for. Its numbers are float16. This package and `AutoModel` read them as float32.
     sentence-transformers computes with what is stored, so have it take float32 by `.float()`: in
     float16 a text of 65,520 tokens or more becomes zeros, and a sum above 65,504 infinite or NaN.
 
@@ -39,10 +41,22 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
 
     Raises:
         ModelError: No packaged model has that name.
+        OSError: The cache cannot be written.
 
     Example:
         >>> from sentence_transformers import SentenceTransformer
         >>> SentenceTransformer(str(packaged_model("english"))).float()  # doctest: +SKIP
+    """
+    from paraphrastic_hf.encoding.expanded import expanded
+
+    return expanded(packaged_folder(name))
+
+
+def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
+    """Where the files of a packaged model lie in this package, as they are.
+
+    Raises:
+        ModelError: No packaged model has that name.
     """
     folder = ASSETS / name
     if not holds_model(folder):
@@ -73,7 +87,7 @@ def shown_name(directory: Path) -> str:
         >>> shown_name(packaged_model("english"))
         'english'
     """
-    if directory.parent == ASSETS:
+    if directory.parent == ASSETS or directory.parents[1] == cache_folder() / "models":
         return directory.name
     if directory.parent.name == "snapshots" and directory.parents[1].name.startswith("models--"):
         return directory.parents[1].name.removeprefix("models--").replace("--", "/")
@@ -158,7 +172,7 @@ def as_directory(name: str | os.PathLike[str]) -> str:
         name: A path, the name of a packaged model, or a repository.
     """
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name) and not holds_model(name)
-    return str(ASSETS / name if is_packaged else name)
+    return str(packaged_model(str(name)) if is_packaged else name)
 
 
 def refuse_latent(name: str, latent: str | None) -> None:

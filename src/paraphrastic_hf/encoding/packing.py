@@ -18,6 +18,7 @@ PRECISIONS = ("float32", "bfloat16", "int8", "int4")
 SCALE_BYTES = 4  # at the end of a row of int8 or int4
 MOST_STEPS, NO_STEPS = 7, 8  # of an int4: up and down, and what stands for a number that is 0
 REACHES = np.linspace(0.2, 1, 17, dtype=np.float32)  # of the largest value, where 7 steps may end
+SCALE_DIGITS = 5  # binary, of an int4's scale: 7 times it has eight, and is exact in bfloat16
 LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
@@ -28,7 +29,8 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
         numbers: (vocab, dim) float32, finite.
         precision: `float32` changes nothing; `bfloat16` keeps 8 binary digits of each number;
             `int8` has 127 steps up and 127 down to the largest absolute value in a row; `int4` 7
-            each, to where the squared error is least, from 0.2 of that value to all of it.
+            each, to where the squared error is least, from 0.2 of that value to all of it, in steps
+            of five binary digits.
 
     Returns:
         (vocab, dim) float32 or uint16, (vocab, dim + 4) int8, or (vocab, dim / 2 + 4) uint8.
@@ -60,35 +62,78 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
 def _nibbles(numbers: np.ndarray) -> np.ndarray:
     """Rows of half a byte a number, as `packed` describes, with the scale at the end of each."""
     largest = np.abs(numbers).max(1, initial=0)[:, None]
+    best, error = np.zeros_like(largest), np.full_like(largest, np.inf)
     shares = numbers / np.where(largest > 0, largest, 1)
-    off = [
-        np.square(_steps(shares, reach) * (reach / MOST_STEPS) - shares).sum(1) for reach in REACHES
-    ]
-    reach = REACHES[np.argmin(off, 0)][:, None]
-    codes = (_steps(shares, reach) + NO_STEPS).astype(np.uint8)
+    for reach in REACHES:
+        step = _short(reach / MOST_STEPS * largest) / np.where(largest > 0, largest, 1)
+        off = np.square(_steps(shares, step) * step - shares).sum(1, keepdims=True)
+        best, error = np.where(off <= error, step, best), np.minimum(off, error)
+    codes = (_steps(shares, best) + NO_STEPS).astype(np.uint8)
+    return joined(codes, _short(best * largest))
+
+
+def _short(scale: np.ndarray) -> np.ndarray:
+    """Scales of few binary digits."""
+    fraction, exponent = np.frexp(scale)
+    return np.ldexp(np.rint(fraction * 2**SCALE_DIGITS) / 2**SCALE_DIGITS, exponent)
+
+
+def _steps(shares: np.ndarray, step: np.ndarray) -> np.ndarray:
+    return np.rint(shares / np.where(step > 0, step, 1)).clip(-MOST_STEPS, MOST_STEPS)
+
+
+def joined(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """An int4 array of codes from 1 to 15, (vocab, dim) uint8, and scales, (vocab, 1) float32."""
     half = (codes.shape[1] + 1) // 2
     nibbles = codes[:, :half].copy()
     nibbles[:, : codes.shape[1] - half] |= codes[:, half:] << 4
-    scale = (largest / MOST_STEPS * reach).astype(np.float32)
-    return np.concatenate([nibbles, scale.view(np.uint8)], 1)
-
-
-def _steps(shares: np.ndarray, reach: np.ndarray | float) -> np.ndarray:
-    return np.rint(shares * (MOST_STEPS / reach)).clip(-MOST_STEPS, MOST_STEPS)
+    return np.concatenate([nibbles, np.ascontiguousarray(scale, np.float32).view(np.uint8)], 1)
 
 
 def unpacked(numbers: np.ndarray) -> np.ndarray:
     """The float32 numbers, (vocab, dim), of a packed array; one of float32 is returned itself."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)
-    if numbers.dtype not in (np.int8, np.uint8):
+    if not has_scales(numbers):
         return numbers
-    scale = np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
     steps = numbers[:, :-SCALE_BYTES]
     if numbers.dtype == np.uint8:
-        codes = np.concatenate([steps & 15, steps >> 4], 1)[:, : width(numbers)]
-        steps = codes.astype(np.int8) - np.int8(NO_STEPS)
-    return steps * scale
+        steps = _codes(numbers).astype(np.int8) - np.int8(NO_STEPS)
+    return steps * scales(numbers)
+
+
+def has_scales(numbers: np.ndarray) -> bool:
+    """Whether an array is of int8 or int4, whose rows are multiples of a scale."""
+    return numbers.dtype in (np.int8, np.uint8)
+
+
+def holds(numbers: np.ndarray, precision: str) -> bool:
+    """Whether an array has a precision already."""
+    kinds = {"bfloat16": np.uint16, "int8": np.int8, "int4": np.uint8}
+    return numbers.dtype == kinds.get(precision)
+
+
+def scales(numbers: np.ndarray) -> np.ndarray:
+    """What the rows of an array of int8 or int4 are multiples of, (vocab, 1) float32."""
+    return np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
+
+
+def _codes(numbers: np.ndarray) -> np.ndarray:
+    steps = numbers[:, :-SCALE_BYTES]
+    return np.concatenate([steps & 15, steps >> 4], 1)[:, : width(numbers)]
+
+
+def narrowed(numbers: np.ndarray, dimension: int) -> np.ndarray:
+    """The leading dimensions of an array of int8 or int4, which rounds nothing."""
+    if numbers.dtype == np.uint8:
+        return joined(_codes(numbers)[:, :dimension], scales(numbers))
+    return np.concatenate([numbers[:, :dimension], numbers[:, -SCALE_BYTES:]], 1)
+
+
+def rescaled(numbers: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """An array of int8 or int4 with its rows multiplied by factors, (vocab, 1)."""
+    scale = (scales(numbers) * factors).astype(np.float32).view(numbers.dtype)
+    return np.concatenate([numbers[:, :-SCALE_BYTES], scale], 1)
 
 
 def width(numbers: np.ndarray) -> int:

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paraphrastic_hf.encoding.packing import packed, shortened, unpacked, width
+from paraphrastic_hf.encoding.packing import (
+    has_scales,
+    holds,
+    narrowed,
+    packed,
+    rescaled,
+    scales,
+    shortened,
+    unpacked,
+    width,
+)
 from paraphrastic_hf.errors import ModelError, counted
 
 
@@ -55,6 +65,16 @@ class Table:
         check_finite(rows, f"the table of {name}")
         return cls(shortened(rows))
 
+    @classmethod
+    def of_packed(cls, numbers: np.ndarray, name: object = "this encoder") -> Table:
+        """A table of int8 or int4 as it was saved; what it holds counts as exact.
+
+        Raises:
+            ModelError: The scale of a row is NaN or infinite.
+        """
+        check_finite(scales(numbers), f"the table of {name}")
+        return cls(np.ascontiguousarray(numbers))
+
     @property
     def dimension(self) -> int:
         """The length of a row."""
@@ -78,8 +98,10 @@ class Table:
             raise ValueError(f"power must be a number, got {power}")
         rows = self.rows()
         norms = row_lengths(rows)
-        factors = np.where(norms > 0, norms, 1) ** (power - 1)
-        return Table.of(rows * factors.astype(np.float32)[:, None])
+        factors = np.where(norms > 0, norms, 1)[:, None] ** (power - 1)
+        if has_scales(self.numbers):
+            return Table.of_packed(rescaled(self.numbers, factors))
+        return Table.of(rows * factors.astype(np.float32))
 
     def with_precision(self, precision: str) -> Table:
         """The rows rounded to `float32` (none is), `bfloat16`, `int8` or `int4`: `packing.packed`.
@@ -87,10 +109,12 @@ class Table:
         Raises:
             ValueError: `precision` is none of these.
         """
+        if holds(self.numbers, precision):
+            return self
         rows = self.rows()
         numbers = packed(rows, precision)
         if numbers is rows:
-            return self
+            return Table.of(rows) if has_scales(self.numbers) else self
         return Table(numbers, rounding_error(numbers, rows))
 
     def with_dimension(self, dimension: int) -> Table:
@@ -104,6 +128,8 @@ class Table:
         """
         if not 1 <= dimension <= self.dimension:
             raise ValueError(f"dimension must be from 1 to {self.dimension}, got {dimension}")
+        if has_scales(self.numbers):
+            return Table.of_packed(narrowed(self.numbers, dimension))
         return Table.of(self.rows()[:, :dimension])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from paraphrastic_hf.encoding.packing import has_scales, holds, width
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
@@ -52,9 +53,9 @@ class Weights:
         """
         if is_static_embedding(directory):
             return cls(Table.of(read_static_embedding(directory), directory))
-        rows = read_table(directory) if as_table else None
-        if rows is not None:
-            return cls(Table.of(rows, directory), directory)
+        table = read_table(directory) if as_table else None
+        if table is not None:
+            return cls(table, directory)
         what = f"{directory}, which is damaged or does more than average,"
         require("train", "torch", "transformers", what=what)
         from paraphrastic_hf.encoding.directory import load_model
@@ -119,6 +120,11 @@ class Weights:
         is_plain = weight.device.type == "cpu" and str(weight.dtype) == "torch.float32"
         return Table(weight.numpy()) if is_plain and weight.is_contiguous() else None
 
+    def packed_rows(self, precision: str) -> np.ndarray | None:
+        """The table as it is held, if it is held in `int8` or `int4` and that is asked for."""
+        rows = self._held.numbers if isinstance(self._held, Table) else None
+        return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
+
     def exact_table(self, name: str | None) -> Table:
         """The table to make others from, also of a model on another device or in another precision.
 
@@ -143,25 +149,34 @@ class Weights:
         return Table.of(weight.float().cpu().numpy().copy(), name or "this encoder")
 
 
-def read_table(directory: Path) -> np.ndarray | None:
-    """The rows of an averaging model's table, (vocab, dim) float32, read without torch.
+def read_table(directory: Path) -> Table | None:
+    """The table of an averaging model, read without torch.
 
     Returns:
         None where the directory holds another kind of model, or what is damaged: `load_model` then
         says what is wrong.
+
+    Raises:
+        ModelError: A number is NaN or infinite.
     """
     try:
         config = read_json(directory / "config.json")
         if config.get("model_type") != "paraphrastic-averaging":
             return None
+        name = "embedding.packed" if config.get("packed") else "embedding.weight"
         with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
-            rows = tensors.get_tensor("embedding.weight")
+            rows = tensors.get_tensor(name)
     except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
         return None
-    if rows.shape != (config.get("vocab_size"), config.get("hidden_size")):
+    is_packed = config.get("packed")
+    if rows.ndim != 2 or has_scales(rows) != bool(is_packed):
         return None
+    if (len(rows), width(rows)) != (config.get("vocab_size"), config.get("hidden_size")):
+        return None
+    if is_packed:
+        return Table.of_packed(rows, directory)
     with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
-        return np.ascontiguousarray(rows, np.float32)
+        return Table.of(np.ascontiguousarray(rows, np.float32), directory)
 
 
 def is_static_embedding(directory: Path) -> bool:

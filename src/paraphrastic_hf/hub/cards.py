@@ -14,7 +14,7 @@ from typing import Any
 from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_model
+from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_folder
 from paraphrastic_hf.encoding.push import CARD
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
@@ -33,7 +33,7 @@ from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
-PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
+PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_folder
 
 encoder = SentenceEncoder.from_pretrained("{name}")
 encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
@@ -41,7 +41,7 @@ encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
 
 # float: its file has float16, in which a text of 65,520 tokens or more becomes zeros or NaN
-SentenceTransformer(str(packaged_model("{name}"))).float().encode(["a cat sleeps"])"""
+SentenceTransformer(str(packaged_folder("{name}"))).float().encode(["a cat sleeps"])"""
 
 
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
@@ -276,7 +276,7 @@ def _within(root: Path, path: str) -> str:
 
 def _is_packaged(name: str, weights: str) -> bool:
     return (
-        holds_model(ASSETS / name) and weights_hash(load_encoder(packaged_model(name))) == weights
+        holds_model(ASSETS / name) and weights_hash(load_encoder(packaged_folder(name))) == weights
     )
 
 

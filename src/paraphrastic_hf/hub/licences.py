@@ -17,7 +17,7 @@ from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import known_models, packaged_model
+from paraphrastic_hf.encoding.locate import known_models, packaged_folder
 from paraphrastic_hf.errors import ModelError, PublishError
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
@@ -166,7 +166,7 @@ def checked_licence(
 
 def packaged_table(name: str) -> list[str]:
     """The table of sources on the card of a packaged model, with licences and checksums."""
-    lines = (packaged_model(name) / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = (packaged_folder(name) / "README.md").read_text(encoding="utf-8").splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("| source |"))
     return list(takewhile(lambda line: line.startswith("|"), lines[start:]))
 
@@ -233,10 +233,10 @@ def _packaged_alike(trained: TrainedModel) -> SourceLicence | None:
         return None
     rows = trained.config["vocab_size"], trained.config["hidden_size"]
     for name in ("english", "multilingual"):
-        other = TrainedModel.read(packaged_model(name))
+        other = TrainedModel.read(packaged_folder(name))
         if rows == (other.config["vocab_size"], other.config["hidden_size"]) and weights_hash(
             load_encoder(trained.directory)
-        ) == weights_hash(load_encoder(packaged_model(name))):
+        ) == weights_hash(load_encoder(packaged_folder(name))):
             return _of_packaged(name)
     return None
 
@@ -245,7 +245,7 @@ def _of_packaged(name: str) -> SourceLicence:
     from huggingface_hub import ModelCard
 
     name = "english" if name == "simile" else name
-    licence = ModelCard.load(packaged_model(name) / "README.md").data.license
+    licence = ModelCard.load(packaged_folder(name) / "README.md").data.license
     if licence is None:
         raise ModelError(f"the card of the packaged model {name} names no licence")
     return SourceLicence(PACKAGED.format(name), licence, release_class(licence), name)

@@ -18,7 +18,7 @@ from paraphrastic_hf.encoding.directory import (
 )
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import packaged_model
+from paraphrastic_hf.encoding.locate import packaged_folder
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.evaluation.report import plot_headline, read_results
 from paraphrastic_hf.generation.templates import TEMPLATES
@@ -150,7 +150,7 @@ def _packaged_details(sources: Sequence[SourceLicence], details: ModelDetails) -
         return details
     from huggingface_hub import ModelCard
 
-    spoken: Any = ModelCard.load(packaged_model(name) / "README.md").data.language
+    spoken: Any = ModelCard.load(packaged_folder(name) / "README.md").data.language
     languages = details.languages or spoken
     return replace(details, summary=PACKAGED[name], languages=languages)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from paraphrastic_hf.encoding.directory import GENERATION_CONFIG, STATIC_EMBEDDING
+from paraphrastic_hf.encoding.directory import GENERATION_CONFIG
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.recipe import read_mapping
-from paraphrastic_hf.text.files import read_json
+from paraphrastic_hf.text.files import STATIC_EMBEDDING, read_json
 
 PICTURE = "training.png"  # the training curve, beside the model
 

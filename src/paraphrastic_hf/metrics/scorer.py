@@ -14,7 +14,7 @@ import paraphrastic_hf
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import EVEN_MODELS, HubOptions, packaged_model
+from paraphrastic_hf.encoding.locate import EVEN_MODELS, HubOptions, packaged_folder
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
@@ -272,7 +272,7 @@ def is_default(model: Any) -> bool:
     return (
         isinstance(model, SentenceEncoder)
         and str(model.name).partition("-")[0] == DEFAULT_MODEL
-        and model.origin == packaged_model(source)
+        and model.origin == packaged_folder(source)
     )
 
 

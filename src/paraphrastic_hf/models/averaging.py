@@ -3,27 +3,43 @@
     g(x) = 1/n sum_i W[x_i]
 
 They differ in their tokenizers alone. The weights are stored as sentence-transformers' stock
-`StaticEmbedding` reads them.
+`StaticEmbedding` reads them, or, where the config says so, in a byte or half a byte a number.
 """
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import torch
 from huggingface_hub.dataclasses import strict
+from safetensors.torch import load_file
 from torch import Tensor
+from transformers.utils import cached_file
 
+from paraphrastic_hf.layers.packed_rows import unpacked_rows
 from paraphrastic_hf.models.table import TableConfig, TableModel
+
+OF_HUB = (  # what `from_pretrained` takes of where the files are
+    *("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token"),
+)
 
 
 @strict
 class AveragingConfig(TableConfig):
-    """Configuration of `AveragingModel`; the settings are those of `TableConfig`.
+    """Configuration of `AveragingModel`; the other settings are those of `TableConfig`.
+
+    Args:
+        packed: Whether the file holds the table in one byte or half a byte a number, as
+            `embedding.packed`. A model that has been loaded says no: its table is in float32.
 
     Raises:
         ValueError: Token vectors of another size than their mean, or another pooling.
     """
 
     model_type = "paraphrastic-averaging"
+
+    packed: bool = False
 
     def validate_size(self) -> None:
         """Refuse token vectors that are not as wide as their mean.
@@ -66,6 +82,39 @@ class AveragingModel(TableModel):
     def __init__(self, config: AveragingConfig) -> None:
         super().__init__(config)
         self.post_init()
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: Any = None,
+        *args: Any,
+        config: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """As in transformers; a table that is stored packed is unpacked.
+
+        Raises:
+            OSError: There is no such file, or its table is not of the size that the config says.
+        """
+        name, where = (
+            pretrained_model_name_or_path,
+            {key: kwargs[key] for key in OF_HUB if key in kwargs},
+        )
+        if config is None and name is not None:
+            config = cls.config_class.from_pretrained(name, **where)
+        if not getattr(config, "packed", False) or kwargs.get("state_dict") is not None:
+            return super().from_pretrained(name, *args, config=config, **kwargs)
+        path = cached_file(name, "model.safetensors", **where)
+        try:
+            rows = unpacked_rows(load_file(path)["embedding.packed"], config.hidden_size)
+        except (KeyError, ValueError) as error:
+            raise OSError(
+                f"{path} holds no packed table as its config describes: {error}"
+            ) from error
+        config = copy.deepcopy(config)
+        config.packed = False
+        state = {"embedding.weight": rows}
+        return super().from_pretrained(None, *args, config=config, state_dict=state, **kwargs)
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Average the token vectors of each text, (batch, hidden_size).

@@ -57,7 +57,10 @@ class FinishArguments:
         at_most=24,  # those of float32
     )
     precision: str = argument(
-        "float32", help="number format of the saved weights", choices=("float32", "float16")
+        "float32",
+        help="number format of the saved weights; int8 and int4 round a table to multiples of a "
+        "number of each row, which stock sentence-transformers cannot read",
+        choices=("float32", "float16", "int8", "int4"),
     )
 
 

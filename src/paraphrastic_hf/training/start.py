@@ -14,7 +14,7 @@ import torch
 from paraphrastic_hf.data.words import read_vectors
 from paraphrastic_hf.encoding.directory import load_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.locate import ASSETS, packaged_model
+from paraphrastic_hf.encoding.locate import ASSETS, packaged_folder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -72,7 +72,7 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
     except RecipeError:
         if not (ASSETS / name / "config.json").is_file():
             raise
-        return packaged_model(name)
+        return packaged_folder(name)
 
 
 def start_from_vectors(
