@@ -47,6 +47,7 @@ NEED = {  # commands, with the extra that they must name
     "reconstruct": ["reconstruct", "english", "pairs.tsv", "--language", "en"],
     "transfer": ["transfer", "english", "--source", "pairs.tsv", "--style", "pairs.tsv"],
     "convert": ["convert", "vectors.txt", "--output", "model"],
+    "pack": ["pack", "english", "--dimension", "80", "--output", "tiny"],
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
     "judge": ["judge", "-s", "texts.txt", "-r", "texts.txt"],
     "install-metric": ["install-metric"],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError
 
 EPILOG = """\
 With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
@@ -49,15 +49,7 @@ def configure(parser: Parser) -> None:
         "--name", help="what to call the model in the report (default: the last part of its path)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.add_argument(
-        "--dimension", type=int, metavar="N", help="of an average, its leading dimensions alone"
-    )
-    parser.add_argument(
-        "--precision",
-        metavar="NAME",
-        help="of an average, with a table in float32, bfloat16, int8 or int4: four bytes a number, "
-        "two, one or half a one",
-    )
+    add_smaller_options(parser)
     parser.late_epilog = _epilog
     add_latent_option(parser)
     parser.set_defaults(run=run)
@@ -79,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
     suites = chosen_suites(arguments.suite)
-    encoder = _smaller(load_encoder(arguments.model, latent=arguments.latent), arguments)
+    encoder = smaller(load_encoder(arguments.model, latent=arguments.latent), arguments)
     skipped = 0
     for suite in suites:
         try:
@@ -103,28 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
-
-
-def _smaller(encoder: Any, arguments: argparse.Namespace) -> Any:
-    """The encoder with as many dimensions and bytes as were asked for.
-
-    Raises:
-        ModelError: It does not average, is rounded already, or has not so many dimensions.
-    """
-    for option in ("dimension", "precision"):
-        wanted = getattr(arguments, option)
-        if wanted is None:
-            continue
-        if not hasattr(encoder, f"with_{option}"):
-            raise ModelError(
-                f"--{option} is of averages of this package, and {arguments.model} is none: leave "
-                "it out"
-            )
-        try:
-            encoder = getattr(encoder, f"with_{option}")(wanted)
-        except (ValueError, ModelError) as error:
-            raise ModelError(f"{arguments.model}, --{option} {wanted}: {error}") from error
-    return encoder
 
 
 def _name(arguments: argparse.Namespace) -> str:

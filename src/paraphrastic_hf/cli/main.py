@@ -38,6 +38,7 @@ COMMANDS = {
     "install-metric": 'make evaluate.load("simile") work offline',
     "card": "write the model card of a trained model",
     "publish": "put a model, dataset, metric or Space on the Hub, with its card",
+    "pack": "a copy of an average in fewer bytes, or with fewer dimensions",
     "convert": "make a model of released vectors or checkpoints",
     "data": "list, read, export and describe the corpora of the papers",
     "corpus": "make a corpus of paraphrases by back-translation, describe it, or mine one",

@@ -1,4 +1,4 @@
-"""A packaged model as every loader reads it: where its table is packed, a copy with float16 numbers.
+"""A packaged model as every loader reads it: where its table is packed, a copy in float16.
 
 The copy is made once, in the cache. Its numbers are the same: those of a packed table have at most
 eight binary digits, and float16 has eleven.

@@ -32,9 +32,10 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     """The directory of a model that comes with this package, for any loader.
 
     What this package itself reads may be packed; then this is a copy in the cache
-    (`PARAPHRASTIC_CACHE`), made when it is first asked for. Its numbers are float16. This package and `AutoModel` read them as float32.
-    sentence-transformers computes with what is stored, so have it take float32 by `.float()`: in
-    float16 a text of 65,520 tokens or more becomes zeros, and a sum above 65,504 infinite or NaN.
+    (`PARAPHRASTIC_CACHE`), made when it is first asked for. Its numbers are float16. This package
+    and `AutoModel` read them as float32. sentence-transformers computes with what is stored, so
+    have it take float32 by `.float()`: in float16 a text of 65,520 tokens or more becomes zeros,
+    and a sum above 65,504 infinite or NaN.
 
     Args:
         name: `english`, of one language, or `multilingual`, of ten.

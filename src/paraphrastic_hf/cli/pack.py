@@ -1,0 +1,56 @@
+"""`paraphrastic pack MODEL --output DIR`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
+from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError, ModelError
+
+EPILOG = """\
+The copy loads here and by transformers' AutoModel. Stock sentence-transformers reads it with
+--precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
+Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
+
+examples:
+  paraphrastic pack english --dimension 80 --output runs/tiny      # a table of a megabyte
+  paraphrastic pack runs/mine --precision int8 --output runs/mine-int8
+  paraphrastic evaluate runs/tiny --data DATA"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's arguments."""
+    parser.add_argument("model", help="a model directory, a packaged model, or one on the Hub")
+    parser.add_argument("--output", required=True, help="the model directory to write")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the model if --output holds one"
+    )
+    add_smaller_options(parser)
+    parser.epilog = EPILOG
+    parser.set_defaults(run=run, precision="int4")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write a smaller copy and say how large it is."""
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoding.locate import holds_model
+
+    check_model_name(arguments.model)
+    output, precision = Path(arguments.output), arguments.precision
+    if holds_model(output) and not arguments.overwrite:
+        raise DataError(f"{output} holds a model: choose another --output, or give --overwrite")
+    if output.is_dir() and any(output.iterdir()) and not holds_model(output):
+        raise DataError(f"{output} holds other things than a model: choose another --output")
+    encoder = SentenceEncoder.from_pretrained(arguments.model)
+    try:
+        if precision == "float16":  # which is of files alone
+            arguments.precision = None
+        encoder = smaller(encoder, arguments)
+        encoder.save_pretrained(output, precision=precision)
+    except ValueError as error:
+        raise ModelError(f"{arguments.model}, --precision {precision}: {error}") from error
+    size = (output / "model.safetensors").stat().st_size
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    print(f"{output}: {encoder.dimension} dimensions, {shown} of weights")
