@@ -117,7 +117,7 @@ def check_that_it_is_the_core_alone() -> None:
 
 def check_encoding() -> None:
     """The packaged models encode, with the compiled module and without it."""
-    for name in ("english", "multilingual", "simile"):
+    for name in ("english", "multilingual", "tiny", "simile"):
         encoder = SentenceEncoder.from_pretrained(name)
         vectors = encoder.encode(TEXTS, normalize=True)
         assert vectors.shape == (len(TEXTS), encoder.dimension), vectors.shape

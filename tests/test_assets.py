@@ -16,11 +16,13 @@ from transformers import AutoModel, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.data.sts_files import read_stsb
+from paraphrastic_hf.encoding.locate import packaged_folder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.similarity import score_suite
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
+NAMES = ["english", "multilingual", "tiny"]
 TEXTS = ["A cat sleeps on the sofa.", "naïve café — “quoted”", "12,000 km²", "", "日本語"]
 COLD = """
 import sys
@@ -40,9 +42,10 @@ def test_paraphrases_are_near_and_strangers_are_not() -> None:
     assert near > 0.7 > 0.3 > far
 
 
-def test_every_loader_gives_the_same_vectors() -> None:
-    own = SentenceEncoder.from_pretrained("english").encode(TEXTS)
-    folder = str(packaged_model())
+@pytest.mark.parametrize("name", NAMES)
+def test_every_loader_gives_the_same_vectors(name: str) -> None:
+    own = SentenceEncoder.from_pretrained(name).encode(TEXTS)
+    folder = str(packaged_model(name))
     stock = SentenceTransformer(folder, device="cpu").float().encode(TEXTS)
     np.testing.assert_allclose(stock, own, atol=1e-6)
     model, tokenizer = (
@@ -60,23 +63,29 @@ def test_the_first_vector_needs_no_torch() -> None:
 
 def test_it_takes_less_than_sixteen_megabytes_of_a_wheel() -> None:
     # wheels are packed at level 6, which takes less room than this and five times as long
-    packed = sum(len(zlib.compress(path.read_bytes(), 1)) for path in packaged_model().iterdir())
+    packed = sum(len(zlib.compress(path.read_bytes(), 1)) for path in packaged_folder().iterdir())
     assert packed < 16e6
 
 
-def test_its_card_names_every_source_of_its_recipe() -> None:
-    folder = packaged_model()
+def test_tiny_is_a_megabyte() -> None:
+    assert (packaged_folder("tiny") / "model.safetensors").stat().st_size < 1e6
+
+
+@pytest.mark.parametrize("name", ["english", "tiny"])
+def test_its_card_names_every_source_of_its_recipe(name: str) -> None:
+    folder = packaged_folder(name)
     card = (folder / "README.md").read_text(encoding="utf-8")
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert all(f"| {source} |" in card for source in run["sentences_by_source"])
     assert all(f"{teacher}" in " ".join(card.split()) for teacher in run["teachers"])
     assert "cc-by-sa-4.0" in card
     cards = Path(__file__).parents[1] / "hub_cards" / "models"
-    assert (cards / "english.md").read_text(encoding="utf-8") == card
+    assert (cards / f"{name}.md").read_text(encoding="utf-8") == card
 
 
 @pytest.mark.parametrize(
-    ("name", "development"), [("english", "clean"), ("multilingual", "clean-and-bitext")]
+    ("name", "development"),
+    [("english", "clean"), ("tiny", "clean"), ("multilingual", "clean-and-bitext")],
 )
 def test_the_card_says_that_no_reported_pairs_chose_the_model(name: str, development: str) -> None:
     run = json.loads((packaged_model(name) / "run.json").read_text(encoding="utf-8"))
@@ -100,7 +109,7 @@ def test_its_development_score_is_that_of_its_card() -> None:
 
 
 @pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
-@pytest.mark.parametrize("name", ["english", "multilingual"])
+@pytest.mark.parametrize("name", NAMES)
 def test_their_clean_development_scores_are_those_of_their_cards(name: str) -> None:
     encoder = SentenceEncoder.from_pretrained(name)
     headline = evaluate(encoder, "development", Path(str(DATA)) / "eval", name=name)["headline"]

@@ -147,4 +147,4 @@ def test_every_command_and_option_is_known(levels: dict[tuple[str, ...], Level])
         assert {"-h", "--help"} <= set(names), path
         assert len(names) == len(set(names)), path
     assert ("data", "stats") in levels
-    assert levels["encode",].places == (("english", "multilingual", "simile"), ())
+    assert levels["encode",].places == (("english", "multilingual", "tiny", "simile"), ())

@@ -13,15 +13,15 @@ from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
 
 
-def test_a_packaged_model_becomes_one_of_a_megabyte(
+def test_a_packaged_model_becomes_a_smaller_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "tiny"
-    assert main(["pack", "english", "--dimension", "32", "--output", str(folder)]) == 0
+    assert main(["pack", "english", "--dimension", "16", "--output", str(folder)]) == 0
     size = (folder / "model.safetensors").stat().st_size
-    assert capsys.readouterr().out == f"{folder}: 32 dimensions, {size / 1e3:.0f} kB of weights\n"
+    assert capsys.readouterr().out == f"{folder}: 16 dimensions, {size / 1e3:.0f} kB of weights\n"
     whole = SentenceEncoder.from_pretrained("english")
-    expected = whole.with_dimension(32).with_precision("int4")
+    expected = whole.with_dimension(16).with_precision("int4")
     found = SentenceEncoder.from_pretrained(folder)
     np.testing.assert_array_equal(found.encode(SENTENCES), expected.encode(SENTENCES))
 

@@ -256,7 +256,7 @@ def test_an_encoder_shows_what_it_is(
     english: SentenceEncoder, subword: SubwordTokenizer, tmp_path: Path
 ) -> None:
     assert repr(english.with_dimension(64)) == (
-        "SentenceEncoder('english-64', rows=22400, dimensions=64, languages=['en'])"
+        "SentenceEncoder('english-64', rows=62000, dimensions=64, languages=['en'])"
     )
     model = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8))
     encoder = SentenceEncoder(model, subword)

@@ -72,7 +72,9 @@ def test_any_other_name_is_asked_of_the_hub(name: str, here: Path, asked: list[s
     assert asked == [name]
 
 
-@pytest.mark.parametrize("name", ["english", "multilingual", "simile", "trained/word", "trained"])
+@pytest.mark.parametrize(
+    "name", ["english", "multilingual", "tiny", "simile", "trained/word", "trained"]
+)
 def test_models_and_folders_that_are_there_pass(name: str, here: Path) -> None:
     check_model_name(name)
 

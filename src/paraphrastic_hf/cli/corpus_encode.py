@@ -27,7 +27,7 @@ def configure(parser: Parser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
         "model",
-        help="a model directory, the name of a model on the Hub, or english or multilingual "
+        help="a model directory, the name of a model on the Hub, or english, tiny or multilingual "
         "(packaged)",
     )
     parser.add_argument("texts", nargs="+", help="files with one text a line (also .gz, .xz, .bz2)")

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         help="a model directory, the name of a model on the Hub, or"
-        " english or multilingual (packaged)",
+        " english, tiny or multilingual (packaged)",
     )
     parser.add_argument(
         "texts",

@@ -15,9 +15,9 @@ The copy loads here and by transformers' AutoModel. Stock sentence-transformers 
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
 
 examples:
-  paraphrastic pack english --dimension 80 --output runs/tiny      # a table of a megabyte
+  paraphrastic pack english --dimension 128 --output runs/small    # a table of 4 MB
   paraphrastic pack runs/mine --precision int8 --output runs/mine-int8
-  paraphrastic evaluate runs/tiny --data DATA"""
+  paraphrastic evaluate runs/small --data DATA"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from paraphrastic_hf.extras import require
 
 EPILOG = """\
 What is sent, by kind:
-  model    what `paraphrastic train` wrote to DIR, or `english` or `multilingual`: weights,
+  model    what `paraphrastic train` wrote to DIR, or the name of a packaged model: weights,
            tokenizer, recipe, training curve, and a card written from the run and the scores, with
            code that runs. Scores are on the card, in its model-index and in .eval_results/.
   dataset  what `paraphrastic data export` wrote to DIR.

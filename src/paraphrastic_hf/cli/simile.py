@@ -58,7 +58,8 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         default="simile",
         help="the sentence encoder: simile (default: the packaged model english, with the lengths "
         "of its rows evened out; how much, and the width of windows, was chosen on newstest2015), "
-        "english or multilingual (packaged), a model directory, or the name of a model on the Hub",
+        "english, tiny or multilingual (packaged), a model directory, or the name of a model on "
+        "the Hub",
     )
     parser.add_argument(
         "--similarity",

@@ -131,7 +131,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
 
         Example:
             >>> SentenceEncoder.from_pretrained("english")
-            SentenceEncoder('english', rows=22400, dimensions=512, languages=['en'])
+            SentenceEncoder('english', rows=62000, dimensions=512, languages=['en'])
         """
         if name in EVEN_MODELS and not holds_model(str(name)):
             refuse_latent(str(name), latent)

@@ -50,7 +50,7 @@ def expanded(folder: Path) -> Path:
         shutil.copytree(folder, staged, ignore=shutil.ignore_patterns(WEIGHTS))
         rows = unpacked(load_file(folder / WEIGHTS)["embedding.packed"]).astype(np.float16)
         save_file({"embedding.weight": rows}, staged / WEIGHTS, {"format": "pt"})
-        write_json(staged / "config.json", {**config, "packed": False, "dtype": "float16"})
+        write_json(staged / "config.json", {**config, "packed": False})
         module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
         write_json(staged / MODULES, [module])
         os.replace(staged, target)

@@ -38,7 +38,7 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     and a sum above 65,504 infinite or NaN.
 
     Args:
-        name: `english`, of one language, or `multilingual`, of ten.
+        name: `english`; `tiny`, English in a megabyte; or `multilingual`, of ten languages.
 
     Raises:
         ModelError: No packaged model has that name.
@@ -61,18 +61,19 @@ def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
     """
     folder = ASSETS / name
     if not holds_model(folder):
-        known = ", ".join(_packaged())
+        known = ", ".join(packaged_names())
         raise ModelError(f"no model {name!r} comes with the package; there is {known}")
     return folder
 
 
-def _packaged() -> list[str]:
+def packaged_names() -> list[str]:
+    """The names of the folders of models that come with the package."""
     return sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
 
 
 def known_models() -> list[str]:
     """The names of the models that come with the package."""
-    return [*_packaged(), *EVEN_MODELS]
+    return [*packaged_names(), *EVEN_MODELS]
 
 
 def holds_model(folder: str | os.PathLike[str]) -> bool:
@@ -232,5 +233,5 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
             ) from error
         raise ModelError(
             f"{name} is neither a model directory nor a Hub repository in reach, nor packaged "
-            f"({', '.join(_packaged())}): {error}"
+            f"({', '.join(packaged_names())}): {error}"
         ) from error

@@ -33,7 +33,7 @@ from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
-PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_folder
+PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
 
 encoder = SentenceEncoder.from_pretrained("{name}")
 encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
@@ -41,7 +41,7 @@ encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
 from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
 
 # float: its file has float16, in which a text of 65,520 tokens or more becomes zeros or NaN
-SentenceTransformer(str(packaged_folder("{name}"))).float().encode(["a cat sleeps"])"""
+SentenceTransformer(str(packaged_model("{name}"))).float().encode(["a cat sleeps"])"""
 
 
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:

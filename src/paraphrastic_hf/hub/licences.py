@@ -17,7 +17,7 @@ from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import known_models, packaged_folder
+from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packaged_names
 from paraphrastic_hf.errors import ModelError, PublishError
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
@@ -232,7 +232,7 @@ def _packaged_alike(trained: TrainedModel) -> SourceLicence | None:
     if not trained.is_stock:
         return None
     rows = trained.config["vocab_size"], trained.config["hidden_size"]
-    for name in ("english", "multilingual"):
+    for name in packaged_names():
         other = TrainedModel.read(packaged_folder(name))
         if rows == (other.config["vocab_size"], other.config["hidden_size"]) and weights_hash(
             load_encoder(trained.directory)

@@ -46,6 +46,8 @@ PACKAGED = {
     "english": "The model english that comes with the package paraphrastic_hf: a table taught by "
     "all-MiniLM-L6-v2 and by a table trained on pairs, and chosen by pairs that no reported test "
     "set holds.",
+    "tiny": "The model tiny that comes with the package paraphrastic_hf: 80 dimensions of a table "
+    "taught by all-MiniLM-L6-v2 and by a table trained on pairs, in a megabyte.",
     "multilingual": "The model multilingual that comes with the package paraphrastic_hf. Its "
     "settings were chosen on STS-B dev and on STS 2017 en-en, so scores on these are in part "
     "scores on what it was chosen by.",

@@ -228,7 +228,7 @@ def publish(
         kind: `model`, `dataset`, `metric` or `space`.
         directory: What `paraphrastic train`, `paraphrastic data export` or `paraphrastic
             install-metric --space` wrote, or the folder of a Space. Names stand for what comes with
-            the package: `english` and `multilingual` for models, `simile` for the metric.
+            the package: `english`, `tiny` and `multilingual` for models, `simile` for the metric.
         repository: Such as `someone/model`.
         dry_run: Folder to write what would be sent to; nothing is sent then, and no token needed.
         private: Whether the repository is private, as it must be where a licence says so.

@@ -34,8 +34,8 @@ _INPUTS = """
 Args:
     predictions: texts, one a segment.
     references: texts, one a segment, or lists of one or more for every segment.
-    model: `simile` (`english` with even rows), `english`, `multilingual`, a directory, or the Hub
-        name of a sentence encoder.
+    model: `simile` (`english` with even rows), `english`, `tiny`, `multilingual`, a directory, or
+        the Hub name of a sentence encoder.
     similarity: what SIM compares, `windows` or, as in the paper, `sentences`; if absent, windows
         for the model `simile` and sentences for any other.
     alpha: weight of the length penalty; 0.25 is SimiLE.
