@@ -40,8 +40,7 @@ def expanded(folder: Path) -> Path:
     config = read_json(folder / "config.json")
     if not config.get("packed"):
         return folder
-    digest = zlib.crc32((folder / WEIGHTS).read_bytes())
-    target = copies() / f"{digest:08x}" / folder.name
+    target = copies() / f"{_digest(folder):08x}" / folder.name
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,3 +59,11 @@ def expanded(folder: Path) -> Path:
     finally:
         remove(staged.parent)
     return target
+
+
+def _digest(folder: Path) -> int:
+    """A number that is another for other files."""
+    digest = 0
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        digest = zlib.crc32(path.read_bytes(), zlib.crc32(path.name.encode(), digest))
+    return digest
