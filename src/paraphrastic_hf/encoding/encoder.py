@@ -244,14 +244,17 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         """How far a row is from the exact one at most, as a share of its length; 0 if exact."""
         return self._weights.rounding_error
 
-    def table(self) -> np.ndarray | None:
-        """The rows that an averaging model takes means of, (vocab, dim) float32.
+    def table(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
+        """The rows that an averaging model takes means of, (rows, dim) float32.
+
+        Args:
+            rows: The numbers of those that are wanted; all if None.
 
         Returns:
             None for other kinds of model, and for one that is not on the CPU in float32.
         """
         table = self._weights.table()
-        return None if table is None else table.rows()
+        return None if table is None else table.rows(rows)
 
     @property
     def device(self) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.table import BLOCK
 
 DIGITS = 12  # hexadecimal
 SETTINGS = (  # of tokenizers of this package, those that change tokens
@@ -34,6 +35,14 @@ def weights_hash(model: Any) -> str:
         model: A `SentenceEncoder`, a torch module, or anything with `encode`.
     """
     digest = hashlib.blake2b(digest_size=32)
+    if _is_table(model):
+        digest.update(
+            f"embedding.weight {model.tokenizer.vocab_size, model.dimension} f\n".encode()
+        )
+        for start in range(
+            0, model.tokenizer.vocab_size, BLOCK
+        ):  # all at once may take much memory
+            digest.update(model.table(slice(start, start + BLOCK)).astype("<f4", copy=False))
     for name, tensor in _tensors(model):
         digest.update(f"{name} {tensor.shape} {tensor.dtype.kind}\n".encode())
         digest.update(np.ascontiguousarray(tensor).tobytes())
@@ -53,7 +62,7 @@ def weights_hash(model: Any) -> str:
 
 def has_weights(model: Any) -> bool:
     """Whether a model shows parameters, so that `weights_hash` tells it from its class."""
-    return any(True for _ in _tensors(model))
+    return _is_table(model) or any(True for _ in _tensors(model))
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
@@ -97,15 +106,19 @@ def plain_backend(tokenizer: Any) -> Tokenizer | None:
 def _variable(model: Any) -> str | None:
     """The variable whose mean a generative model embeds by; None for other models."""
     if isinstance(model, SentenceEncoder):
-        model = None if model.table() is not None else model.model
+        model = None if _is_table(model) else model.model
     return getattr(getattr(model, "config", None), "variable", None)
 
 
+def _is_table(model: Any) -> bool:
+    return isinstance(model, SentenceEncoder) and model.table(slice(0, 0)) is not None
+
+
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:
+    """The weights of a model by name, but for the table of an averaging encoder."""
     if isinstance(model, SentenceEncoder):
-        table = model.table()
-        if table is not None:
-            return [("embedding.weight", table.astype("<f4", copy=False))]
+        if _is_table(model):
+            return []
         model = model.model
     if not hasattr(model, "state_dict"):
         return []

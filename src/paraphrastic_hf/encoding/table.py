@@ -24,6 +24,8 @@ from paraphrastic_hf.encoding.packing import (
 )
 from paraphrastic_hf.errors import ModelError, counted
 
+BLOCK = 4096  # rows that are unpacked at a time where all are gone through
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -80,9 +82,13 @@ class Table:
         """The length of a row."""
         return width(self.numbers)
 
-    def rows(self) -> np.ndarray:
-        """The rows as float32, (vocab, dim)."""
-        return unpacked(self.numbers)
+    def rows(self, numbers: np.ndarray | slice | None = None) -> np.ndarray:
+        """Rows as float32, (rows, dim).
+
+        Args:
+            numbers: Which ones; all if None.
+        """
+        return unpacked(self.numbers if numbers is None else self.numbers[numbers])
 
     def with_norm_power(self, power: float) -> Table:
         """The rows with their lengths raised to a power, which leaves their directions.
@@ -96,12 +102,12 @@ class Table:
         """
         if not np.isfinite(power):
             raise ValueError(f"power must be a number, got {power}")
-        rows = self.rows()
-        norms = row_lengths(rows)
+        blocks = (self.rows(slice(i, i + BLOCK)) for i in range(0, len(self.numbers), BLOCK))
+        norms = np.concatenate([np.empty(0), *map(row_lengths, blocks)])
         factors = np.where(norms > 0, norms, 1)[:, None] ** (power - 1)
         if has_scales(self.numbers):
             return Table.of_packed(rescaled(self.numbers, factors))
-        return Table.of(rows * factors.astype(np.float32))
+        return Table.of(self.rows() * factors.astype(np.float32))
 
     def with_precision(self, precision: str) -> Table:
         """The rows rounded to `float32` (none is), `bfloat16`, `int8` or `int4`: `packing.packed`.

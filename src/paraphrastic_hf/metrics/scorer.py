@@ -25,6 +25,7 @@ from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
 SEGMENTS_AT_A_TIME = 16384
+NONE = slice(0, 0)  # of the rows of a table
 SEVERAL = ("best", "mean")
 SIMILARITIES = ("windows", "sentences")
 DEFAULT_MODEL = "simile"
@@ -145,15 +146,14 @@ class SimileScorer:
         self.alpha, self.penalty, self.length = float(alpha), penalty, length
         self.lowercase, self.several = lowercase, several
         self._is_default = is_default(self.model)
-        self._rows: np.ndarray | None = None  # those of windows
-        if similarity == "windows" or (similarity is None and self._is_default):
-            self._rows = self.model.table() if isinstance(self.model, SentenceEncoder) else None
-        if similarity == "windows" and self._rows is None:
+        has_rows = isinstance(self.model, SentenceEncoder) and self.model.table(NONE) is not None
+        if similarity == "windows" and not has_rows:
             raise ModelError(
                 f"{self._name} is no averaging model of this package in float32 on the CPU, so "
                 "there are no rows to make windows of; take similarity sentences"
             )
-        self.similarity = "sentences" if self._rows is None else "windows"
+        windows = similarity == "windows" or (similarity is None and self._is_default and has_rows)
+        self.similarity = "windows" if windows else "sentences"
         self._settings = self._describe()
 
     def score(
@@ -224,10 +224,16 @@ class SimileScorer:
         texts = list(texts)
         if self.lowercase:
             texts = [text.lower() for text in texts]
-        if self._rows is not None:
+        if self.similarity == "windows":
             ids = self.model.tokenizer.encode_batch(texts)
             lengths, threads = self._lengths(texts, ids), self.model.num_threads
-            return TextWindows(self._rows, ids, lengths, num_threads=threads)
+            is_used = np.zeros(self.model.tokenizer.vocab_size, bool)
+            is_used[ids.ids] = True
+            place = np.cumsum(is_used, dtype=ids.ids.dtype) - 1
+            rows = self.model.table(np.flatnonzero(is_used))
+            return TextWindows(
+                rows, Ragged(place[ids.ids], ids.offsets), lengths, num_threads=threads
+            )
         if isinstance(self.model, SentenceEncoder) and self.length == "tokens":
             vectors, counts = self.model.encode_and_count(texts)
             return SentenceVectors(vectors, None if self._measure is None else counts)
