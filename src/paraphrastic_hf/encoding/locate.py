@@ -89,7 +89,7 @@ def shown_name(directory: Path) -> str:
         >>> shown_name(packaged_model("english"))
         'english'
     """
-    if directory.parent == ASSETS or directory.parents[1] == cache_folder() / "models":
+    if directory.parent == ASSETS or cache_folder() / "models" == directory.parent.parent:
         return directory.name
     if directory.parent.name == "snapshots" and directory.parents[1].name.startswith("models--"):
         return directory.parents[1].name.removeprefix("models--").replace("--", "/")
