@@ -1,7 +1,8 @@
 """Models that were trained in earnest, on a Hub: published to a server on this machine, and loaded
 by name where this package is present and where it is absent.
 
-`python -m tests.hub_models english tiny multilingual runs/mine` writes their table in `docs/hub.md`.
+`python -m tests.hub_models english tiny multilingual runs/mine` writes their table in
+`docs/hub.md`.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder
+from paraphrastic_hf import RecurrentConfig, RecurrentModel, SentenceEncoder, packaged_model
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
@@ -55,7 +56,7 @@ def test_a_folder_with_something_in_it_is_left_alone(
     ("options", "message"),
     [
         (["--dimension", "2000"], "english, --dimension 2000: dimension must be from 1 to"),
-        (["--precision", "int2"], "english, --precision int2: precision must be one of float32"),
+        (["--dimension", "0"], "paraphrastic pack: english, --dimension 0: dimension must be from"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -72,4 +73,13 @@ def test_a_model_that_does_not_average_is_refused(
     model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
     SentenceEncoder(model.eval(), word).save_pretrained(tmp_path / "lstm")
     assert main(["pack", str(tmp_path / "lstm"), "--output", str(tmp_path / "out")]) == 2
-    assert "RecurrentModel has no table to change" in capsys.readouterr().err
+    assert "lstm is no average, and only averages are packed" in capsys.readouterr().err
+
+
+def test_a_training_run_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(packaged_model("tiny"), tmp_path / "run")
+    command = ["pack", str(tmp_path / "run"), "--output", str(tmp_path / "run"), "--overwrite"]
+    assert main(command) == 2
+    assert "run holds a training run: choose another --output" in capsys.readouterr().err

@@ -10,12 +10,12 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.encoding.expanded import copies, expanded
 from paraphrastic_hf.encoding.fingerprint import weights_hash
-from paraphrastic_hf.encoding.locate import shown_name
+from paraphrastic_hf.encoding.locate import packaged_folder, shown_name
 from paraphrastic_hf.encoding.packing import packed, unpacked
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.layers.packed_rows import unpacked_rows
@@ -159,3 +159,92 @@ def test_a_packed_folder_is_expanded_once_for_stock_loaders(
     assert (copy / "model.safetensors").stat().st_mtime_ns == written
     assert [path.name for path in copy.parent.iterdir()] == ["small"]
     assert expanded(copy) == copy
+
+
+def test_a_copy_that_is_damaged_is_made_anew_for_all_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+    folder = packaged_folder("tiny")
+    copy = expanded(folder)
+    whole = (copy / "model.safetensors").read_bytes()
+    assert (copy / "model.safetensors").stat().st_mode & 0o444 == 0o444
+    (copy / "model.safetensors").unlink()
+    assert expanded(folder) == copy
+    (copy / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    assert (expanded(folder) / "model.safetensors").read_bytes() == whole
+    assert [path.name for path in copy.parent.iterdir()] == ["tiny"]
+
+
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", "/proc/x")
+    with pytest.raises(OSError, match=r"tiny to the cache, /proc/x/.*by PARAPHRASTIC_CACHE"):
+        expanded(packaged_folder("tiny"))
+
+
+def test_saving_over_its_own_directory_leaves_the_encoder(
+    tmp_path: Path, word: WordTokenizer
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(word.vocab_size, 7)).astype(np.float32)
+    SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "own")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "own")
+    encoder.save_pretrained(tmp_path / "own", precision="int4")
+    encoder.save_pretrained(tmp_path / "other")
+    for kept in (encoder.model.get_input_embeddings().weight.detach().numpy(), encoder.table()):
+        np.testing.assert_array_equal(kept, rows)
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "other").table(), rows)
+
+
+def test_a_prefix_is_saved_as_it_is_also_once_it_is_a_model(tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(5)
+    rows = encoder.table()
+    assert encoder.model is not None
+    encoder.save_pretrained(tmp_path / "cut", precision="int4")
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_models_in_other_precisions_are_packed(dtype: torch.dtype, tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(3)
+    rows = encoder.table()
+    encoder.model.to(dtype)
+    encoder.save_pretrained(tmp_path / "cut", precision="int4")
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
+
+
+def test_what_float16_cannot_hold_is_refused(tmp_path: Path, word: WordTokenizer) -> None:
+    rows = np.full((word.vocab_size, 2), 1e5, np.float32)
+    with pytest.raises(ValueError, match="has numbers that float16 cannot hold; take bfloat16"):
+        SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "h", precision="float16")
+    assert not (tmp_path / "h").exists()
+
+
+def test_from_pretrained_takes_what_transformers_does(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path
+) -> None:
+    encoder, folder = small
+    rows = encoder.table()
+    model = AveragingModel.from_pretrained(folder, embedding_dropout=0.5)
+    assert (model.config.embedding_dropout, model.config.packed) == (0.5, False)
+    assert model.name_or_path == str(folder)
+    for again in (
+        AutoModel.from_pretrained(folder, state_dict=None),
+        AveragingModel.from_pretrained(folder, config=str(folder)),
+        AutoModel.from_pretrained(folder, dtype=torch.float64),
+    ):
+        found = again.get_input_embeddings().weight.detach().numpy()
+        np.testing.assert_array_equal(found, rows)
+    model.save_pretrained(tmp_path / "plain")
+    plain = AveragingModel.from_pretrained(tmp_path / "plain", embedding_dropout=0.25)
+    assert plain.config.embedding_dropout == 0.25
+
+
+def test_a_new_model_of_a_packed_config_is_saved_plain(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path
+) -> None:
+    config = AutoConfig.from_pretrained(small[1])
+    model = AutoModel.from_config(config)
+    assert (config.packed, model.config.packed) == (True, False)
+    model.save_pretrained(tmp_path / "new")
+    found = AutoModel.from_pretrained(tmp_path / "new").get_input_embeddings().weight
+    assert torch.equal(found, model.get_input_embeddings().weight)

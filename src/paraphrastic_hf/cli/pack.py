@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
+from paraphrastic_hf.cli.smaller import add_dimension_option, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
 
+PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+OF_RUNS = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
 EPILOG = """\
 The copy loads here and by transformers' AutoModel. Stock sentence-transformers reads it with
 --precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
+In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
   paraphrastic pack english --dimension 128 --output runs/small    # a table of 4 MB
@@ -27,9 +30,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the model if --output holds one"
     )
-    add_smaller_options(parser)
+    add_dimension_option(parser)
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="int4",
+        help="how numbers are written: int4, in half a byte (default), int8, in one, float16 or "
+        "bfloat16, in two, float32, in four",
+    )
     parser.epilog = EPILOG
-    parser.set_defaults(run=run, precision="int4")
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -39,15 +49,19 @@ def run(arguments: argparse.Namespace) -> None:
 
     check_model_name(arguments.model)
     output, precision = Path(arguments.output), arguments.precision
+    if any((output / name).exists() for name in OF_RUNS):
+        raise DataError(f"{output} holds a training run: choose another --output")
     if holds_model(output) and not arguments.overwrite:
         raise DataError(f"{output} holds a model: choose another --output, or give --overwrite")
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
         raise DataError(f"{output} holds other things than a model: choose another --output")
     encoder = SentenceEncoder.from_pretrained(arguments.model)
+    if encoder.table(slice(0, 0)) is None:
+        raise ModelError(f"{arguments.model} is no average, and only averages are packed")
+    if precision == "float16":  # which is of files alone
+        arguments.precision = None
+    encoder = smaller(encoder, arguments)
     try:
-        if precision == "float16":  # which is of files alone
-            arguments.precision = None
-        encoder = smaller(encoder, arguments)
         encoder.save_pretrained(output, precision=precision)
     except ValueError as error:
         raise ModelError(f"{arguments.model}, --precision {precision}: {error}") from error

@@ -8,11 +8,16 @@ from typing import Any
 from paraphrastic_hf.errors import ModelError
 
 
-def add_smaller_options(parser: argparse._ActionsContainer) -> None:
-    """The two options, which are the same in every command."""
+def add_dimension_option(parser: argparse._ActionsContainer) -> None:
+    """`--dimension`, which is the same in every command."""
     parser.add_argument(
         "--dimension", type=int, metavar="N", help="of an average, its leading dimensions alone"
     )
+
+
+def add_smaller_options(parser: argparse._ActionsContainer) -> None:
+    """`--dimension` and `--precision` of commands that use a model."""
+    add_dimension_option(parser)
     parser.add_argument(
         "--precision",
         metavar="NAME",

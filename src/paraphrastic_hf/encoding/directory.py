@@ -139,7 +139,7 @@ def save_model(
     if precision in ("int8", "int4") and packed_rows is None:
         if not isinstance(model, AveragingModel):
             raise ValueError(f"{precision} is of averaging models, not of {type(model).__name__}")
-        packed_rows = packed(model.embedding.weight.detach().numpy(), precision)
+        packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()
     remove(staged)
     staged.mkdir(parents=True)
@@ -161,9 +161,11 @@ def save_model(
                 remove(directory / name)
         for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
             path.replace(directory / path.name)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, ValueError) as error:
         if is_new:
             remove(directory)
+        if isinstance(error, ValueError):
+            raise
         if isinstance(error, OSError) and error.filename is not None:
             raise
         raise OSError(f"cannot write {directory}: {error}") from error
@@ -179,6 +181,9 @@ def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> Non
         for name, value in model.state_dict().items()
         if name not in model.all_tied_weights_keys
     }
+    for name, value in weights.items() if precision == "float16" else ():
+        if not value.isfinite().all():
+            raise ValueError(f"{name} has numbers that float16 cannot hold; take bfloat16")
     with no_progress_bar():
         model.save_pretrained(directory, state_dict=weights)
     open_to_readers(directory / WEIGHTS)

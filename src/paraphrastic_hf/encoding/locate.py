@@ -89,11 +89,19 @@ def shown_name(directory: Path) -> str:
         >>> shown_name(packaged_model("english"))
         'english'
     """
-    if directory.parent == ASSETS or cache_folder() / "models" == directory.parent.parent:
+    if directory.parent == ASSETS or directory.parents[1:2] == (_copies(),):
         return directory.name
     if directory.parent.name == "snapshots" and directory.parents[1].name.startswith("models--"):
         return directory.parents[1].name.removeprefix("models--").replace("--", "/")
     return str(directory)
+
+
+def _copies() -> Path | None:
+    """Where copies of packaged models lie; None where there is no home folder to have a cache."""
+    try:
+        return cache_folder() / "models"
+    except RuntimeError:
+        return None
 
 
 def _refuse_unfinished(folder: Path) -> None:

@@ -17,8 +17,11 @@ import numpy as np
 PRECISIONS = ("float32", "bfloat16", "int8", "int4")
 SCALE_BYTES = 4  # at the end of a row of int8 or int4
 MOST_STEPS, NO_STEPS = 7, 8  # of an int4: up and down, and what stands for a number that is 0
-REACHES = np.linspace(0.2, 1, 17, dtype=np.float32)  # of the largest value, where 7 steps may end
+# Of the largest value, where 7 steps may end; beyond it, so that rows that are multiples already
+# keep their step.
+REACHES = np.concatenate([np.linspace(0.2, 1, 17), 7 / np.arange(6, 0, -1)]).astype(np.float32)
 SCALE_DIGITS = 5  # binary, of an int4's scale: 7 times it has eight, and is exact in bfloat16
+LARGEST_SCALE = np.float32(np.ldexp(18 / 32, 126))  # of an int4: 7 times it is finite
 LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
@@ -29,8 +32,7 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
         numbers: (vocab, dim) float32, finite.
         precision: `float32` changes nothing; `bfloat16` keeps 8 binary digits of each number;
             `int8` has 127 steps up and 127 down to the largest absolute value in a row; `int4` 7
-            each, to where the squared error is least, from 0.2 of that value to all of it, in steps
-            of five binary digits.
+            each, in steps of five binary digits with which the squared error is least.
 
     Returns:
         (vocab, dim) float32 or uint16, (vocab, dim + 4) int8, or (vocab, dim / 2 + 4) uint8.
@@ -74,7 +76,7 @@ def _nibbles(numbers: np.ndarray) -> np.ndarray:
 
 def _short(scale: np.ndarray) -> np.ndarray:
     """Scales of few binary digits."""
-    fraction, exponent = np.frexp(scale)
+    fraction, exponent = np.frexp(np.minimum(scale, LARGEST_SCALE))
     return np.ldexp(np.rint(fraction * 2**SCALE_DIGITS) / 2**SCALE_DIGITS, exponent)
 
 

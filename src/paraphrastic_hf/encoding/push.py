@@ -54,8 +54,10 @@ class Saved(ABC):
             >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
             >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
         """
-        card = self._directory / CARD if self._directory else None
-        return push(self.save_pretrained, repo_id, card=card, **options)
+        return push(self.save_pretrained, repo_id, card=self._card(), **options)
+
+    def _card(self) -> Path | None:
+        return self._directory / CARD if self._directory else None
 
 
 def push(

@@ -120,6 +120,11 @@ class Weights:
         is_plain = weight.device.type == "cpu" and str(weight.dtype) == "torch.float32"
         return Table(weight.numpy()) if is_plain and weight.is_contiguous() else None
 
+    def written(self, directory: Path) -> None:
+        """Note that something was saved to a directory, from which nothing is loaded again."""
+        if self._directory is not None and self._directory.resolve() == directory.resolve():
+            self._directory = None
+
     def packed_rows(self, precision: str) -> np.ndarray | None:
         """The table as it is held, if it is held in `int8` or `int4` and that is asked for."""
         rows = self._held.numbers if isinstance(self._held, Table) else None

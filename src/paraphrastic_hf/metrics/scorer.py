@@ -85,9 +85,9 @@ class SimileScorer:
             Hub name of a model of this package or of sentence-transformers; or a loaded encoder.
         similarity: What SIM compares: `sentences`, the cosine of two embeddings (7.2.1); or
             `windows`, every five tokens in a row with their best match on the other side
-            (`metrics/windows.py`), for averaging models of this package, by their rows at this
-            moment; of a longer text the first 1,024 tokens are compared. None is `windows` for the
-            default model and `sentences` for every other.
+            (`metrics/windows.py`), for averaging models of this package, by their rows when texts
+            are scored; of a longer text the first 1,024 tokens are compared. None is `windows` for
+            the default model and `sentences` for every other.
         alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
         penalty: Which hypotheses are marked down for their length: `both` those that are shorter
             and those that are longer than the reference (SimiLE), `brevity` the shorter ones alone,
@@ -147,13 +147,10 @@ class SimileScorer:
         self.lowercase, self.several = lowercase, several
         self._is_default = is_default(self.model)
         has_rows = isinstance(self.model, SentenceEncoder) and self.model.table(NONE) is not None
-        if similarity == "windows" and not has_rows:
-            raise ModelError(
-                f"{self._name} is no averaging model of this package in float32 on the CPU, so "
-                "there are no rows to make windows of; take similarity sentences"
-            )
         windows = similarity == "windows" or (similarity is None and self._is_default and has_rows)
         self.similarity = "windows" if windows else "sentences"
+        if windows:
+            self._rows(NONE)
         self._settings = self._describe()
 
     def score(
@@ -230,15 +227,24 @@ class SimileScorer:
             is_used = np.zeros(self.model.tokenizer.vocab_size, bool)
             is_used[ids.ids] = True
             place = np.cumsum(is_used, dtype=ids.ids.dtype) - 1
-            rows = self.model.table(np.flatnonzero(is_used))
-            return TextWindows(
-                rows, Ragged(place[ids.ids], ids.offsets), lengths, num_threads=threads
-            )
+            own = Ragged(place[ids.ids], ids.offsets)
+            rows = self._rows(np.flatnonzero(is_used))
+            return TextWindows(rows, own, lengths, num_threads=threads)
         if isinstance(self.model, SentenceEncoder) and self.length == "tokens":
             vectors, counts = self.model.encode_and_count(texts)
             return SentenceVectors(vectors, None if self._measure is None else counts)
         vectors = checked_vectors(self.model.encode(texts), len(texts))
         return SentenceVectors(vectors, None if self._measure is None else self._measure(texts))
+
+    def _rows(self, numbers: np.ndarray | slice) -> np.ndarray:
+        """Rows of the model's table, (rows, dim) float32."""
+        rows = self.model.table(numbers) if isinstance(self.model, SentenceEncoder) else None
+        if rows is None:
+            raise ModelError(
+                f"{self._name} is no averaging model of this package in float32 on the CPU, so "
+                "there are no rows to make windows of; take similarity sentences"
+            )
+        return rows
 
     def _lengths(self, texts: list[str], ids: Ragged) -> np.ndarray | None:
         if self._measure is None or self.length != "tokens":

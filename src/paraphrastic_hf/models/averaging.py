@@ -15,6 +15,7 @@ import torch
 from huggingface_hub.dataclasses import strict
 from safetensors.torch import load_file
 from torch import Tensor
+from transformers import PreTrainedConfig
 from transformers.utils import cached_file
 
 from paraphrastic_hf.layers.packed_rows import unpacked_rows
@@ -80,6 +81,9 @@ class AveragingModel(TableModel):
     config_class = AveragingConfig
 
     def __init__(self, config: AveragingConfig) -> None:
+        if config.packed:  # which is said of a file
+            config = copy.deepcopy(config)
+            config.packed = False
         super().__init__(config)
         self.post_init()
 
@@ -96,25 +100,28 @@ class AveragingModel(TableModel):
         Raises:
             OSError: There is no such file, or its table is not of the size that the config says.
         """
-        name, where = (
-            pretrained_model_name_or_path,
-            {key: kwargs[key] for key in OF_HUB if key in kwargs},
-        )
-        if config is None and name is not None:
-            config = cls.config_class.from_pretrained(name, **where)
-        if not getattr(config, "packed", False) or kwargs.get("state_dict") is not None:
+        name, where = pretrained_model_name_or_path, {k: kwargs[k] for k in OF_HUB if k in kwargs}
+        is_given = name is None or kwargs.get("state_dict") is not None
+        settings = config
+        if not is_given and not isinstance(config, PreTrainedConfig):
+            settings = cls.config_class.from_pretrained(config or name, **where)
+        if is_given or not getattr(settings, "packed", False):
             return super().from_pretrained(name, *args, config=config, **kwargs)
         path = cached_file(name, "model.safetensors", **where)
         try:
-            rows = unpacked_rows(load_file(path)["embedding.packed"], config.hidden_size)
+            rows = unpacked_rows(load_file(path)["embedding.packed"], settings.hidden_size)
         except (KeyError, ValueError) as error:
-            raise OSError(
-                f"{path} holds no packed table as its config describes: {error}"
-            ) from error
-        config = copy.deepcopy(config)
-        config.packed = False
+            raise OSError(f"{path} holds no packed table as its config says: {error}") from error
+        settings = copy.deepcopy(settings)
+        settings.packed = False
+        kwargs.pop("state_dict", None)
+        for key in settings.to_dict().keys() & kwargs.keys() - {"dtype"}:  # settings by name
+            setattr(settings, key, kwargs.pop(key))
         state = {"embedding.weight": rows}
-        return super().from_pretrained(None, *args, config=config, state_dict=state, **kwargs)
+        loaded = super().from_pretrained(None, *args, config=settings, state_dict=state, **kwargs)
+        model = loaded[0] if isinstance(loaded, tuple) else loaded
+        model.name_or_path = model.config._name_or_path = str(name)
+        return loaded
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Average the token vectors of each text, (batch, hidden_size).

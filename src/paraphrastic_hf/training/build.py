@@ -97,8 +97,13 @@ def _check_finish(recipe: EncoderRecipe) -> None:
 
 def _finish_asked(recipe: EncoderRecipe) -> list[str]:
     """The keys of `finish` that change a table."""
+    whole = {"precision": ("float32", "float16")}  # values that any encoder may have
     given = dataclasses.asdict(recipe.finish).items()
-    return [name for name, value in given if name not in ("sample", "precision") and value]
+    return [
+        name
+        for name, value in given
+        if name != "sample" and value and value not in whole.get(name, ())
+    ]
 
 
 def check_encoder(encoder: EncoderArguments) -> TableConfig:
