@@ -108,6 +108,8 @@ def test_torch_unpacks_as_numpy_does() -> None:
         held = packed(rows, precision)
         found = unpacked_rows(torch.from_numpy(held), 5).numpy()
         np.testing.assert_array_equal(found, unpacked(held))
+    one = packed(rows[:1], "int4")
+    np.testing.assert_array_equal(unpacked_rows(torch.from_numpy(one), 5).numpy(), unpacked(one))
     with pytest.raises(ValueError, match=r"a packed table of 6 dimensions is .* got \(6, 9\)"):
         unpacked_rows(torch.from_numpy(packed(rows, "int8")), 6)
 

@@ -249,7 +249,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         """The rows that an averaging model takes means of, (rows, dim) float32.
 
         Args:
-            rows: The numbers of those that are wanted; all if None.
+            rows: The numbers of those that are wanted, (rows,), or a slice; all if None.
 
         Returns:
             None for other kinds of model, and for one that is not on the CPU in float32.
@@ -300,7 +300,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
 
         Args:
             repo_id: Repository, `someone/model`; made if need be.
-            precision: As `save_pretrained` takes it.
+            precision: `float32`, `float16`, `bfloat16`, `int8` or `int4` of the numbers.
             **options: `private`, `token`, `revision`, `commit_message` and `create_pr`, as
                 `paraphrastic_hf.encoding.push.push` takes them.
 

@@ -33,6 +33,7 @@ class Variants(ABC):
             ValueError: `power` is NaN or infinite.
 
         Example:
+            >>> from paraphrastic_hf import SentenceEncoder
             >>> even = SentenceEncoder.from_pretrained("english").with_norm_power(0.5)
         """
         return self._with_table(self._exact_table().with_norm_power(power), f"norms{power:g}")
@@ -54,6 +55,7 @@ class Variants(ABC):
             ValueError: `precision` is none of these.
 
         Example:
+            >>> from paraphrastic_hf import SentenceEncoder
             >>> SentenceEncoder.from_pretrained("english").with_precision("int4").dimension
             512
         """
@@ -72,6 +74,7 @@ class Variants(ABC):
             ValueError: `dimension` is out of range.
 
         Example:
+            >>> from paraphrastic_hf import SentenceEncoder
             >>> SentenceEncoder.from_pretrained("english").with_dimension(128).dimension
             128
         """

@@ -1,4 +1,5 @@
-"""The rows of a table that is stored in a byte or half a byte a number, as float32.
+"""The rows of a table that is stored in a byte or half a byte a number, as float32: those that an
+average (thesis, 3.1.2) takes means of.
 
 How they are packed is described in `encoding/packing.py`, which reads them without torch.
 """
@@ -35,7 +36,7 @@ def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
             f"or (vocab, {(dimension + 1) // 2 + SCALE_BYTES}) uint8, got "
             f"{tuple(packed.shape)} {packed.dtype}"
         )
-    steps, scale = packed[:, :columns], packed[:, columns:].contiguous().view(torch.float32)
+    steps, scale = packed[:, :columns], packed[:, columns:].clone().view(torch.float32)
     if packed.dtype == torch.uint8:
         steps = torch.cat([steps & 15, steps >> 4], 1)[:, :dimension].float() - NO_STEPS
     return steps * scale

@@ -107,7 +107,7 @@ def compare(
         ...     SimileScorer(), sentence_bleu(), ("new", "old"), outputs, ["The cat is asleep."]
         ... )
         >>> compared.change("SIM").round().tolist()
-        [-60.0]
+        [-61.0]
     """
     if names[0] == names[1]:
         raise DataError(f"the two systems must have names of their own, both are {names[0]!r}")
