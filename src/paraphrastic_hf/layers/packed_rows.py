@@ -36,7 +36,8 @@ def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
             f"or (vocab, {(dimension + 1) // 2 + SCALE_BYTES}) uint8, got "
             f"{tuple(packed.shape)} {packed.dtype}"
         )
-    steps, scale = packed[:, :columns], packed[:, columns:].clone().view(torch.float32)
+    steps, ends = packed[:, :columns], packed[:, columns:].flatten().clone()
+    scale = ends.view(torch.float32).unsqueeze(1)
     if packed.dtype == torch.uint8:
         steps = torch.cat([steps & 15, steps >> 4], 1)[:, :dimension].float() - NO_STEPS
     return steps * scale
