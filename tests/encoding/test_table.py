@@ -122,20 +122,20 @@ def test_the_fast_path_averages_what_a_packed_table_holds(
 
 @needs_c
 def test_the_packaged_model_in_fewer_bytes() -> None:
-    exact = SentenceEncoder.from_pretrained("english").with_precision("float32")
+    exact = SentenceEncoder.from_pretrained("tiny").with_precision("float32")
     half, bytes_ = exact.with_precision("bfloat16"), exact.with_precision("int8")
     nibbles = exact.with_precision("int4")
     assert (exact.rounding_error, half.rounding_error) == (0, 0)
     assert 0 < bytes_.rounding_error < 0.05
-    assert bytes_.name == "english-float32-int8"
+    assert bytes_.name == "tiny-float32-int8"
     vectors = exact.encode(SENTENCES)
     np.testing.assert_array_equal(half.encode(SENTENCES), vectors)
     known = np.abs(vectors).sum(1) > 0
     assert pairwise_cosine(bytes_.encode(SENTENCES), vectors)[known].min() > 0.999
     assert bytes_.dimension == exact.dimension
     held, before = bytes_._weights.table(), exact._weights.table()
-    assert held.numbers.nbytes < 0.51 * before.numbers.nbytes  # which has two bytes a number
-    assert nibbles._weights.table().numbers.nbytes < 0.26 * before.numbers.nbytes
+    assert held.numbers.nbytes < 0.53 * before.numbers.nbytes  # which has two bytes a number
+    assert nibbles._weights.table().numbers.nbytes < 0.28 * before.numbers.nbytes
     np.testing.assert_array_equal(nibbles.table(), exact.table())  # which is held so in its file
 
 
