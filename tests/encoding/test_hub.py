@@ -52,12 +52,14 @@ assert len(Tagger.from_pretrained("someone/tags", **options).tag([["the", "cat"]
 assert load_encoder("someone/sp", **options).name == "sp"
 assert SimileScorer("someone/sp", **options).score(["the cat"], ["the cat"]).score > 0.99
 """
+NAMES = ("mine", "packed")
 PUSH = """
 import sys
 from paraphrastic_hf import SentenceEncoder
 encoder = SentenceEncoder.from_pretrained(sys.argv[1])
 print(encoder.push_to_hub("me/mine", private=True, commit_message="First"))
 encoder.with_dimension(4).push_to_hub("me/small")
+encoder.push_to_hub("me/packed", precision="int4")
 """
 
 
@@ -169,6 +171,8 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
         pushed = repositories["models/me/mine"]
         assert pushed["README.md"] == b"# Mine"
         assert "README.md" not in repositories["models/me/small"]  # the card is not its own
+        sizes = [len(repositories[f"models/me/{name}"]["model.safetensors"]) for name in NAMES]
+        assert sizes[1] < sizes[0] / 3  # int4 of 8 dimensions, with a scale a row
         done = load("me/mine", endpoint, tmp_path)
         assert done.returncode == 0, done.stderr[-3000:]
     np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -28,7 +27,7 @@ from paraphrastic_hf.encoding.locate import (
     refuse_latent,
 )
 from paraphrastic_hf.encoding.means import mean_rows
-from paraphrastic_hf.encoding.push import Saved, push
+from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.encoding.variants import Variants
@@ -71,6 +70,8 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         >>> encoder.similarity(["a cat sleeps"], ["a cat is sleeping"])  # doctest: +SKIP
         array([[0.93]], dtype=float32)
     """
+
+    saving_options = ("precision",)
 
     def __init__(
         self,
@@ -293,32 +294,6 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
                 packed_rows=self._weights.packed_rows(precision),
             )
         self._weights.written(Path(directory))
-
-    def push_to_hub(self, repo_id: str, *, precision: str = "float32", **options: Any) -> str:
-        """Upload what `save_pretrained` writes in a precision, with the card of the directory that
-        it was loaded from, if there is one.
-
-        Args:
-            repo_id: Repository, `someone/model`; made if need be.
-            precision: `float32`, `float16`, `bfloat16`, `int8` or `int4` of the numbers.
-            **options: `private`, `token`, `revision`, `commit_message` and `create_pr`, as
-                `paraphrastic_hf.encoding.push.push` takes them.
-
-        Returns:
-            The address of the commit, or of the pull request.
-
-        Raises:
-            PublishError: The Hub cannot be reached, or refuses; the token is missing or may only
-                read; or a file holds a secret or an absolute path.
-            TypeError: There is no option of a name.
-            ValueError: `precision` is not one for this encoder.
-
-        Example:
-            >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
-            >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
-        """
-        save = partial(self.save_pretrained, precision=precision)
-        return push(save, repo_id, card=self._card(), **options)
 
     def _embed(
         self,

@@ -7,8 +7,9 @@ import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from paraphrastic_hf.data.send import Destination, check_destination, send
 from paraphrastic_hf.errors import refuse_keywords
@@ -19,6 +20,7 @@ CARD = "README.md"
 class Saved(ABC):
     """Base of what is loaded from a model directory, and is saved and uploaded as one."""
 
+    saving_options: ClassVar[tuple[str, ...]] = ()  # of `save_pretrained`, beside a directory
     _directory: Path | None = None  # that it was loaded from, with its card
 
     @abstractmethod
@@ -39,7 +41,7 @@ class Saved(ABC):
         Args:
             repo_id: Repository, `someone/model`; made if need be.
             **options: `private`, `token`, `revision`, `commit_message` and `create_pr`, as `push`
-                takes them.
+                takes them; and what `save_pretrained` takes, the `precision` of an encoder.
 
         Returns:
             The address of the commit, or of the pull request.
@@ -54,10 +56,9 @@ class Saved(ABC):
             >>> encoder = SentenceEncoder.from_pretrained("runs/mine")  # doctest: +SKIP
             >>> encoder.push_to_hub("someone/mine", private=True)  # doctest: +SKIP
         """
-        return push(self.save_pretrained, repo_id, card=self._card(), **options)
-
-    def _card(self) -> Path | None:
-        return self._directory / CARD if self._directory else None
+        card = self._directory / CARD if self._directory else None
+        saving = {name: options.pop(name) for name in self.saving_options if name in options}
+        return push(partial(self.save_pretrained, **saving), repo_id, card=card, **options)
 
 
 def push(

@@ -168,13 +168,13 @@ def read_table(directory: Path) -> Table | None:
         config = read_json(directory / "config.json")
         if config.get("model_type") != "paraphrastic-averaging":
             return None
-        name = "embedding.packed" if config.get("packed") else "embedding.weight"
+        is_packed = bool(config.get("packed"))
+        name = "embedding.packed" if is_packed else "embedding.weight"
         with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
             rows = tensors.get_tensor(name)
     except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
         return None
-    is_packed = config.get("packed")
-    if rows.ndim != 2 or has_scales(rows) != bool(is_packed):
+    if rows.ndim != 2 or has_scales(rows) != is_packed:
         return None
     if (len(rows), width(rows)) != (config.get("vocab_size"), config.get("hidden_size")):
         return None
