@@ -5,7 +5,7 @@ TORCH ?= torch==2.13.0
 BIN := .venv/bin
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test docs check format test-datasets3 test-sanitized test-damaged test-ray
+.PHONY: help install demo test docs check format test-datasets3 test-gpu test-sanitized test-damaged test-ray
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -36,6 +36,9 @@ test-datasets3:  ## the loading scripts, in an environment of their own with dat
 	$(PYTHON) -m venv .venv-datasets3
 	.venv-datasets3/bin/python -m pip install --quiet "datasets>=3.6,<4" numpy pyyaml tqdm filelock sacremoses rapidfuzz
 	PYTHONPATH=src:. .venv-datasets3/bin/python -m tests.check_datasets3
+
+test-gpu: install  ## on a machine with a GPU: every family trains there, and computes as on a CPU
+	TEST_GPU=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal tests/test_cuda.py
 
 test-sanitized: install  ## the C under address and undefined-behaviour sanitizers: texts, threads, forks
 	$(BIN)/python -m tests.robustness.sanitized

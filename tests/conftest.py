@@ -9,6 +9,9 @@ import tempfile
 # cache. transformers reads both when it is imported, so this comes first.
 # ruff: noqa: E402
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Results are those of a CPU, also on a machine with a GPU; `make test-gpu` asks for that one.
+if os.environ.get("TEST_GPU") != "1":
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 _remote_code = tempfile.TemporaryDirectory(prefix="remote-code-")
 os.environ["HF_MODULES_CACHE"] = _remote_code.name
 # Matrices are tiny here and tests run side by side: more threads would mostly wait for each other.

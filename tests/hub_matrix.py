@@ -114,7 +114,7 @@ def numbers(model: Any) -> np.ndarray:
     model = getattr(model, "writer", model)  # of a paraphraser
     inner = model if isinstance(model, torch.nn.Module) else model.model
     state = sorted(inner.state_dict().items())
-    return np.concatenate([value.float().numpy().ravel() for _, value in state])
+    return np.concatenate([value.float().cpu().numpy().ravel() for _, value in state])
 
 
 @contextmanager

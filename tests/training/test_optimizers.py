@@ -165,8 +165,6 @@ def test_rows_and_values_by_hand() -> None:
     gradient = row_sparse([2, 0, 2], torch.tensor([[1.0], [2.0], [3.0]]), 4)
     rows, values = rows_and_values(gradient)
     assert (rows.tolist(), values.tolist()) == ([0, 2], [[2.0], [4.0]])
-    dense = torch.ones(2, 2)
-    assert rows_and_values(dense) == (None, dense)
 
 
 def with_gradients() -> list[nn.Parameter]:

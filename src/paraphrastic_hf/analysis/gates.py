@@ -160,14 +160,15 @@ def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray
     from paraphrastic_hf.layers.packing import Packing
 
     size = model.config.hidden_size
+    device = model.device
     with torch.inference_mode():
-        rows = model.eval().token_rows(torch.from_numpy(ids.astype(np.int64)))
-        norms = torch.zeros(len(ids), dtype=torch.float64)
+        rows = model.eval().token_rows(torch.from_numpy(ids.astype(np.int64)).to(device))
+        norms = torch.zeros(len(ids), dtype=torch.float64, device=device)
         for cell, backward in zip(model.cells, (False, True), strict=False):
-            packing = Packing.of(torch.from_numpy(lengths), backward=backward)
+            packing = Packing.of(torch.from_numpy(lengths).to(device), backward=backward)
             opened = cell.states_and_gates(packing.pack(rows), packing.sizes)[1][:, :size]
             norms += packing.unpack(opened.double().sum(1)) / len(model.cells)
-    return norms.numpy()
+    return np.asarray(norms.cpu())
 
 
 def _ranked(means: Sequence[Mean], paper: tuple[Sequence[str], Sequence[str]]) -> list[list[Cell]]:

@@ -108,6 +108,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         *,
         num_threads: int = -1,
         latent: str | None = None,
+        device: Any = None,
         **hub: Unpack[HubOptions],
     ) -> SentenceEncoder:
         """Load a model directory, a packaged model, or a Hub repository written by this package.
@@ -123,13 +124,15 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
             num_threads: How many threads `encode` uses; -1 for one a core.
             latent: For a generative model, the variable whose mean is the embedding: `semantic`,
                 which None stands for, or a language's code (thesis, 5.5).
+            device: Where it computes, such as `cuda`. If None, an averaging model stays on the CPU,
+                which is fast enough, and others go to a GPU, if there is one.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
                 takes them.
 
         Raises:
             ModelError: It is not there, no model of this package, damaged, or lacks the variable.
             TypeError: There is no option of a name.
-            ValueError: `num_threads` is 0 or below -1.
+            ValueError: `num_threads` is 0 or below -1, or there is no such device.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english")
@@ -141,6 +144,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
             encoder = cls.from_pretrained(packaged_folder(source), num_threads=num_threads, **hub)
             encoder = encoder.with_norm_power(power)
             encoder.name = str(name)
+            encoder._to(device)
             return encoder
         name = packaged_folder() if name is None else name
         directory = local_directory(name, **hub)
@@ -158,7 +162,16 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
                 raise ModelError(f"{name}: {error}") from error
             encoder.name = f"{encoder.name}-{latent}"
             encoder._latent = latent
+        encoder._to(device)
         return encoder
+
+    def _to(self, device: Any) -> None:
+        """Move the model to a device; unless one is named, means stay on the CPU."""
+        if device is None and self._weights.is_averaging:
+            return
+        from paraphrastic_hf.encoding.device import chosen_device
+
+        self.model.to(chosen_device(device))
 
     @property
     def encoders(self) -> dict[str, SentenceEncoder]:

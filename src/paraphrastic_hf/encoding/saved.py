@@ -10,6 +10,9 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar, Self, Unpack
 
+import torch
+
+from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import Layout, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory, shown_name
 from paraphrastic_hf.encoding.push import Saved
@@ -51,11 +54,18 @@ class SavedModel(Saved):
         self.model, self.tokenizer = model, tokenizer
 
     @classmethod
-    def from_pretrained(cls, name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Self:
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike[str],
+        *,
+        device: str | torch.device | None = None,
+        **hub: Unpack[HubOptions],
+    ) -> Self:
         """Load what `paraphrastic train` wrote for a recipe of the kind that this class is for.
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
+            device: Where to compute; a GPU if there is one, if None.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
                 takes them.
 
@@ -65,6 +75,7 @@ class SavedModel(Saved):
         Raises:
             ModelError: It is not there, is damaged, or is a model for another task.
             TypeError: There is no option of a name.
+            ValueError: There is no such device.
         """
         path = local_directory(name, **hub)
         model: Any = load_pretrained(path, cls.layout)
@@ -72,7 +83,7 @@ class SavedModel(Saved):
             raise ModelError(
                 f"{shown_name(path)} holds a {type(model).__name__}, which is no {cls.noun}"
             )
-        loaded = cls(model, load_tokenizer(path))
+        loaded = cls(model.to(chosen_device(device)), load_tokenizer(path))
         loaded._directory = path
         return loaded
 

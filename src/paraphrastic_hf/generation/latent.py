@@ -20,11 +20,12 @@ from tqdm.auto import tqdm
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import embed_texts, length_batches
+from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
-from paraphrastic_hf.generation.loading import check_tokenizer, chosen_device
+from paraphrastic_hf.generation.loading import check_tokenizer
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,
@@ -105,6 +106,7 @@ class LatentGenerator(Saved):
         Raises:
             ModelError: It is not there, damaged, or no model that writes sentences from variables.
             TypeError: There is no option of a name.
+            ValueError: There is no such device.
         """
         directory = local_directory(name, **hub)
         model = load_model(directory)

@@ -13,17 +13,6 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.latent import LatentModel
 
 
-def chosen_device(device: str | torch.device | None) -> torch.device:
-    """Where to compute: as it is said, else a GPU if there is one.
-
-    Args:
-        device: What the caller named, or None.
-    """
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(device)
-
-
 def load_whole(directory: str | os.PathLike[str]) -> Any:
     """The encoder-decoder of a directory, in float32.
 

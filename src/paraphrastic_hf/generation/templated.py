@@ -16,11 +16,12 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer
 
+from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, in_a_line
-from paraphrastic_hf.generation.loading import check_weights, chosen_device, load_whole
+from paraphrastic_hf.generation.loading import check_weights, load_whole
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,

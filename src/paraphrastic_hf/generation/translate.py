@@ -21,12 +21,13 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted, in_a_line
 from paraphrastic_hf.generation.languages import Languages, source_ids
-from paraphrastic_hf.generation.loading import check_translator, chosen_device, load_whole
+from paraphrastic_hf.generation.loading import check_translator, load_whole
 from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,

@@ -178,7 +178,6 @@ class Generative:
 
     def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
         """The model directory, and what the model makes of the held-out pairs."""
-        model = model.to("cpu")
         self._centre(model)
         gauges = self._measure(model, len(self.held_out))
         to_find = {name: len(pairs) for name, pairs in self.to_find.items()}
@@ -199,7 +198,7 @@ class Generative:
             length = self.recipe.data.max_length
             nll = importance_weighted_nll(model, self.corpus.sentences, few.grouped(), length)
             record["held_out"]["importance_weighted_nll"] = nll
-        save_model(model, self.tokenizer, output, GENERATIVE)
+        save_model(model.to("cpu"), self.tokenizer, output, GENERATIVE)
         return record
 
     def _centre(self, model: LatentModel) -> None:

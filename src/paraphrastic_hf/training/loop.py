@@ -295,16 +295,21 @@ class TrainingLoop:
         at = self.progress
         # Dropout too is a function of the step: a resumed run draws what the first one would have.
         self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
-        values: dict[str, float] = {}
+        found: list[tuple[str, Tensor]] = []
         for number, batch in enumerate(step.batches, 1):
             is_last = number == len(step.batches)
             with nullcontext() if is_last else self.accelerator.no_sync(wrapped):
                 with self.accelerator.autocast():
                     losses = objective.loss(wrapped, batch, at.epoch, at.step)
                 for name, value in {"loss": losses.total, **losses.parts}.items():
-                    values[name] = values.get(name, 0.0) + value.item()
-                self._refuse_unless_finite(values["loss"])
+                    found.append((name, value.detach().float()))
                 self.accelerator.backward(losses.total)
+        values: dict[str, float] = {}
+        # all at once, since a GPU would be waited for at each of them
+        read = torch.stack([value for _, value in found]).tolist()
+        for (name, _), value in zip(found, read, strict=True):
+            values[name] = values.get(name, 0.0) + value
+        self._refuse_unless_finite(values["loss"])
         for parameter in step.frozen:
             parameter.grad = None
         if self.training.clip:

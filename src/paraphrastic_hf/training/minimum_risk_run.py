@@ -130,7 +130,6 @@ class MinimumRisk:
     def save(self, model: Any, output: Path) -> dict[str, Any]:
         """The model and its tokenizer, as their own libraries save them, and what held-out pairs
         cost."""
-        model = model.to("cpu")
         record: dict[str, Any] = {
             "development": self.recipe.run.development,
             "cost": self.cost.signature,
@@ -140,6 +139,7 @@ class MinimumRisk:
         }
         if len(self.held_out):
             record["held_out"] = self._gauges.measure()
+        self.translator.model.to("cpu")
         _save(self.translator, output)
         return record
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from paraphrastic_hf.models.base import ParaphrasticModel
 
@@ -36,8 +37,9 @@ class RowAdam(torch.optim.Optimizer):
         c_t = lr_t sqrt(1 - b2^t) / (1 - b1^t)
 
     so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the
-    time of catching up. Parameters whose gradients are dense get plain Adam. Tables of float32 on
-    the CPU are updated by `_rows.c`, in one pass over the rows; others by torch, alike to rounding.
+    time of catching up. Parameters whose gradients are dense get plain Adam, by torch's fused
+    kernel. Tables of float32 on the CPU are updated by `_rows.c`, in one pass over the rows; others
+    by torch, alike to rounding.
 
     Call `watch(model)` once, so that rows catch up before they are read, and `catch_up()`
     before weights are saved.
@@ -61,7 +63,8 @@ class RowAdam(torch.optim.Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        settings: dict[str, Any] = {"lr": lr, "betas": betas, "eps": eps}
+        settings |= {"weight_decay": weight_decay, "fused": True}  # counts where parameters are
         super().__init__(params, settings)
         self._travel: dict[Tensor, _Travel] = {}  # of each table
 
@@ -110,51 +113,72 @@ class RowAdam(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
+            dense = []
             for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, parameter.grad, group)
+                if parameter.grad is None:
+                    continue
+                if parameter.grad.is_sparse:
+                    self._update_rows(parameter, parameter.grad, group)
+                else:
+                    dense.append(parameter)
+            if dense:
+                self._update_dense(dense, group)
 
-    def _update(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        rows, values = rows_and_values(grad)
+    def _moments(self, parameter: Tensor) -> dict[str, Any]:
+        """The state of a parameter, made if it has none."""
+        state: dict[str, Any] = self.state[parameter]
         if not state:
-            state["step"] = torch.zeros((), dtype=torch.float64)
+            state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
             state["first_moment"] = _zeros_like(parameter)
             state["second_moment"] = _zeros_like(parameter)
-        if rows is not None and "last_step" not in state:  # new, or so far dense
+        return state
+
+    def _update_dense(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        states = [self._moments(parameter) for parameter in parameters]
+        for state in states:  # checkpoints of earlier versions count in another type
+            state["step"] = state["step"].float()
+        adamw(
+            parameters,
+            [parameter.grad for parameter in parameters],  # type: ignore[misc]
+            [state["first_moment"] for state in states],
+            [state["second_moment"] for state in states],
+            [],
+            [state["step"] for state in states],
+            fused=True,
+            amsgrad=False,
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            lr=group["lr"],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            maximize=False,
+        )
+
+    def _update_rows(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        state, (rows, values) = self._moments(parameter), rows_and_values(grad)
+        if "last_step" not in state:  # new, or so far dense
             last_step = int(state["step"]) or NEVER
             state["last_step"] = torch.full(
                 (len(parameter),), last_step, dtype=torch.int64, device=parameter.device
             )
-        if rows is not None and parameter not in self._travel:
+        if parameter not in self._travel:
             self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
-        if rows is not None:
-            self._catch_up(parameter, group, rows)  # the rows that only another process has read
+        self._catch_up(parameter, group, rows)  # the rows that only another process has read
         state["step"] += 1
-        step, (decay_1, decay_2) = state["step"].item(), group["betas"]
+        step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         correction = (1 - decay_2**step) ** 0.5
         rate = group["lr"] * correction / (1 - decay_1**step)
-        first, second = state["first_moment"], state["second_moment"]
         eps = group["eps"] * correction
-        if rows is not None and (arrays := _arrays(parameter, state, rows, values)) is not None:
-            update(*arrays, int(step), rate, decay_1, decay_2, eps)
-            self._remember(parameter, group, rate)
-            return
-        m = first if rows is None else first.index_select(0, rows)
-        v = second if rows is None else second.index_select(0, rows)
-        m.lerp_(values, 1 - decay_1)
-        v.mul_(decay_2).addcmul_(values, values, value=1 - decay_2)
-        denominator = v.sqrt().add_(eps)
-        change = torch.div(m, denominator, out=denominator).mul_(-rate)
-        if rows is None:
-            if group["weight_decay"]:
-                parameter.mul_(1 - group["lr"] * group["weight_decay"])
-            parameter.add_(change)
-            return
-        first.index_copy_(0, rows, m)
-        second.index_copy_(0, rows, v)
-        parameter.index_add_(0, rows, change)
-        state["last_step"][rows] = int(step)
+        if (arrays := _arrays(parameter, state, rows, values)) is not None:
+            update(*arrays, step, rate, decay_1, decay_2, eps)
+        else:
+            m = state["first_moment"].index_select(0, rows).lerp_(values, 1 - decay_1)
+            v = state["second_moment"].index_select(0, rows).mul_(decay_2)
+            v.addcmul_(values, values, value=1 - decay_2)
+            state["first_moment"].index_copy_(0, rows, m)
+            state["second_moment"].index_copy_(0, rows, v)
+            parameter.index_add_(0, rows, m.div_(v.sqrt_().add_(eps)).mul_(-rate))
+            state["last_step"][rows] = step
         self._remember(parameter, group, rate)
 
     def _remember(self, parameter: Tensor, group: dict[str, Any], rate: float) -> None:
@@ -253,10 +277,8 @@ def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[A
     return [each.contiguous().numpy() for each in (*tables, state["last_step"], *others)]
 
 
-def rows_and_values(grad: Tensor) -> tuple[Tensor | None, Tensor]:
-    """The rows and values of a row-sparse gradient; None and the gradient itself if it is dense."""
-    if not grad.is_sparse:
-        return None, grad
+def rows_and_values(grad: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows and values of a row-sparse gradient."""
     grad = _coalesced(grad)
     return grad.indices()[0], grad.values()
 
@@ -277,14 +299,13 @@ def clip_gradients(parameters: Iterable[Tensor], limit: float) -> float:
     Returns:
         The norm before clipping.
     """
-    with_grad = [parameter for parameter in parameters if parameter.grad is not None]
     values = []
-    for parameter in with_grad:
-        if parameter.grad.is_sparse:  # type: ignore[union-attr]
-            parameter.grad = _coalesced(parameter.grad)  # type: ignore[arg-type]
-        values.append(rows_and_values(parameter.grad)[1])  # type: ignore[arg-type]
-    norm = torch.stack([value.norm() for value in values]).norm().item() if values else 0.0
+    for parameter in parameters:
+        if parameter.grad is not None:
+            if parameter.grad.is_sparse:
+                parameter.grad = _coalesced(parameter.grad)
+            values.append(parameter.grad.values() if parameter.grad.is_sparse else parameter.grad)
+    norm = float(nn.utils.get_total_norm(values)) if values else 0.0
     if norm > limit:
-        for value in values:
-            value.mul_(limit / norm)
+        torch._foreach_mul_(values, limit / norm)
     return norm

@@ -86,7 +86,6 @@ class Seq2SeqRun:
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
         """The model directory, and how well the model predicts the held-out pairs."""
-        model = model.to("cpu")
         record: dict[str, Any] = {
             "development": self.recipe.run.development,
             "pairs": len(self.kept),
@@ -99,6 +98,7 @@ class Seq2SeqRun:
         if len(self.held_out):
             nats = self.nats(model)
             record["held_out"] = {"nats_per_token": nats, "perplexity": math.exp(nats)}
+        model = model.to("cpu")
         saved = model.stock() if isinstance(model, TrainedStock) else model
         save_model(saved, self.tokenizer, output, TRANSLATION)
         return record

@@ -1,0 +1,237 @@
+"""On a GPU every family trains, goes on after an interruption, and computes what it computes on a
+CPU (`make test-gpu`). What needs one is skipped without."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.encoding.device import chosen_device
+from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.loop import TrainingLoop
+from paraphrastic_hf.training.run import train
+from tests.data_root import DEMO, write_supervised
+from tests.hub_matrix import ENCODERS, loader
+from tests.losses.test_negatives import random_pool
+from tests.trained import FAMILIES, GENERATIVE, PARAPHRASERS, TRANSLATORS
+
+needs_gpu = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="it needs a GPU, and TEST_GPU=1"
+)
+TEXTS = ["the cat sleeps", "a dog ran over the old bridge near the river .", "le chat dort", "I"]
+AVERAGING = ("sentencepiece", "word")
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no device 'gpu' here"):
+        chosen_device("gpu")
+    assert chosen_device("cpu").type == "cpu"
+    expected = "cuda" if torch.cuda.is_available() else "cpu"
+    assert chosen_device(None).type == expected
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def trained(family: str, folder: Path, *settings: str) -> Path:
+    """The folder of a finished run of a family."""
+    root, recipe = write_supervised(folder / "data"), folder / "recipe.yaml"
+    recipe.write_text(FAMILIES[family], encoding="utf-8")
+    place = folder / "out"
+    train(load_recipe(recipe, list(settings)), place, data_root=root, progress=False)
+    return place
+
+
+def of(family: str, model: Any) -> Any:
+    """What a model says of some texts, as numbers; texts of what gives nothing else."""
+    if family in ENCODERS and family not in GENERATIVE:
+        return model.encode(TEXTS)
+    if family in GENERATIVE:
+        written = model.translate(TEXTS, to="fr", writing=Writing(beams=2, max_tokens=12))
+        return [[each.nats for each in line] for line in written]
+    if family in TRANSLATORS:
+        written = model.translate(TEXTS, beams=2, max_tokens=12)
+        return [[each.nats for each in line] for line in written]
+    if family in PARAPHRASERS:
+        writer = getattr(model, "writer", model)
+        asked = [["( ROOT ( S ( NP ) ( VP ) ( . ) ) )"]] * len(TEXTS)
+        lines = (
+            [f"( ROOT ( S ( {text} ) ) )" for text in TEXTS] if writer.writes == "parse" else TEXTS
+        )
+        found = writer.write(lines, asked, Writing(beams=2, max_tokens=12))
+        return [[each.nats for each in line[0]] for line in found]
+    if family == "language_model":
+        return model.score(TEXTS).nats
+    if family == "tagging":
+        return [str(model.tag([text.split() for text in TEXTS]))]
+    if family == "parsing":
+        return [str(each) for each in model.parse(TEXTS)]
+    if family == "sentiment":
+        return model.logits(TEXTS)
+    return model.logits(TEXTS, TEXTS[::-1])
+
+
+def assert_alike(found: Any, expected: Any) -> None:
+    if isinstance(found, list) and isinstance(found[0], str):
+        assert found == expected
+    else:
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-3, atol=1e-3)
+
+
+@needs_gpu
+def test_a_family_trains_on_a_gpu_and_computes_there_as_on_a_cpu(
+    family: str, tmp_path: Path
+) -> None:
+    place = trained(family, tmp_path)
+    assert json.loads((place / "run.json").read_text(encoding="utf-8"))["device"] == "cuda"
+    here = loader(family).from_pretrained(place, device="cpu")
+    there = loader(family).from_pretrained(place, device="cuda")
+    assert_alike(of(family, there), of(family, here))
+    model = getattr(loader(family).from_pretrained(place), "writer", None)
+    if model is None:
+        model = loader(family).from_pretrained(place)
+    expected = "cpu" if family in AVERAGING else "cuda"
+    assert torch.device(getattr(model, "device", model.model.device)).type == expected
+    if family in GENERATIVE:
+        alone = SentenceEncoder.from_pretrained(place)
+        assert torch.device(alone.device).type == "cuda"
+        on_cpu = SentenceEncoder.from_pretrained(place, device="cpu")
+        np.testing.assert_allclose(alone.encode(TEXTS), on_cpu.encode(TEXTS), atol=1e-3)
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", ["sentencepiece", "recurrent", "gated", "bgt", "mgt", "marian"])
+def test_a_run_in_bfloat16_ends_with_finite_weights(name: str, tmp_path: Path) -> None:
+    place = trained(name, tmp_path, "--training.precision", "bf16")
+    for weights in load_file(place / "model.safetensors").values():
+        assert weights.isfinite().all()
+
+
+@needs_gpu
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("word", "--negatives mix --mega_batch 3 --anneal_steps 2 --lambda_w 1e-4"),
+        ("word", "--negatives rand --matryoshka 4 --optimizer adagrad"),
+        ("word", "--objective infonce --optimizer nesterov --momentum 0.9"),
+        ("recurrent", "--scramble 0.5 --scramble_before_negatives true --lambda_c 1e-4"),
+        ("weighted", "--freeze tables"),
+        ("word", "--finish.whiten 0.3 --finish.dimension 4"),
+        ("sentencepiece", "--finish.precision int4"),
+        ("charagram", "--lambda_all 1e-4 --hinge one_sided"),
+        ("bgt", "--contrastive 10 --candidates 50 --centre 20 --label_smoothing 0.1"),
+        (
+            "bgt",
+            "--model.encoder lstm --encoder_layers null --decoder lstm --latent_at logit",
+        ),
+        ("bgt", "--aggressive true --kl_weight 1 --development held_out"),
+        ("bgt", "--adds_average true --sample false --accumulate 2"),
+        ("mgt", "--contrastive 10 --translation_scorer true"),
+        ("gated_conv", "--optimizer nesterov --momentum 0.9 --average 2 --checkpoint_every 1"),
+    ],
+)
+def test_settings_of_training_work_on_a_gpu(name: str, settings: str, tmp_path: Path) -> None:
+    place = trained(name, tmp_path, *settings.split())
+    found, expected = (
+        of(name, loader(name).from_pretrained(place, device=device)) for device in ("cuda", "cpu")
+    )
+    assert_alike(found, expected)
+
+
+@needs_gpu
+def test_minimum_risk_trains_on_a_gpu(tmp_path: Path) -> None:
+    bitext = f"[{{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
+    settings = ["--sources", bitext, "--held_out", "3"]
+    start, place = tmp_path / "start", tmp_path / "out"
+    likelihood = load_recipe("beyond-bleu-2019/smoke-mle", [*settings, "--epochs", "4"])
+    train(likelihood, start, progress=False)
+    settings += ["--start", str(start), "--epochs", "1"]
+    risk = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
+    assert train(risk, place, progress=False).step > 0
+    found, expected = (
+        of("gated_conv", loader("gated_conv").from_pretrained(place, device=device))
+        for device in ("cuda", "cpu")
+    )
+    assert_alike(found, expected)
+
+
+class Stop(Exception):
+    """An interruption."""
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", ["word", "charagram", "recurrent", "bgt", "gated_conv", "scpn"])
+def test_an_interrupted_run_goes_on_as_if_nothing_had_been(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ["--run.checkpoint_every", "2", "--log_every", "1", "--training.epochs", "8"]
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "broken").mkdir()
+    whole = trained(name, tmp_path / "whole", *settings)
+    original = TrainingLoop._between_steps
+
+    def between_steps(self: TrainingLoop, *arguments: Any) -> None:
+        original(self, *arguments)
+        if self.progress.step >= 4:
+            raise Stop
+
+    monkeypatch.setattr(TrainingLoop, "_between_steps", between_steps)
+    with pytest.raises(Stop):
+        trained(name, tmp_path / "broken", *settings)
+    monkeypatch.setattr(TrainingLoop, "_between_steps", original)
+    broken = trained(name, tmp_path / "broken", *settings)
+    # sums on a GPU are of no fixed order, so weights differ a little from run to run
+    assert len(losses_of(whole)) > 4
+    assert losses_of(broken) == pytest.approx(losses_of(whole), rel=0.02)
+
+
+def losses_of(run: Path) -> list[float]:
+    """The loss of every step of a run."""
+    lines = (run / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    return [loss for line in lines if (loss := json.loads(line).get("loss")) is not None]
+
+
+@needs_gpu
+@pytest.mark.parametrize("strategy", ["max", "rand", "mix"])
+def test_negatives_are_those_that_a_cpu_chooses(strategy: str) -> None:
+    pool = random_pool(3)
+    parts = {name: getattr(pool, name).cuda() for name in ("embeddings", "language", "group")}
+    moved = replace(pool, **parts)
+    for kind in ("partner_language", "opposite_side"):
+        chosen = select_negatives(pool, strategy, kind, torch.Generator().manual_seed(1))
+        found = select_negatives(moved, strategy, kind, torch.Generator().manual_seed(1))
+        assert found.device.type == "cuda"
+        assert found.tolist() == chosen.tolist()
+
+
+@needs_gpu
+def test_a_packaged_model_computes_on_a_gpu_as_by_its_table() -> None:
+    on_gpu = SentenceEncoder.from_pretrained("tiny", device="cuda")
+    assert torch.device(on_gpu.device).type == "cuda"
+    own = SentenceEncoder.from_pretrained("tiny")
+    assert own.device == "cpu"
+    np.testing.assert_allclose(on_gpu.encode(TEXTS), own.encode(TEXTS), atol=1e-4)
+
+
+@needs_gpu
+def test_samples_on_a_gpu_follow_from_their_seed(tmp_path: Path) -> None:
+    generator = loader("bgt").from_pretrained(trained("bgt", tmp_path))
+    how = Writing(sample=True, outputs=3, max_tokens=12, seed=5)
+    first = generator.translate(TEXTS, to="fr", writing=how)
+    torch.manual_seed(99)
+    again = generator.translate(TEXTS, to="fr", writing=how)
+    assert [[each.text for each in line] for line in again] == [
+        [each.text for each in line] for line in first
+    ]
