@@ -39,6 +39,18 @@ def test_two_models_are_compared_dataset_by_dataset(
     assert capsys.readouterr().out == printed
 
 
+def test_a_model_is_compared_with_a_smaller_copy_of_itself(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_sts(tmp_path / "eval")
+    arguments = ["significance", models[1], models[1], "--suite", "sts17", "--data", str(data)]
+    assert main([*arguments, "--samples", "20", "--dimension", "2", "--precision", "int4"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("# two and two-2-int4: sts17\n")
+    assert main([*arguments, "--dimension", "65"]) == 2
+    assert "two, --dimension 65: dimension must be from 1 to 64" in capsys.readouterr().err
+
+
 def test_missing_data_gives_exit_status_3(
     models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,8 +41,21 @@ def train_until_killed(recipe: Path, output: Path, seconds: float, *options: str
     return process.exitcode == -signal.SIGKILL
 
 
-def train_in_two_processes(recipe: Path, output: Path, *options: str) -> None:
-    """As torchrun begins them, which sets these variables."""
+def train_in_two_processes(
+    recipe: Path, output: Path, *options: str, before: str = "", ends_with: int = 0
+) -> str:
+    """As torchrun begins them, which sets these variables.
+
+    Args:
+        recipe: Path of the recipe.
+        output: Folder of the run.
+        options: Further arguments of the command.
+        before: Code to run before it in each process.
+        ends_with: The exit status that both must have.
+
+    Returns:
+        What both wrote to standard error.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
@@ -51,11 +64,14 @@ def train_in_two_processes(recipe: Path, output: Path, *options: str) -> None:
     for rank in (0, 1):
         numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
         variables = {**os.environ, **place, **{name: str(n) for name, n in numbers.items()}}
-        ranks.append(fresh.start(TRAIN, *command, environment=variables, errors=errors[rank]))
+        ranks.append(
+            fresh.start(before + TRAIN, *command, environment=variables, errors=errors[rank])
+        )
     wait([rank.sentinel for rank in ranks], timeout=180)
     for rank in ranks:
         rank.join(60)  # no longer: where one has failed, the other waits for it
         rank.kill()
         rank.join()
     said = "".join(path.read_text()[-3000:] for path in errors)
-    assert [rank.exitcode for rank in ranks] == [0, 0], said
+    assert [rank.exitcode for rank in ranks] == [ends_with] * 2, said
+    return said

@@ -10,6 +10,7 @@ import pytest
 
 from paraphrastic_hf import SentenceEncoder, train
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
+from paraphrastic_hf.training import distillation_run
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.distillation import lessons
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
@@ -156,6 +157,27 @@ def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
         teacher_vectors(texts[1:], TEACHER, load, tmp_path)
     with pytest.raises(CheckpointError, match="or of another teacher than multilingual"):
         teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
+
+
+def test_a_tokenizer_that_is_there_is_not_trained_again(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(distillation_run, "teacher_vectors", fails)
+        with pytest.raises(KeyboardInterrupt):
+            train(load_recipe(recipe), tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(distillation_run, "train_tokenizer", fails)
+        train(load_recipe(recipe), tmp_path / "out")
+    train(load_recipe(recipe), tmp_path / "whole")
+    texts = ["the cat sleeps", "die Katze schläft"]
+    found, expected = (
+        SentenceEncoder.from_pretrained(tmp_path / name).encode(texts) for name in ("out", "whole")
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_damaged_file_of_vectors_is_refused_by_name(tmp_path: Path) -> None:

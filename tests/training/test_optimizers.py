@@ -116,6 +116,33 @@ def test_a_row_named_twice_in_a_gradient_gets_the_sum() -> None:
     torch.testing.assert_close(twice, once)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_table_may_have_rows_at_some_steps_and_all_at_others(dtype: torch.dtype) -> None:
+    mixed, dense = parameter(6, 2).to(dtype), parameter(6, 2).to(dtype)
+    mixed, dense = (nn.Parameter(weight.detach()) for weight in (mixed, dense))
+    ours, theirs = RowAdam([mixed], lr=LR, eps=0.0), torch.optim.Adam([dense], lr=LR, eps=0.0)
+    for step, rows in enumerate(usage(40, 6)):
+        values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64).to(dtype)
+        mixed.grad = row_sparse(rows, values, 6)
+        if not step or step % 5 == 3:  # so that all rows have moved, and no second moment is 0
+            mixed.grad = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
+        dense.grad = mixed.grad.to_dense() if mixed.grad.is_sparse else mixed.grad
+        ours.step()
+        theirs.step()
+    ours.catch_up()
+    torch.testing.assert_close(mixed, dense, rtol=0, atol=LR / 1000)
+
+
+def test_a_gradient_in_another_order_in_memory_is_the_same_gradient() -> None:
+    plain, turned = parameter(4, 3), parameter(4, 3)
+    for step in range(5):
+        plain.grad = torch.randn(4, 3, generator=seeded(step), dtype=torch.float64)
+        turned.grad = plain.grad.T.contiguous().T
+        for weight in (plain, turned):
+            RowAdam([weight], lr=LR).step()
+    torch.testing.assert_close(turned, plain)
+
+
 def test_two_tables_each_catch_up_by_their_own_steps() -> None:
     together = [parameter(6, 2), parameter(6, 2)]
     alone = [parameter(6, 2), parameter(6, 2)]

@@ -184,6 +184,32 @@ def test_two_processes_train_as_one_does(batch_size: str, more: list[str], tmp_p
     assert float(((found - expected).abs() > 2e-4).float().mean()) < 0.02
 
 
+NAN_IN_ONE = """
+import os
+from paraphrastic_hf.training.contrastive import ContrastiveObjective as Objective
+loss = Objective.loss
+def spoilt(self, model, batch, epoch, step):
+    found = loss(self, model, batch, epoch, step)
+    if step == 2 and os.environ["RANK"] == "1":
+        found = type(found)(found.total * float("nan"), found.parts)
+    return found
+Objective.loss = spoilt
+"""
+
+
+def test_what_is_not_finite_in_one_process_is_trained_into_none(tmp_path: Path) -> None:
+    settings = ["--optimizer", "nesterov", "--momentum", "0.9", "--checkpoint_every", "1"]
+    recipe, output = tmp_path / "resolved.yaml", tmp_path / "two"
+    recipe.write_text(to_yaml(small_recipe(tmp_path, *settings)), encoding="utf-8")
+    said = train_in_two_processes(recipe, output, before=NAN_IN_ONE, ends_with=2)
+    assert said.count("the loss is nan at step 2") == 2
+    written = sorted((output / "checkpoints").glob("step-*"))
+    assert [path.name for path in written] == ["step-0000000001", "step-0000000002"]
+    for path in written:
+        for tensor in load_file(path / "model.safetensors").values():
+            assert tensor.isfinite().all()
+
+
 @pytest.mark.parametrize("objective", ["infonce", "both"])
 def test_every_objective_learns_to_tell_paraphrases_from_strangers(
     objective: str, tmp_path: Path

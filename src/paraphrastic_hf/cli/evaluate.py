@@ -71,7 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
     suites = chosen_suites(arguments.suite)
-    encoder = smaller(load_encoder(arguments.model, latent=arguments.latent), arguments)
+    encoder = smaller(
+        load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model
+    )
     skipped = 0
     for suite in suites:
         try:

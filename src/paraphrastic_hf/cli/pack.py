@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ModelError(f"{arguments.model} is no average, and only averages are packed")
     if precision == "float16":  # which is of files alone
         arguments.precision = None
-    encoder = smaller(encoder, arguments)
+    encoder = smaller(encoder, arguments, arguments.model)
     try:
         encoder.save_pretrained(output, precision=precision)
     except ValueError as error:

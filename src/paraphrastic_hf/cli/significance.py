@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
 
@@ -18,6 +19,7 @@ the exit status is 3.
 
 examples:
   paraphrastic significance english multilingual --data DATA
+  paraphrastic significance english english --dimension 80 --precision int4 --data DATA
   paraphrastic significance runs/sp runs/word --suite words --output words.md"""
 
 
@@ -43,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=1, help="the seed of the resampling (default: 1)"
     )
+    add_smaller_options(parser, "of MODEL_B, an average")
     parser.add_argument("--output", metavar="FILE", help="also write the table to this file")
     parser.epilog = EPILOG
     parser.set_defaults(run=run)
@@ -71,15 +74,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     target = output_file(arguments.output) if arguments.output else None
     models = (arguments.first, arguments.second)
+    first = load_encoder(arguments.first)
+    second = smaller(load_encoder(arguments.second), arguments, arguments.second)
     differences, skipped = compare_encoders(
-        load_encoder(arguments.first),
-        load_encoder(arguments.second),
+        first,
+        second,
         arguments.suite,
         data_dir,
         samples=arguments.samples,
         seed=arguments.seed,
     )
     names = [os.path.basename(os.path.normpath(model)) for model in models]
+    if arguments.dimension is not None or arguments.precision is not None:
+        names[1] = second.name
     if names[0] == names[1]:
         names = list(models)
     lines = significance_table(differences, (names[0], names[1]))

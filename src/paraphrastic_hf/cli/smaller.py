@@ -8,26 +8,31 @@ from typing import Any
 from paraphrastic_hf.errors import ModelError
 
 
-def add_dimension_option(parser: argparse._ActionsContainer) -> None:
+def add_dimension_option(parser: argparse._ActionsContainer, of: str = "of an average") -> None:
     """`--dimension`, which is the same in every command."""
     parser.add_argument(
-        "--dimension", type=int, metavar="N", help="of an average, its leading dimensions alone"
+        "--dimension", type=int, metavar="N", help=f"{of}, its leading dimensions alone"
     )
 
 
-def add_smaller_options(parser: argparse._ActionsContainer) -> None:
+def add_smaller_options(parser: argparse._ActionsContainer, of: str = "of an average") -> None:
     """`--dimension` and `--precision` of commands that use a model."""
-    add_dimension_option(parser)
+    add_dimension_option(parser, of)
     parser.add_argument(
         "--precision",
         metavar="NAME",
-        help="of an average, with a table in float32, bfloat16, int8 or int4: four bytes a number, "
-        "two, one or half a one",
+        help=f"{of}, with a table in float32, bfloat16, int8 or int4: four bytes a number, two, "
+        "one or half a one",
     )
 
 
-def smaller(encoder: Any, arguments: argparse.Namespace) -> Any:
+def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
     """The encoder with as many dimensions and bytes as were asked for.
+
+    Args:
+        encoder: Any encoder.
+        arguments: What was asked for.
+        model: What the user calls it, for messages.
 
     Raises:
         ModelError: It does not average, is rounded already, or has not so many dimensions.
@@ -38,11 +43,10 @@ def smaller(encoder: Any, arguments: argparse.Namespace) -> Any:
             continue
         if not hasattr(encoder, f"with_{option}"):
             raise ModelError(
-                f"--{option} is of averages of this package, and {arguments.model} is none: leave "
-                "it out"
+                f"--{option} is of averages of this package, and {model} is none: leave it out"
             )
         try:
             encoder = getattr(encoder, f"with_{option}")(wanted)
         except (ValueError, ModelError) as error:
-            raise ModelError(f"{arguments.model}, --{option} {wanted}: {error}") from error
+            raise ModelError(f"{model}, --{option} {wanted}: {error}") from error
     return encoder

@@ -105,8 +105,8 @@ class Conventions(ABC):
                 `ubinary`, one bit a number.
             convert_to_tensor: Whether to return one tensor.
             convert_to_numpy: Whether to return an array; if False, a list of tensors.
-            device: Where tensors go, and where a model that does not average computes; averages
-                are computed on the CPU.
+            device: Where tensors go, and where a model that does not average computes; an average
+                is computed where it is.
             prompt: What to put before each text; nothing if None.
             prompt_name: None, since models of this package have no prompts with names.
             normalize_embeddings: Another name of `normalize`.

@@ -167,8 +167,9 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
 
     def _to(self, device: Any) -> None:
         """Move the model to a device; unless one is named, means stay on the CPU."""
-        if device is None and self._weights.is_averaging:
+        if self._weights.is_averaging and (device is None or str(device) == "cpu"):
             return
+        require("train", "torch", "transformers", what=f"device={str(device)!r}")
         from paraphrastic_hf.encoding.device import chosen_device
 
         self.model.to(chosen_device(device))

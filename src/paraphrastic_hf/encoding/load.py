@@ -19,6 +19,7 @@ def load_encoder(
     *,
     num_threads: int = -1,
     latent: str | None = None,
+    device: Any = None,
     **hub: Unpack[HubOptions],
 ) -> Any:
     """A `SentenceEncoder` of a model of this package, else a `SentenceTransformer`.
@@ -28,6 +29,8 @@ def load_encoder(
             `english`.
         num_threads: As of `SentenceEncoder`; a `SentenceTransformer` uses the threads of torch.
         latent: The variable of a generative model whose mean is the embedding; `semantic` if None.
+        device: Where it computes; if None, averages of this package on the CPU, and others on a
+            GPU, if there is one.
         **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory` takes
             them.
 
@@ -35,12 +38,14 @@ def load_encoder(
         ModelError: Neither can load it, or nothing can be of that name.
         MissingExtraError: What it needs is not installed.
         TypeError: There is no option of a name.
-        ValueError: `num_threads` is 0 or below -1.
+        ValueError: `num_threads` is 0 or below -1, or there is no such device.
     """
     if name is not None:
         check_model_name(name)
     try:
-        return SentenceEncoder.from_pretrained(name, num_threads=num_threads, latent=latent, **hub)
+        return SentenceEncoder.from_pretrained(
+            name, num_threads=num_threads, latent=latent, device=device, **hub
+        )
     except ModelError as ours:
         from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -54,7 +59,10 @@ def load_encoder(
 
             folder = hub.pop("cache_dir", None)
             return SentenceTransformer(
-                str(name), cache_folder=None if folder is None else str(folder), **hub
+                str(name),
+                device=None if device is None else str(device),
+                cache_folder=None if folder is None else str(folder),
+                **hub,
             )
         except Exception as theirs:
             raise ModelError(

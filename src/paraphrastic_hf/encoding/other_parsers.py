@@ -91,11 +91,12 @@ def _parsed(words: list[str], tree: str) -> ParsedLine:
 OTHERS = {"stanza": StanzaParser, "benepar": BeneparParser, "link-grammar": LinkGrammarParser}
 
 
-def load_parser(name: str, **hub: Any) -> LineParser:
+def load_parser(name: str, *, device: Any = None, **hub: Any) -> LineParser:
     """A parser by name: `stanza`, `benepar`, `link-grammar`, or a directory of this package.
 
     Args:
         name: What to load.
+        device: Where one of this package computes; a GPU if there is one, if None.
         **hub: Options of a Hub repository, as `SentenceParser.from_pretrained` takes them.
 
     Raises:
@@ -108,7 +109,7 @@ def load_parser(name: str, **hub: Any) -> LineParser:
 
     options: HubOptions = hub  # type: ignore[assignment]
     try:
-        return SentenceParser.from_pretrained(name, **options)
+        return SentenceParser.from_pretrained(name, device=device, **options)
     except ModelError as error:
         if Path(name).exists():
             raise

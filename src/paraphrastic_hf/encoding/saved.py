@@ -77,13 +77,14 @@ class SavedModel(Saved):
             TypeError: There is no option of a name.
             ValueError: There is no such device.
         """
+        where = chosen_device(device)
         path = local_directory(name, **hub)
         model: Any = load_pretrained(path, cls.layout)
         if not isinstance(model, cls.model_class):
             raise ModelError(
                 f"{shown_name(path)} holds a {type(model).__name__}, which is no {cls.noun}"
             )
-        loaded = cls(model.to(chosen_device(device)), load_tokenizer(path))
+        loaded = cls(model.to(where), load_tokenizer(path))
         loaded._directory = path
         return loaded
 

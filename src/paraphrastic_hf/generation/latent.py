@@ -108,6 +108,7 @@ class LatentGenerator(Saved):
             TypeError: There is no option of a name.
             ValueError: There is no such device.
         """
+        where = chosen_device(device)
         directory = local_directory(name, **hub)
         model = load_model(directory)
         if not isinstance(model, LatentModel):
@@ -117,7 +118,7 @@ class LatentGenerator(Saved):
             )
         tokenizer = load_tokenizer(directory)
         check_tokenizer(name, model, tokenizer.vocab_size)
-        generator = cls(model.to(chosen_device(device)), tokenizer, batch_size=batch_size)
+        generator = cls(model.to(where), tokenizer, batch_size=batch_size)
         generator._directory = directory
         return generator
 

@@ -110,6 +110,7 @@ class SyntacticParaphraser(Saved):
         Raises:
             ModelError: A model is not there, damaged, of another kind or of another release.
             TypeError: There is no option of a name.
+            ValueError: There is no such device.
         """
         options: Any = {"device": device, "batch_size": batch_size}
         of_training = local_directory(name, **hub)
@@ -120,7 +121,7 @@ class SyntacticParaphraser(Saved):
             of_training = local_directory(generator, **hub)
             filler = TemplatedWriter.from_pretrained(of_training, **options)
         if isinstance(parser, (str, os.PathLike)):
-            parser = load_parser(str(parser))
+            parser = load_parser(str(parser), device=device)
         counts = load_templates(of_training) if writer.reads != NONE else {}
         found = cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
         found._directory = writer._directory

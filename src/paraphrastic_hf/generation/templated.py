@@ -103,7 +103,9 @@ class TemplatedWriter(Saved):
         Raises:
             ModelError: It is not there, damaged, or no such model.
             TypeError: There is no option of a name.
+            ValueError: There is no such device.
         """
+        where = chosen_device(device)
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
         try:
@@ -116,9 +118,7 @@ class TemplatedWriter(Saved):
                 "name a directory of a recipe of kind paraphrase"
             )
         check_weights(directory, model)
-        writer = cls(
-            model.to(chosen_device(device)), tokenizer, directory=directory, batch_size=batch_size
-        )
+        writer = cls(model.to(where), tokenizer, directory=directory, batch_size=batch_size)
         writer._directory = directory
         return writer
 

@@ -127,8 +127,10 @@ class Translator(Saved):
         Raises:
             ModelError: It is not there, damaged, no encoder-decoder, or its tokenizer is of another
                 model.
-            ValueError: A number is out of range, or the tokenizer does not have such a language.
+            ValueError: A number is out of range, the tokenizer does not have such a language, or
+                there is no such device.
         """
+        where = chosen_device(device)
         check_model_name(name)
         of_hub: Any = {k: value for k, value in options.items() if k in HubOptions.__annotations__}
         own: Any = {key: value for key, value in options.items() if key not in of_hub}
@@ -145,7 +147,7 @@ class Translator(Saved):
                 f"{name} holds no encoder-decoder with its tokenizer: {in_a_line(error)}"
             ) from error
         check_translator(name, model, tokenizer)
-        translator = cls(model.eval().to(chosen_device(device)), tokenizer, **own)
+        translator = cls(model.eval().to(where), tokenizer, **own)
         translator._directory = path
         return translator
 
@@ -155,7 +157,8 @@ class Translator(Saved):
         Args:
             directory: Where to write; made if need be.
         """
-        self.model.save_pretrained(directory)
+        with no_progress_bar():
+            self.model.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
 
     def translate(

@@ -6,7 +6,7 @@ There is no dropout of attention weights, since torch's fused kernel of a CPU ha
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -17,8 +17,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from paraphrastic_hf.layers.product import Dense
 
 LONGEST = 128  # keys; of more, the fused kernel is the faster in bfloat16 too
-# of a GPU: cuDNN's takes 12 ms to make ready for every new length of a batch
-KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 def attend(
@@ -56,7 +54,7 @@ def attend(
         torch.Size([1, 1, 2, 4])
     """
     if not _is_for_products(queries, keys, mask):
-        with sdpa_kernel(KERNELS) if queries.is_cuda else nullcontext():
+        with _without_cudnn() if queries.is_cuda else nullcontext():
             return F.scaled_dot_product_attention(
                 queries, keys, values, attn_mask=mask, is_causal=is_causal, scale=scale
             )
@@ -152,6 +150,22 @@ def _is_for_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool
     is_simple = mask is None or mask.dtype == torch.bool
     is_short = queries.device.type == "cpu" and keys.shape[2] <= LONGEST
     return is_simple and is_short and kind == torch.bfloat16 and queries.requires_grad
+
+
+def _without_cudnn() -> AbstractContextManager[None]:
+    """torch's other kernels for a GPU, those that are enabled: cuDNN's takes 12 ms to make ready
+    for every new length of a batch."""
+    enabled = torch.backends.cuda
+    kernels = [
+        kernel
+        for kernel, is_enabled in (
+            (SDPBackend.FLASH_ATTENTION, enabled.flash_sdp_enabled()),
+            (SDPBackend.EFFICIENT_ATTENTION, enabled.mem_efficient_sdp_enabled()),
+            (SDPBackend.MATH, enabled.math_sdp_enabled()),
+        )
+        if is_enabled
+    ]
+    return sdpa_kernel(kernels) if kernels and enabled.cudnn_sdp_enabled() else nullcontext()
 
 
 def _causal(seq: int, known: int, device: torch.device) -> Tensor:

@@ -64,8 +64,11 @@ class Scorer(nn.Module):
         """
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         count = len(rows)
-        if rows.is_cuda:  # products of another number of rows take three times as long in bfloat16
-            rows = F.pad(rows, (0, 0, 0, -count % ALIGNED))
+        lacking = -count % ALIGNED
+        if lacking and rows.is_cuda and torch.is_autocast_enabled("cuda"):
+            rows = F.pad(
+                rows, (0, 0, 0, lacking)
+            )  # or products in 16 bits take three times as long
         scores = linear(states, rows[:, : self.dim])
         if rows.shape[1] > self.dim:
             end = self.dim + latent.shape[1]

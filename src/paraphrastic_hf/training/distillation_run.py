@@ -17,6 +17,7 @@ from accelerate import Accelerator
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.files import remove
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.corpus import Column, has_columns, write_columns
@@ -47,20 +48,28 @@ class Distillation(EncoderRun[DistillationRecipe]):
         recipe, sources = self.recipe, self.read_pairs(work)
         languages = [it.languages or recipe.data.teacher_languages for it in recipe.teachers]
         found = lessons(sources, languages, recipe.data.languages)
-        tokenizer = self._tokenizer(found)
-        tokenizer.save(work / "tokenizer")
+        tokenizer = self._tokenizer(found, work / "tokenizer")
         reads, rows = _distinct([lesson.reads for lesson in found])
         vectors = self._vectors(reads, work)
         write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
 
-    def _tokenizer(self, found: Sequence[Lesson]) -> TextTokenizer:
+    def _tokenizer(self, found: Sequence[Lesson], folder: Path) -> TextTokenizer:
+        """The student's tokenizer; one that a run left there which ended before its teachers."""
+        if folder.is_dir():
+            return load_tokenizer(folder)
         if self.start is not None:
-            return self.start.tokenizer
-        trained = [
-            train_tokenizer(encoder.tokenizer, (each.text for each in found), self.recipe.seed)
-            for encoder in self.recipe.encoders
-        ]
-        return trained[0] if len(trained) == 1 else MixedTokenizer(trained)
+            tokenizer = self.start.tokenizer
+        else:
+            trained = [
+                train_tokenizer(encoder.tokenizer, (each.text for each in found), self.recipe.seed)
+                for encoder in self.recipe.encoders
+            ]
+            tokenizer = trained[0] if len(trained) == 1 else MixedTokenizer(trained)
+        staged = folder.with_suffix(".part")
+        remove(staged)
+        tokenizer.save(staged)
+        staged.rename(folder)
+        return tokenizer
 
     def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
         """What the teachers give, in as many dimensions as the student has.

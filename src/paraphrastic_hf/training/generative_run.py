@@ -277,7 +277,7 @@ def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
     Raises:
         ModelError: There is none of that name, or it does not write from variables.
     """
-    return LatentGenerator.from_pretrained(resolve_model(name, data_root))
+    return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:

@@ -34,6 +34,7 @@ from paraphrastic_hf.training.checkpoint import (
 from paraphrastic_hf.training.interruption import Interruption
 from paraphrastic_hf.training.log import TrainingLog
 from paraphrastic_hf.training.optimisation import learning_rate, make_optimizer, use_sparse_tables
+from paraphrastic_hf.training.progress import Progress
 from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients
 
 
@@ -118,38 +119,6 @@ class Stateful(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
-
-
-@dataclasses.dataclass
-class Progress:
-    """Where a run is; what a checkpoint holds beside tensors.
-
-    Attributes:
-        epoch: From 0.
-        position: Examples of the epoch already seen.
-        step: Steps of the optimizer since training began.
-        examples: Examples since training began.
-        seconds: Training time, evaluation left out.
-        best_score: Highest development score; None before the first evaluation.
-        best_step: Its step.
-        next_evaluation: First step at which to evaluate again.
-        next_checkpoint: First step at which to write a checkpoint again.
-    """
-
-    epoch: int = 0
-    position: int = 0
-    step: int = 0
-    examples: int = 0
-    seconds: float = 0.0
-    best_score: float | None = None
-    best_step: int | None = None
-    next_evaluation: int = 0
-    next_checkpoint: int = 0
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Progress:
-        """What a checkpoint or `run.json` holds; older ones have `pairs` for `examples`."""
-        return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})
 
 
 class TrainingLoop:
@@ -309,7 +278,7 @@ class TrainingLoop:
         read = torch.stack([value for _, value in found]).tolist()
         for (name, _), value in zip(found, read, strict=True):
             values[name] = values.get(name, 0.0) + value
-        self._refuse_unless_finite(values["loss"])
+        self._refuse_unless_finite(self._of_all(values["loss"]))
         for parameter in step.frozen:
             parameter.grad = None
         if self.training.clip:
@@ -331,6 +300,13 @@ class TrainingLoop:
                 f"({self.training.learning_rate}) or set training.clip; checkpoints written before "
                 "are intact"
             )
+
+    def _of_all(self, loss: float) -> float:
+        """The loss summed over processes, so that all of them see what is not finite in one."""
+        if not self._is_distributed:
+            return loss
+        own = torch.tensor(loss, device=self.accelerator.device)
+        return float(self.accelerator.reduce(own, "sum"))
 
     def _seed(self, seed: int) -> None:
         # torch.manual_seed would, without a GPU, queue a call with its stack for one at every step

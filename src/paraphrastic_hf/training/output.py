@@ -18,8 +18,8 @@ from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import build, is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
-from paraphrastic_hf.training.loop import Progress
 from paraphrastic_hf.training.places import resolve_model
+from paraphrastic_hf.training.progress import Progress
 
 CHANGES_SHOWN = 6
 ASIDE = "replaced.part"

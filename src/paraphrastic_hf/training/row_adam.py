@@ -119,8 +119,10 @@ class RowAdam(torch.optim.Optimizer):
                     continue
                 if parameter.grad.is_sparse:
                     self._update_rows(parameter, parameter.grad, group)
-                else:
-                    dense.append(parameter)
+                    continue
+                if parameter in self._travel:  # a table that had rows alone until now
+                    self._level(parameter, group)
+                dense.append(parameter)
             if dense:
                 self._update_dense(dense, group)
 
@@ -128,18 +130,18 @@ class RowAdam(torch.optim.Optimizer):
         """The state of a parameter, made if it has none."""
         state: dict[str, Any] = self.state[parameter]
         if not state:
-            state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
+            state["step"] = torch.zeros((), dtype=torch.float64)
             state["first_moment"] = _zeros_like(parameter)
             state["second_moment"] = _zeros_like(parameter)
         return state
 
     def _update_dense(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
         states = [self._moments(parameter) for parameter in parameters]
-        for state in states:  # checkpoints of earlier versions count in another type
-            state["step"] = state["step"].float()
+        for parameter, state in zip(parameters, states, strict=True):  # as the kernel reads it
+            state["step"] = state["step"].to(parameter.device, torch.float32)
         adamw(
             parameters,
-            [parameter.grad for parameter in parameters],  # type: ignore[misc]
+            [_in_order_of(parameter) for parameter in parameters],
             [state["first_moment"] for state in states],
             [state["second_moment"] for state in states],
             [],
@@ -153,6 +155,9 @@ class RowAdam(torch.optim.Optimizer):
             eps=group["eps"],
             maximize=False,
         )
+        for state in states:
+            if "last_step" in state:
+                state["last_step"].fill_(int(state["step"]))
 
     def _update_rows(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         state, (rows, values) = self._moments(parameter), rows_and_values(grad)
@@ -164,7 +169,7 @@ class RowAdam(torch.optim.Optimizer):
         if parameter not in self._travel:
             self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
         self._catch_up(parameter, group, rows)  # the rows that only another process has read
-        state["step"] += 1
+        state["step"] = state["step"].double() + 1
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         correction = (1 - decay_2**step) ** 0.5
         rate = group["lr"] * correction / (1 - decay_1**step)
@@ -259,10 +264,19 @@ class _Travel:
 def _zeros_like(parameter: Tensor) -> Tensor:
     """On a CPU, memory that is not there until it is written: most rows of a large table are not
     used for long."""
-    if parameter.device.type != "cpu" or parameter.dtype not in (torch.float32, torch.float64):
+    is_plain = parameter.device.type == "cpu" and parameter.is_contiguous()
+    if not is_plain or parameter.dtype not in (torch.float32, torch.float64):
         return torch.zeros_like(parameter)
     kind = np.float32 if parameter.dtype == torch.float32 else np.float64
     return torch.from_numpy(np.zeros(parameter.shape, kind))
+
+
+def _in_order_of(parameter: Tensor) -> Tensor:
+    """The gradient of a parameter, in the same order in memory, which the fused kernel takes for
+    granted."""
+    grad: Tensor = parameter.grad  # type: ignore[assignment]
+    is_alike = grad.stride() == parameter.stride()
+    return grad if is_alike else torch.empty_like(parameter).copy_(grad)
 
 
 def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[Any] | None:

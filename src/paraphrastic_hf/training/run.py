@@ -27,7 +27,7 @@ from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
-from paraphrastic_hf.training.loop import Objective, Progress, TrainingLoop
+from paraphrastic_hf.training.loop import Objective, TrainingLoop
 from paraphrastic_hf.training.memory import way_out
 from paraphrastic_hf.training.output import (
     circumstances,
@@ -41,6 +41,7 @@ from paraphrastic_hf.training.output import (
     read_finished,
     refuse_own_start,
 )
+from paraphrastic_hf.training.progress import Progress
 
 logger = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
     Raises:
         ModelError: There is none of that name, or it is not one of ours.
     """
-    return SentenceEncoder.from_pretrained(resolve_model(name, data_root))
+    return SentenceEncoder.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:
