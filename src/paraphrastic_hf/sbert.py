@@ -57,9 +57,8 @@ class EncoderModule(InputModule):
         directory = cls.load_dir_path(model_name_or_path, **known)
         if directory is None:
             raise ModelError(f"{model_name_or_path} is neither a directory nor in reach on the Hub")
-        return cls(
-            SentenceEncoder.from_pretrained(directory, device="cpu")
-        )  # it is moved by whoever holds it
+        # sentence-transformers moves it to where the whole model goes
+        return cls(SentenceEncoder.from_pretrained(directory, device="cpu"))
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
         """Write model and tokenizer. The list of modules and the settings are left to

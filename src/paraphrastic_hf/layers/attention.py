@@ -153,19 +153,16 @@ def _is_for_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool
 
 
 def _without_cudnn() -> AbstractContextManager[None]:
-    """torch's other kernels for a GPU, those that are enabled: cuDNN's takes 12 ms to make ready
-    for every new length of a batch."""
-    enabled = torch.backends.cuda
-    kernels = [
-        kernel
-        for kernel, is_enabled in (
-            (SDPBackend.FLASH_ATTENTION, enabled.flash_sdp_enabled()),
-            (SDPBackend.EFFICIENT_ATTENTION, enabled.mem_efficient_sdp_enabled()),
-            (SDPBackend.MATH, enabled.math_sdp_enabled()),
-        )
-        if is_enabled
-    ]
-    return sdpa_kernel(kernels) if kernels and enabled.cudnn_sdp_enabled() else nullcontext()
+    """Leave torch the kernels for a GPU that are enabled, but for cuDNN's, which takes 12 ms to
+    make ready for every new length of a batch."""
+    settings = torch.backends.cuda
+    others = {
+        SDPBackend.FLASH_ATTENTION: settings.flash_sdp_enabled(),
+        SDPBackend.EFFICIENT_ATTENTION: settings.mem_efficient_sdp_enabled(),
+        SDPBackend.MATH: settings.math_sdp_enabled(),
+    }
+    kernels = [kernel for kernel, is_enabled in others.items() if is_enabled]
+    return sdpa_kernel(kernels) if kernels and settings.cudnn_sdp_enabled() else nullcontext()
 
 
 def _causal(seq: int, known: int, device: torch.device) -> Tensor:

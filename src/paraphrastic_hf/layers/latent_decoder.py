@@ -65,10 +65,9 @@ class Scorer(nn.Module):
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         count = len(rows)
         lacking = -count % ALIGNED
+        # products in 16 bits take three times as long with another number of rows
         if lacking and rows.is_cuda and torch.is_autocast_enabled("cuda"):
-            rows = F.pad(
-                rows, (0, 0, 0, lacking)
-            )  # or products in 16 bits take three times as long
+            rows = F.pad(rows, (0, 0, 0, lacking))
         scores = linear(states, rows[:, : self.dim])
         if rows.shape[1] > self.dim:
             end = self.dim + latent.shape[1]
