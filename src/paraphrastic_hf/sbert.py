@@ -81,7 +81,7 @@ class EncoderModule(InputModule):
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Add `token_embeddings`, (texts, seq, dim), and `sentence_embedding`, (texts, dim)."""
-        output = self.encoder(features["input_ids"], features["attention_mask"])
+        output = self.encoder(features["input_ids"], features["attention_mask"], return_dict=True)
         features["token_embeddings"] = output.last_hidden_state
         features["sentence_embedding"] = output.sentence_embedding
         return features

@@ -66,6 +66,22 @@ def test_weights_take_back_what_the_posterior_is_off_by() -> None:
     assert found == pytest.approx(exact(model), abs=0.1)  # three standard errors
 
 
+def test_the_likelihood_of_one_language_reads_the_side_that_training_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """French alone is reconstructed, from French, and written from English besides."""
+    model, read = deaf(1.0, reconstructs=["fr"], translates=["fr"]), list[int]()
+    posterior = model.posterior
+
+    def seen(variable: str, ids: torch.Tensor, lengths: torch.Tensor) -> Any:
+        read.append(len(ids))
+        return posterior(variable, ids, lengths)
+
+    monkeypatch.setattr(model, "posterior", seen)
+    importance_weighted_nll(model, SENTENCES, pairs(model), 100, draws=2)
+    assert read == [2 + 3] * 2  # tokens of the French sides, for the meaning and for French
+
+
 def test_each_side_is_encoded_once_for_each_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     model, asked = deaf(1.0), list[str]()
     posterior = model.posterior

@@ -44,6 +44,19 @@ def test_lines_keep_their_places_whatever_the_batch(translator: Translator, fold
             assert all(math.isnan(each.nats) and not each.ids for each in many)
 
 
+def test_an_end_that_a_model_forces_does_not_depend_on_the_batch(folder: Path) -> None:
+    """Such a model would end the longest line of a batch for nothing, and others at a cost."""
+    found = []
+    for size in (1, 8):
+        translator = Translator.from_pretrained(folder, max_ratio=0.1, batch_size=size)
+        settings = translator.model.generation_config
+        settings.forced_eos_token_id = translator.tokenizer.eos_token_id
+        lists = translator.translate(SENTENCES[:8], beams=4, outputs=4)
+        found.append([[each.ids for each in one] for one in lists])
+        assert translator.model.generation_config is settings
+    assert found[0] == found[1]
+
+
 def test_scores_are_those_by_which_beams_are_compared(translator: Translator) -> None:
     (found,) = translator.translate(SENTENCES[:1], beams=4, outputs=4, max_tokens=12)
     inputs = translator.tokenizer(SENTENCES[:1], return_tensors="pt")

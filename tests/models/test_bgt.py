@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 from torch.nn import functional as F
 
@@ -270,6 +271,8 @@ def test_a_mean_is_read_where_nothing_is_drawn() -> None:
         ({"latent_at": ["everywhere"]}, "latent_at must name some of"),
         ({"languages": ["en"], "reconstructs": ["en"], "translates": []}, "languages must be two"),
         ({"languages": ["en", "en"]}, "languages must differ"),
+        ({"languages": ["en", "to"]}, "'to' is one that torch gives no module; take another code"),
+        ({"languages": ["en", "zh.Hans"]}, "'zh.Hans' is one that torch gives no module"),
         ({"translates": ["de"]}, "got 'de'"),
         ({"reconstructs": [], "translates": []}, "must name a language"),
         ({"reconstructs": ["en", "en"]}, "reconstructs must name each language once"),
@@ -301,6 +304,36 @@ def test_caches_that_a_decoder_cannot_use_are_refused_with_the_way_out() -> None
         make("bgt").eval().generate(**options, cache_implementation="static")
     with pytest.raises(ValueError, match="takes no cache: generate with use_cache=False"):
         make("lstm").eval().generate(**options, use_cache=True)
+
+
+def test_another_variable_is_read_where_accelerate_has_wrapped_the_model() -> None:
+    """What accelerate puts in the place of `forward` belongs to the model that it wrapped."""
+    model = make("bgt").eval()
+    expected = model.reading("en")(ENGLISH[:1]).sentence_embedding
+    wrapped = Accelerator(cpu=True, mixed_precision="bf16").prepare_model(model)
+    assert "forward" in vars(wrapped)
+    torch.testing.assert_close(wrapped.reading("en")(ENGLISH[:1]).sentence_embedding, expected)
+
+
+def test_a_sentence_is_written_token_by_token_from_the_cache() -> None:
+    model = make("bgt").eval()
+    asked: dict[str, Any] = {"input_ids": ENGLISH[:1], "task": "translate_fr"}
+    whole = model(**asked, decoder_input_ids=FRENCH[:1]).logits
+    cache, rows = None, []
+    for token in FRENCH[:1].T:
+        step = model(**asked, decoder_input_ids=token[None], cache=cache, use_cache=True)
+        cache = step.past_key_values
+        rows.append(step.logits)
+    torch.testing.assert_close(torch.cat(rows, 1), whole)
+    assert model(**asked, decoder_input_ids=FRENCH[:1]).past_key_values is None
+
+
+def test_the_configuration_can_ask_for_tuples() -> None:
+    model = make("bgt").eval()
+    model.config.return_dict = False
+    assert isinstance(model(ENGLISH), tuple)
+    assert isinstance(model(ENGLISH, labels=ENGLISH, task="translate_fr"), tuple)
+    assert model(ENGLISH, return_dict=True).sentence_embedding is not None
 
 
 @pytest.mark.parametrize("task", [{"reconstructs": ["en"]}, {"translates": ["ar"]}])

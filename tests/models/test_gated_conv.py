@@ -208,9 +208,13 @@ def test_every_weight_is_trained() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"kernel_width": 2}, "must be odd"), ({"decoder_layers": 0}, "decoder_layers must be")],
+    [
+        ({"kernel_width": 2}, "must be odd"),
+        ({"decoder_layers": 0}, "decoder_layers must be"),
+        ({"dropout": 1.5}, "dropout must be at least 0 and below 1, got 1.5"),
+    ],
 )
-def test_sizes_without_a_meaning_are_refused(settings: dict[str, int], message: str) -> None:
+def test_sizes_without_a_meaning_are_refused(settings: dict[str, float], message: str) -> None:
     with pytest.raises(StrictDataclassError) as error:
         GatedConvConfig(**settings)
     assert message in str(error.value.__cause__)

@@ -219,6 +219,14 @@ def test_what_to_write_must_be_said() -> None:
         ({"languages": ["en", "semantic"]}, "a language must have a code such as en"),
         ({"encoder_kind": "lstm"}, "an MGT is a transformer"),
         ({"reconstructs": False}, "has_language_variables needs reconstructs"),
+        (
+            {
+                "has_language_variables": False,
+                "reconstructs": False,
+                "has_translation_scorer": True,
+            },
+            "has_translation_scorer needs reconstructs",
+        ),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], message: str) -> None:

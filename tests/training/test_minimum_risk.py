@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -326,6 +327,48 @@ def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(
     assert "no memory for 6 lines at a time; trying 3" in caplog.text
     np.testing.assert_array_equal(found.ids.ids, expected.ids.ids)
     np.testing.assert_array_equal(found.costs, expected.costs)
+
+
+def test_padding_stays_as_it_was_where_a_model_never_writes_it(
+    recipe: Path, tmp_path: Path, start: Path
+) -> None:
+    """A Marian begins every translation with its zeros, and CTranslate2 takes them for granted."""
+    model = MarianMTModel.from_pretrained(start)
+    model.generation_config.bad_words_ids = [[model.config.pad_token_id]]
+    with torch.no_grad():
+        model.model.shared.weight[model.config.pad_token_id] = 0
+    model.save_pretrained(tmp_path / "start")
+    AutoTokenizer.from_pretrained(start).save_pretrained(tmp_path / "start")
+    steps = ["--start", str(tmp_path / "start"), "--steps", "4", "--development", "none"]
+    train(load_recipe(recipe, steps), tmp_path / "out", progress=False)
+    trained = MarianMTModel.from_pretrained(tmp_path / "out").model.shared.weight
+    assert not trained[model.config.pad_token_id].any()
+    assert not torch.equal(trained, model.model.shared.weight)
+
+
+def test_candidates_of_another_start_are_not_taken(
+    recipe: Path, tmp_path: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched, make_lists = list[int](), CandidateMaker.make
+
+    def counted(maker: CandidateMaker, *given: Any) -> CandidateLists:
+        searched.append(len(given[0]))
+        return make_lists(maker, *given)
+
+    monkeypatch.setattr(CandidateMaker, "make", counted)
+    shutil.copytree(start, tmp_path / "start")
+    steps = ["--start", str(tmp_path / "start"), "--steps", "2", "--development", "none"]
+    chosen = load_recipe(recipe, [*steps, "--held_out", "0"])
+    train(chosen, tmp_path / "a", progress=False, work=tmp_path / "work")
+    once = len(searched)
+    train(chosen, tmp_path / "b", progress=False, work=tmp_path / "work")
+    assert len(searched) == once  # the same start's are there
+    model = MarianMTModel.from_pretrained(tmp_path / "start")
+    with torch.no_grad():
+        model.model.shared.weight[3] += 1
+    model.save_pretrained(tmp_path / "start")
+    train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
+    assert len(searched) == 2 * once
 
 
 def test_a_damaged_cache_is_searched_again_and_old_lists_go(

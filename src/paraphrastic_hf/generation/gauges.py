@@ -145,7 +145,7 @@ def importance_weighted_nll(
         for languages, own in _batches(model, sentences, pairs, max_length):
             tasks = [t for t in tasks_between(model, languages) if t.startswith("reconstruct")]
             posteriors = {
-                name: model.posterior(name, *own[model.home_of(name, languages)].flat)
+                name: model.posterior(name, *own[model.home_of(name, languages, tasks)].flat)
                 for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
             }
             weights = []

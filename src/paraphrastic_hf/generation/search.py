@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import LogitsProcessor
+from transformers import GenerationConfig, LogitsProcessor
 from transformers.utils import ModelOutput
 
 from paraphrastic_hf.generation.writing import Written
@@ -30,6 +30,22 @@ def drawing(seed: int, device: torch.device | None = None) -> Iterator[None]:
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
         yield
+
+
+@contextmanager
+def generating(model: Any, config: GenerationConfig) -> Iterator[None]:
+    """A model whose own way to generate is this for a while: `generate` would take from the other
+    what this leaves open.
+
+    Args:
+        model: What generates.
+        config: How.
+    """
+    own, model.generation_config = model.generation_config, config
+    try:
+        yield
+    finally:
+        model.generation_config = own
 
 
 def is_out_of_memory(error: BaseException) -> bool:

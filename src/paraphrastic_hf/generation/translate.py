@@ -32,6 +32,7 @@ from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,
     drawing,
+    generating,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
@@ -347,6 +348,7 @@ class Translator(Saved):
             limit = min(limit, self._most_positions - 1)
         config = copy.deepcopy(self.model.generation_config)
         config.min_length = None
+        config.forced_eos_token_id = None  # an end that costs nothing, at the longest's limit
         config.update(**writing.options(), max_length=limit + 1)  # the start is counted
         if config.max_new_tokens is not None:  # which counts where both are given, with a warning
             config.max_new_tokens = limit
@@ -354,12 +356,13 @@ class Translator(Saved):
             config.forced_bos_token_id = self.languages.forced
         rows = writing.outputs if writing.sample else writing.beams
         encoded = self._encoded(sources)
-        sequences = self.model.generate(
-            encoder_outputs=copied(encoded),
-            attention_mask=sources["attention_mask"],
-            generation_config=config,
-            logits_processor=[EndInTime(most.repeat_interleave(rows), self._ends)],
-        )
+        with generating(self.model, config):
+            sequences = self.model.generate(
+                encoder_outputs=copied(encoded),
+                attention_mask=sources["attention_mask"],
+                generation_config=config,
+                logits_processor=[EndInTime(most.repeat_interleave(rows), self._ends)],
+            )
         written = sequences[:, len(self.begin()) :]
         is_written = until_end(written, self._ends)
         nats = [float("nan")] * len(sequences)

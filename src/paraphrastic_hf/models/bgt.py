@@ -56,6 +56,12 @@ class BGTConfig(LatentConfig):
         """Refuse what no sentence could be written by."""
         if len(self.languages) != 2:
             raise ValueError(f"languages must be two, got {list(self.languages)}")
+        for language in self.languages:  # a module of this name is made for each
+            if "." in language or hasattr(nn.ModuleDict, language):
+                raise ValueError(
+                    f"the language code {language!r} is one that torch gives no module; take "
+                    "another code of the language, such as that of three letters"
+                )
         for name in ("reconstructs", "translates"):
             named = list(getattr(self, name))
             if len(set(named)) < len(named):

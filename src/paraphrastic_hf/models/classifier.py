@@ -84,4 +84,4 @@ class ClassifierModel(SupervisedModel):
         logits = self.head(features)
         loss = None if labels is None else F.cross_entropy(logits, labels)
         output = SequenceClassifierOutput(loss=loss, logits=logits)
-        return output if return_dict is not False else output.to_tuple()
+        return self._as_asked(output, return_dict)

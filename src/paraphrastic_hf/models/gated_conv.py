@@ -84,7 +84,7 @@ class GatedConvConfig(PreTrainedConfig):
         return self.kernel_width
 
     def validate_sizes(self) -> None:
-        """Refuse sizes that no network has."""
+        """Refuse sizes that no network has, and a share of zeros that leaves nothing."""
         for name in SIZES:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -92,6 +92,8 @@ class GatedConvConfig(PreTrainedConfig):
             raise ValueError(
                 f"kernel_width must be odd, so that a window has a middle, got {self.kernel_width}"
             )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
 
 class GatedConvModel(Seq2SeqModel):
@@ -183,7 +185,7 @@ class GatedConvModel(Seq2SeqModel):
         states = self.decoder(asked.ids, memory, asked.is_token, asked.cache)
         if logits_at is not None:
             states = states[logits_at]
-        return scored(self.output(states), labels, asked, memory, return_dict)
+        return scored(self, self.output(states), labels, asked, memory, return_dict)
 
 
 class _Encoder(nn.Module):

@@ -20,7 +20,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import EncoderDecoderCache, GenerationMixin
+from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils import logging
 
@@ -42,8 +42,8 @@ from paraphrastic_hf.models.pair_terms import (
     SEMANTIC,
     PairTerms,
     Side,
-    language_of,
     pair_terms,
+    rows_of_pairs,
     sides_read,
     tasks_between,
 )
@@ -124,6 +124,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             ValueError: The model has none of this name.
         """
         other = copy.copy(self)
+        other.__dict__.pop("forward", None)  # one of accelerate's would run this model, not that
         other.config = copy.copy(self.config)
         other._buffers = dict(self._buffers)  # a centre of its own
         other.read_variable(name)
@@ -207,32 +208,23 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             for table in self.sparse_tables():  # all of them: this is no step of training
                 yield table, torch.arange(len(table.weight), device=table.weight.device)
             return
-        used: dict[nn.Embedding, list[Tensor]] = {}
-        read = torch.cat([side.ids.reshape(-1) for side in sides])
-        languages = [side.language for side in sides]
-        for task in tasks_between(self, languages):
-            for variable in self.variables_of(task):
-                used[self.encoder_of(variable).encoder.table] = [read]
-        for task in tasks_between(self, languages):
-            side = sides[languages.index(language_of(task))]
-            ids = [side.ids.reshape(-1), read.new_tensor([self.start_of(task)])]
-            used.setdefault(self.decoder_of(task).table, []).extend(ids)
-            if side.candidates is not None:
-                used.setdefault(self.scorer_of(task).weight, []).append(side.candidates.ids)
-        for table, rows in used.items():
-            yield table, torch.cat(rows)
+        yield from rows_of_pairs(self, sides)
 
-    def home_of(self, variable: str, languages: Sequence[str]) -> int:
+    def home_of(
+        self, variable: str, languages: Sequence[str], tasks: Sequence[str] | None = None
+    ) -> int:
         """Number of the side of a pair that a variable is inferred from; for the semantic one the
         first of those that training infers it from.
 
         Args:
             variable: One of `variables`.
             languages: The languages of both sides.
+            tasks: What it is inferred for; all tasks between the languages if None.
         """
         if variable != SEMANTIC:
             return languages.index(variable)
-        tasks = tasks_between(self, languages)
+        if tasks is None:
+            tasks = tasks_between(self, languages)
         return min(side for task in tasks for side in sides_read(self, task, SEMANTIC, languages))
 
     def encoder_parameters(self) -> Iterator[nn.Parameter]:
@@ -370,6 +362,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         decoder = self.decoder_of(task)
         if cache is not None and not decoder.has_cache:
             raise ValueError("an LSTM decoder takes no cache: generate with use_cache=False")
+        if cache is None and use_cache and decoder.has_cache:
+            cache = DynamicCache(config=self.config)
         inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
         states = decoder(decoder_input_ids, latent, cache=inner)
         batch, seq = decoder_input_ids.shape
@@ -379,9 +373,9 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         if labels is not None:
             predicted = logits.flatten(0, 1).float()
             loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-        known = cache if use_cache is not False else None
+        known = None if use_cache is False else cache
         output = Seq2SeqLMOutput(loss, logits, known, encoder_last_hidden_state=latent[:, None])
-        return output if return_dict is not False else output.to_tuple()
+        return self._as_asked(output, return_dict)
 
     def named_task(self, task: str | None) -> str:
         """A task, the first if None, which is said where there are others.

@@ -84,6 +84,11 @@ class MGTConfig(LatentConfig):
                 "has_language_variables needs reconstructs: translations are written from the "
                 "semantic variable alone"
             )
+        if self.has_translation_scorer and not self.reconstructs:
+            raise ValueError(
+                "has_translation_scorer needs reconstructs: without, translations alone are "
+                "written, and the decoder's own layer scores them"
+            )
 
 
 class MGTModel(LatentModel):

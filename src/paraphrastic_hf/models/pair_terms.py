@@ -3,12 +3,12 @@ translation, from a model's variables and tasks (thesis, 5.5 and 5.6.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
@@ -134,6 +134,26 @@ def language_of(task: str) -> str:
 def tasks_between(model: LatentModel, languages: Sequence[str]) -> list[str]:
     """What a model writes for a pair of sentences of these languages."""
     return [task for task in model.tasks() if language_of(task) in languages]
+
+
+def rows_of_pairs(
+    model: LatentModel, sides: Sequence[Side]
+) -> Iterator[tuple[nn.Embedding, Tensor]]:
+    """The table rows that the terms of some pairs read, as `rows_used` gives them."""
+    used: dict[nn.Embedding, list[Tensor]] = {}
+    read = torch.cat([side.ids.reshape(-1) for side in sides])
+    languages = [side.language for side in sides]
+    for task in tasks_between(model, languages):
+        for variable in model.variables_of(task):
+            used[model.encoder_of(variable).encoder.table] = [read]
+    for task in tasks_between(model, languages):
+        side = sides[languages.index(language_of(task))]
+        ids = [side.ids.reshape(-1), read.new_tensor([model.start_of(task)])]
+        used.setdefault(model.decoder_of(task).table, []).extend(ids)
+        if side.candidates is not None:
+            used.setdefault(model.scorer_of(task).weight, []).append(side.candidates.ids)
+    for table, rows in used.items():
+        yield table, torch.cat(rows)
 
 
 def _infer(

@@ -216,7 +216,7 @@ class ParaphraserModel(Seq2SeqModel):
             if gate is not None:
                 assert source_ids is not None  # of the encoder of this model
                 logits = _mixed(scores, gate, weights, source_ids)
-        return scored(logits, labels, asked, memory, return_dict, loss)
+        return scored(self, logits, labels, asked, memory, return_dict, loss)
 
     def _write(
         self,

@@ -122,4 +122,4 @@ class RelatednessModel(SupervisedModel):
             loss = divergence(target, logits)
         scores = expected_score(logits, config.lowest).unsqueeze(1)
         output = RelatednessOutput(loss, scores, logits)
-        return output if return_dict is not False else output.to_tuple()
+        return self._as_asked(output, return_dict)

@@ -85,6 +85,7 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
 
 
 def scored(
+    model: Seq2SeqModel,
     logits: Tensor | None,
     labels: Tensor | None,
     asked: Asked,
@@ -95,6 +96,7 @@ def scored(
     """What `forward` of an encoder-decoder returns.
 
     Args:
+        model: The encoder-decoder.
         logits: Scores of every token as the next one, (batch, seq, vocab); None where only a loss
             was asked for.
         labels: (batch, seq) what is to be written, of which -100 does not count; None where no
@@ -108,4 +110,4 @@ def scored(
         predicted = logits.flatten(0, -2).float()
         loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
     output = Seq2SeqLMOutput(loss, logits, asked.returned, encoder_last_hidden_state=memory)
-    return output if return_dict is not False else output.to_tuple()
+    return model._as_asked(output, return_dict)

@@ -131,7 +131,8 @@ class ContrastiveObjective:
         texts, device = self._texts(sentences, epoch, step), self.model.device
         ids = torch.from_numpy(texts.ids).to(device).long()
         lengths = torch.from_numpy(np.diff(texts.offsets)).to(device)
-        vectors = model(ids, lengths=lengths).sentence_embedding  # (sentences, dim)
+        output = model(ids, lengths=lengths, return_dict=True)
+        vectors = output.sentence_embedding  # (sentences, dim)
         rows = torch.from_numpy(place.reshape(wanted.shape)).to(vectors.device)  # (2 to 4, pairs)
         parts: dict[str, Tensor] = {}
         if self.arguments.objective != "infonce":

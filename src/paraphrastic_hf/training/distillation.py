@@ -194,7 +194,7 @@ class DistillationObjective:
         lengths = torch.from_numpy(np.diff(texts.offsets)).to(device)
         rows = self.corpus.row[numbers]
         targets = torch.from_numpy(self.corpus.vectors[rows].astype(np.float32)).to(device)
-        vectors = model(ids, lengths=lengths).sentence_embedding
+        vectors = model(ids, lengths=lengths, return_dict=True).sentence_embedding
         parts = {"regression": cosine_distance(vectors, targets) * weight}
         if self.contrastive:
             read = torch.from_numpy(rows).to(device)

@@ -189,7 +189,11 @@ class TrainingLoop:
             CheckpointError: A checkpoint could not be written.
             KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
         """
-        wrapped = self.accelerator.prepare_model(self.model) if self._is_distributed else self.model
+        wrapped: nn.Module = self.model
+        if self._is_distributed:
+            wrapped = self.accelerator.prepare_model(self.model)
+            for name in ("forward", "_original_forward"):  # under autocast, when scoring as well
+                self.model.__dict__.pop(name, None)
         self.model.train()
         if isinstance(objective, Stateful) and self._kept is not None:
             objective.restore(self._kept)

@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.directory import WEIGHTS
+from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
 from paraphrastic_hf.generation.search import target_ids
 from paraphrastic_hf.generation.translate import Translator
@@ -96,7 +97,9 @@ class MinimumRisk:
             for name in ("kept", "held_out")
         )
         self._work = work
+        self._start = weights_hash(self.translator.model)  # whose candidates a shared folder keeps
         first, second = self.kept.lists(np.arange(1))
+        _keep_what_is_never_written(self.translator.model)
         _freeze_what_is_not_used(self.translator.model, first, second)
         return self.translator.model
 
@@ -104,7 +107,7 @@ class MinimumRisk:
         """The pairs, in batches of about equally many tokens, with their candidates."""
         recipe = self.recipe
         maker = CandidateMaker(self.translator, recipe.candidates, self.cost)
-        settings = f"{accelerator.num_processes} {to_yaml(recipe)}"
+        settings = f"{accelerator.num_processes} {self._start} {to_yaml(recipe)}"
         name = hashlib.sha256(settings.encode("utf-8")).hexdigest()[:16]
         steps_back = recipe.run.checkpoint_every * (recipe.run.keep_checkpoints + 1)
         cache = CandidateCache(
@@ -196,6 +199,18 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     if translator.tokenizer.eos_token_id is None:
         raise ModelError(f"the tokenizer in {start} has no token that ends a sentence")
     return translator
+
+
+def _keep_what_is_never_written(model: Any) -> None:
+    """Leave rows as they are of tokens that the model is told never to write. A Marian's padding is
+    one: with its zeros every translation begins, and CTranslate2 takes them for granted."""
+    banned = model.generation_config.bad_words_ids or []
+    tokens = sorted({ids[0] for ids in banned if len(ids) == 1})
+    layers = (model.get_input_embeddings(), model.get_output_embeddings())
+    for weight in {id(layer.weight): layer.weight for layer in layers if layer}.values():
+        rows = torch.tensor(tokens, dtype=torch.long, device=weight.device)
+        if tokens and weight.requires_grad:
+            weight.register_hook(lambda found, rows=rows: found.index_fill(0, rows, 0.0))
 
 
 def _freeze_what_is_not_used(
