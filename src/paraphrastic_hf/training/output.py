@@ -20,9 +20,11 @@ from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.places import resolve_model
 from paraphrastic_hf.training.progress import Progress
+from paraphrastic_hf.training.text_stamp import Stamp, refuse_other_text
 
 CHANGES_SHOWN = 6
 ASIDE = "replaced.part"
+START_AFRESH = "train in another --output, or afresh with --overwrite"
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
     *(
@@ -172,11 +174,22 @@ def is_finished(output: Path) -> bool:
     return (output / "run.json").exists()
 
 
-def read_finished(output: Path) -> Progress:
-    """What a finished run came to."""
+def read_finished(output: Path, stamp: Stamp) -> Progress:
+    """What a finished run came to.
+
+    Args:
+        output: Its folder.
+        stamp: Of the text that it is to be of.
+
+    Raises:
+        CheckpointError: Its record is damaged, or it was trained on other text.
+    """
     path = output / "run.json"
     try:
-        return Progress.of(read_json(path)["progress"])
+        record = read_json(path)
+        # runs of earlier versions do not say
+        refuse_other_text(record.get("text", stamp), stamp, f"the run in {output}", START_AFRESH)
+        return Progress.of(record["progress"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{path}, which says how the run ended, is damaged ({error}): the model beside it may "

@@ -42,6 +42,7 @@ from paraphrastic_hf.training.output import (
     refuse_own_start,
 )
 from paraphrastic_hf.training.progress import Progress
+from paraphrastic_hf.training.text_stamp import Stamp, keep_stamp, text_stamp
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,8 @@ def train(
         BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
-        CheckpointError: All checkpoints are damaged, or one could not be written.
+        CheckpointError: All checkpoints are damaged, or one could not be written; or `output`
+            or `work` was begun with other text.
         TypeError: `recipe` is the name of one, or `datasets` a single one.
         KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM came. Where training had begun,
             in one process, where it is has been written, and the same call goes on from there.
@@ -111,12 +113,15 @@ def train(
             logger.info("%s is finished; nothing to do", output)
             if is_main:
                 clear_work(output)  # where a kill came between the end of a run and this
-            return read_finished(output)
+            return read_finished(output, text_stamp(recipe, data_root, datasets))
         work = output / "work" if work is None else Path(work)
         is_begun = False
+        stamp: Stamp = {}
         try:
             if is_main:
                 with nullcontext() if work.parent == output else locked(work):
+                    stamp = text_stamp(recipe, data_root, datasets)
+                    keep_stamp(stamp, work)
                     kind.prepare(work)
             accelerator.wait_for_everyone()
             torch.manual_seed(recipe.seed)
@@ -125,7 +130,7 @@ def train(
             is_begun = True
             if is_main:
                 drop_aside(output)
-            return _train(recipe, kind, model, objective, output, accelerator, progress)
+            return _train(recipe, kind, model, objective, output, stamp, accelerator, progress)
         except Exception as error:
             no_memory = is_out_of_memory(error)
             has_come_to_nothing = not is_begun or (
@@ -148,6 +153,7 @@ def _train(
     model: Any,
     objective: Objective,
     output: Path,
+    stamp: Stamp,
     accelerator: Accelerator,
     progress: bool,
 ) -> Progress:
@@ -169,7 +175,8 @@ def _train(
     accelerator.wait_for_everyone()  # all have read the best weights before they are removed
     if accelerator.is_main_process:
         try:
-            _finish(recipe, kind.save(model, output), result, output, accelerator)
+            outcome = {**kind.save(model, output), "text": stamp}
+            _finish(recipe, outcome, result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"cannot write the finished model to {output}: {error}. Its last checkpoint is "

@@ -1,0 +1,111 @@
+"""What the text of a run was when it began, so that no run goes on, or is taken for finished, with
+the model of other text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.data.pairs import rows_of_dataset
+from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.text.files import read_json, write_json
+from paraphrastic_hf.training.arguments import SourceArguments
+from paraphrastic_hf.training.places import resolve_path
+
+FILE = "text.json"
+AT_A_TIME = 2**20  # bytes
+Stamp = dict[str, str]
+
+
+def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any] = ()) -> Stamp:
+    """Every file that a recipe reads, and every dataset given beside it, with a hash of its text.
+
+    Corpora, and datasets that can be read once only, have none.
+
+    Args:
+        recipe: The whole recipe, of any kind.
+        data_root: Folder that its paths start from.
+        datasets: As of `sources.read_sources`.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    found: Stamp = {}
+    sources = recipe.data.sources if hasattr(recipe, "data") else ()
+    for path in (path for source in sources for path in (source.path, source.second) if path):
+        found[path] = _of_files(resolve_path(path, data_root))
+    for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
+        dataset, source = item if isinstance(item, tuple) else (item, SourceArguments())
+        if hasattr(dataset, "__len__"):
+            found[f"dataset {number}"] = _of_rows(dataset, source)
+    return found
+
+
+def keep_stamp(stamp: Stamp, work: Path) -> None:
+    """Write the stamp of the text that a folder of tokenized text is made of; refuse a folder that
+    has been begun with other text.
+
+    Args:
+        stamp: What `text_stamp` gave.
+        work: The folder.
+
+    Raises:
+        CheckpointError: It has been begun with other text, or the stamp that is there is damaged.
+    """
+    path = work / FILE
+    remove = f"remove the folder {work} and run the same command again"
+    try:
+        begun = read_json(path) if path.exists() else stamp
+    except ValueError as error:
+        raise CheckpointError(
+            f"{path}, which says what text it has, is damaged; {remove}"
+        ) from error
+    refuse_other_text(begun, stamp, f"the folder {work}", remove)
+    work.mkdir(parents=True, exist_ok=True)
+    write_json(path, begun)
+
+
+def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out: str) -> None:
+    """Refuse text that is not what a run or a folder was begun with.
+
+    Args:
+        begun: The stamp that it was begun with.
+        stamp: The stamp of the text that is given now.
+        what: What was begun.
+        way_out: What to do about it.
+
+    Raises:
+        CheckpointError: They differ.
+    """
+    changed = [name for name in {**begun, **stamp} if begun.get(name) != stamp.get(name)]
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise CheckpointError(f"{what} is of other text than {changed[0]}{more}; {way_out}")
+
+
+def _of_files(path: Path) -> str:
+    """A hash of a file's bytes; of a folder, of the names and bytes of all its files."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            digest.update(file.relative_to(path).as_posix().encode("utf-8", "surrogateescape"))
+            for part in _parts(file):
+                digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        while part := opened.read(AT_A_TIME):
+            yield part
+
+
+def _of_rows(dataset: Any, source: SourceArguments) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    beside = [str(column) for column in source.beside.values()]
+    rows = rows_of_dataset(dataset, name=source.name, columns=source.columns, beside=beside)
+    for _, row in rows:
+        digest.update(repr(row).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
