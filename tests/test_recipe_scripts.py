@@ -6,6 +6,7 @@ import importlib.util
 import lzma
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import datasets
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.data.words import read_vectors
-from paraphrastic_hf.hub.licences import listed_sources
+from paraphrastic_hf.hub.source_lists import listed_sources
 from tests.data.test_dictionaries import dictionary, put_dictionary
 
 RECIPES = Path(__file__).parents[1] / "recipes"
@@ -285,3 +286,56 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
     )
     with pytest.raises(SystemExit, match="not whole"):
         run("tr", "de")
+
+
+def test_words_that_mean_the_same_are_found_by_a_teacher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Vectors are of what a word means; `gift` means poison, and `xx` is near everything."""
+    meanings = {"dog": 0, "Hund": 0, "hound": 0, "poison": 1, "gift": 2, "Gift": 1, "cat": 3,
+                "кот": 3, "Katze": 3, "guitar": 4, "Gitarre": 4}  # fmt: skip
+    lists = {
+        "en": ["dog", "hound", "poison", "gift", "cat", "guitar", "xx", "12"],
+        "de": ["Hund", "Gift", "Katze", "Gitarre", "und"],
+        "ru": ["кот", "cat", "и", "в"],
+    }
+    words = ModuleType("wordfreq")
+    words.top_n_list = lambda language, count: lists[language][:count]  # type: ignore[attr-defined]
+    teacher, asked = ModuleType("a_teacher"), list[str]()
+
+    def encode(texts: list[str]) -> np.ndarray:
+        asked.extend(texts)
+        rows = np.full((len(texts), 6), 0.01, np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[meanings.get(text, 5)] = 1
+        return rows
+
+    teacher.encode = encode  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "wordfreq", words)
+    monkeypatch.setitem(sys.modules, "a_teacher", teacher)
+    seen = tmp_path / "seen.tsv"
+    seen.write_text("The dog, the hound and a cat\tLe xx\nPoison: a GIFT, guitar\t\n", "utf-8")
+    script, output = script_of("default/mine_words.py"), tmp_path / "data" / "mined"
+
+    def run(*arguments: str) -> None:
+        given = ["x", "a_teacher:encode", "en", *arguments, "--seen", str(seen), "--least", "1"]
+        places = ["--work", str(tmp_path / "work"), "--output", str(output)]
+        monkeypatch.setattr(sys, "argv", [*given, *places])
+        script.main()
+
+    def pairs(name: str) -> set[tuple[str, ...]]:
+        with lzma.open(output / name / "words.tsv.xz", "rt", encoding="utf-8") as file:
+            return {tuple(line.rstrip("\n").split("\t")) for line in file}
+
+    run("de", "ru:9")
+    assert pairs("en-de") == {("dog", "Hund"), ("poison", "Gift"), ("cat", "Katze")}
+    assert pairs("en-ru") == {("cat", "кот")}
+    assert "xx" not in asked
+    assert listed_sources(tmp_path / "data") == dict.fromkeys(
+        ("mined/en-de/words.tsv.xz", "mined/en-ru/words.tsv.xz"), ("CC-BY-SA 4.0", "share-alike")
+    )
+    count = len(asked)
+    run("de", "--alike", "0.9")
+    assert len(asked) == count  # vectors are kept
+    assert pairs("en-de") >= {("guitar", "Gitarre"), ("hound", "Hund")}  # spelled alike
+    assert "5 pairs" in capsys.readouterr().out

@@ -12,21 +12,18 @@ themselves is read as it is. `--says` is what the licence of every dictionary mu
 from __future__ import annotations
 
 import argparse
-import lzma
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs, entries
-from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.hub.licences import release_class
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.hub.source_lists import write_source
 
 Dictionary = dict[str, list[str]]
 ABOUT_LENGTH = 4096
-NAME, LIST = "wikdict", "SOURCES.tsv"
-COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")
+NAME = "wikdict"
 
 
 class Shelf:
@@ -74,23 +71,6 @@ def says(path: Path, licence: str) -> bool:
     return licence in " ".join(entries(path)[:ABOUT_LENGTH].decode("utf-8", "replace").split())
 
 
-def write(folder: Path, languages: str, pairs: list[tuple[str, str]], licence: str) -> Path:
-    """Write the pairs of two languages, and their row of the list of sources."""
-    path, listed = folder / languages / f"{NAME}.tsv.xz", folder / LIST
-    rows = {}
-    if listed.is_file():
-        rows = {tuple(row[:2]): row for _, row in table_rows(listed, len(COLUMNS), header="pair")}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
-        file.writelines(f"{a}\t{b}\n" for a, b in pairs)
-    numbers = (str(len(pairs)), "2", str(path.stat().st_size))
-    rows[languages, NAME] = [languages, NAME, *numbers, release_class(licence), licence, "words"]
-    with replacing(listed) as partial:
-        table = [COLUMNS, *(rows[key] for key in sorted(rows))]
-        partial.write_text("".join("\t".join(row) + "\n" for row in table), encoding="utf-8")
-    return path
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, metavar="DICTD", help="dictionaries, at any depth")
@@ -121,7 +101,15 @@ def main() -> None:
                     f"{args.folder} has no dictionaries, whose licence says {args.says!r}, of "
                     f"{other} and {args.language}, nor of a third language and both"
                 )
-            path = write(args.output, f"{other}-{args.language}", pairs, args.licence)
+            path = write_source(
+                args.output,
+                f"{other}-{args.language}",
+                NAME,
+                pairs,
+                licence=args.licence,
+                release=release_class(args.licence),
+                domain="words",
+            )
             print(f"{path}: {len(pairs):,} pairs")
     except ParaphrasticError as error:
         sys.exit(str(error))

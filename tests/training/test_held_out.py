@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.sources import SourcePairs
 
 BITEXT = Path(__file__).parents[2] / "recipes" / "default" / "en-fr.tsv"
+
+MINED = SourceArguments(path="mined.tsv", languages=["en", "fr"], hold_out=False)
 
 
 def source(pairs: list[tuple[str, str]], *languages: str, **beside: list[str]) -> SourcePairs:
@@ -68,6 +71,20 @@ def test_the_choice_hangs_on_the_pairs_alone() -> None:
     assert again["en-fr"] == found["en-fr"]
     assert len(again["de-en"]) == 2
     assert all(first.startswith("das") for first, _ in again["de-en"])
+
+
+def test_pairs_that_no_translator_made_are_none_to_choose_by() -> None:
+    """Mined ones; but those that share a sentence with a held-out pair are not trained on."""
+    mined = replace(source(numbered(100, "the", "un"), "en", "fr"), source=MINED)
+    alone = replace(source(numbered(60), "en", "de"), source=replace(MINED, languages=["en", "de"]))
+    sources, found = hold_out([source(numbered(100), "en", "fr"), mined, alone])
+    assert len(found["en-fr"]) == 5
+    assert all(second.startswith("le") for _, second in found["en-fr"])
+    assert "de-en" not in found
+    assert len(sources[1].pairs) == 95
+    assert sources[2].pairs == numbered(60)
+    with pytest.raises(DataError, match="too few or none"):
+        hold_out([mined])
 
 
 def test_what_stands_beside_pairs_goes_with_them() -> None:

@@ -23,11 +23,11 @@ from paraphrastic_hf.hub import sections
 from paraphrastic_hf.hub.licences import (
     RELEASABLE,
     SourceLicence,
-    listed_sources,
     packaged_table,
 )
 from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
+from paraphrastic_hf.hub.source_lists import listed_sources
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes

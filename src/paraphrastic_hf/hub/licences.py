@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from paraphrastic_hf.data.lines import table_rows
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packaged_names
 from paraphrastic_hf.errors import ModelError, PublishError
+from paraphrastic_hf.hub.source_lists import listed_sources
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RELEASABLE = ("open", "share-alike")
@@ -205,26 +205,6 @@ def _source(
         if name == key or name.endswith(f"/{key}"):
             return SourceLicence(shown, licence, release)
     return SourceLicence(shown, "not stated", "unstated")
-
-
-def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
-    """Licence and release class of each file that a `SOURCES.tsv` in a folder of the data lists,
-    such as `train/SOURCES.tsv`, by its place below the data. Files of that name and another header
-    are passed over.
-
-    Args:
-        data_root: Folder of all data; None if there is none.
-
-    Raises:
-        DataError: A list is damaged.
-    """
-    paths = () if data_root is None else sorted(Path(data_root).glob("*/SOURCES.tsv"))
-    return {
-        f"{path.parent.name}/{row[0]}/{row[1]}.tsv.xz": (row[6], row[5])
-        for path in paths
-        if path.is_file() and path.read_bytes().startswith(b"pair\tsource\t")
-        for _, row in table_rows(path, 7, header="pair")
-    }
 
 
 def _packaged_alike(trained: TrainedModel) -> SourceLicence | None:

@@ -99,6 +99,12 @@ class SourceArguments:
         help="contrastive: swap the sides at random, for sources whose order carries meaning",
     )
 
+    hold_out: bool = argument(
+        True,
+        help="development clean-and-bitext: whether pairs may be held out; false for pairs that no "
+        "translator made, such as mined ones, by which no model should be chosen",
+    )
+
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
         """A source given as its path alone."""

@@ -30,7 +30,8 @@ HeldOut = dict[str, list[Pair]]
 def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut]:
     """Take pairs of each two languages out of the sources.
 
-    A pair that shares a sentence with one of them, but for case, is left out of training too.
+    A pair that shares a sentence with one of them, but for case, is left out of training too, also
+    in sources that none is taken of (`hold_out: false`).
 
     Args:
         sources: What a recipe trains on.
@@ -44,7 +45,7 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
     """
     bitext: dict[str, dict[Pair, None]] = {}
     for item in sources:
-        for name, pair, _ in _oriented(item):
+        for name, pair, _ in _oriented(item) if item.source.hold_out else ():
             bitext.setdefault(name, {})[pair] = None
     held_out = {name: _chosen(list(pairs)) for name, pairs in bitext.items()}
     if not any(held_out.values()):
@@ -133,7 +134,7 @@ def _without(item: SourcePairs, sides: dict[str, list[frozenset[str]]]) -> Sourc
     dropped = {
         number
         for name, (a, b), number in _oriented(item)
-        if a.casefold() in sides[name][0] or b.casefold() in sides[name][1]
+        if name in sides and (a.casefold() in sides[name][0] or b.casefold() in sides[name][1])
     }
     if not dropped:
         return item

@@ -1,0 +1,77 @@
+"""The lists of sources that folders of the data have: `SOURCES.tsv`, a line a file, with its
+licence and what that allows."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Sequence
+from pathlib import Path
+
+from paraphrastic_hf.data.lines import table_rows
+from paraphrastic_hf.text.files import replacing
+
+LIST = "SOURCES.tsv"
+COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")
+
+
+def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
+    """Licence and release class of each file that a `SOURCES.tsv` in a folder of the data lists,
+    such as `train/SOURCES.tsv`, by its place below the data. Files of that name and another header
+    are passed over.
+
+    Args:
+        data_root: Folder of all data; None if there is none.
+
+    Raises:
+        DataError: A list is damaged.
+    """
+    paths = () if data_root is None else sorted(Path(data_root).glob(f"*/{LIST}"))
+    return {
+        f"{path.parent.name}/{row[0]}/{row[1]}.tsv.xz": (row[6], row[5])
+        for path in paths
+        if path.is_file() and path.read_bytes().startswith(b"pair\tsource\t")
+        for _, row in table_rows(path, 7, header="pair")
+    }
+
+
+def write_source(
+    folder: Path,
+    languages: str,
+    name: str,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    licence: str,
+    release: str,
+    domain: str,
+) -> Path:
+    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line of `FOLDER/SOURCES.tsv`.
+
+    Args:
+        folder: A folder directly in the data.
+        languages: Codes of both sides, such as `en-tr`.
+        name: Of the source.
+        pairs: Texts without tabs or ends of lines.
+        licence: As its authors state it.
+        release: What that allows, as `licences.release_class` says.
+        domain: What it is, in a word or two.
+
+    Returns:
+        The file of pairs.
+
+    Raises:
+        DataError: The list that is there is damaged.
+        OSError: The disk is full or the folder cannot be written.
+    """
+    path, listed = folder / languages / f"{name}.tsv.xz", folder / LIST
+    rows = {}
+    if listed.is_file():
+        rows = {tuple(row[:2]): row for _, row in table_rows(listed, len(COLUMNS), header="pair")}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
+        file.writelines(f"{a}\t{b}\n" for a, b in pairs)
+    numbers = (str(len(pairs)), "2", str(path.stat().st_size))
+    rows[languages, name] = [languages, name, *numbers, release, licence, domain]
+    with replacing(listed) as partial:
+        table = [COLUMNS, *(rows[key] for key in sorted(rows))]
+        partial.write_text("".join("\t".join(row) + "\n" for row in table), encoding="utf-8")
+    return path
