@@ -17,13 +17,14 @@ import pytest
 import yaml
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.corpus import make
 from paraphrastic_hf.corpus.arguments import CorpusRecipe, corpus_recipe, load_corpus_recipe
 from paraphrastic_hf.corpus.deal import deal, dealt_rows
 from paraphrastic_hf.corpus.make import Made, make_corpus
 from paraphrastic_hf.corpus.stages import stages_of
 from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION
 from paraphrastic_hf.data.pairs import read_pairs
-from paraphrastic_hf.errors import BusyError, DataError, RecipeError
+from paraphrastic_hf.errors import BusyError, CheckpointError, DataError, RecipeError
 from paraphrastic_hf.generation.writing import Written
 from paraphrastic_hf.text.locked import locked
 
@@ -324,6 +325,30 @@ def test_another_number_of_tasks_or_another_recipe_is_refused(
         make_corpus(other, output)
     more_workers = {"tasks": TASKS, "block": 40, "workers": 2, "patience": 60.0}
     make_corpus(recipe_of(path, make=more_workers), output)
+
+
+def test_a_corpus_of_other_text_is_neither_finished_nor_gone_on_with(
+    pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, output, text = recipe_of(pairs), tmp_path / "out", pairs.read_text(encoding="utf-8")
+
+    def killed(*_: Any, **__: Any) -> list[int]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(make, "run_stages", killed)
+        with pytest.raises(KeyboardInterrupt):
+            make_corpus(recipe, output)
+    pairs.write_text(text * 2, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"work is of other text than .*--overwrite"):
+        make_corpus(recipe, output)
+    pairs.write_text(text, encoding="utf-8")
+    rows = make_corpus(recipe, output).rows
+    pairs.write_text(text * 2, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"the corpus in .* is of other text than"):
+        make_corpus(recipe, output)
+    pairs.unlink()
+    assert make_corpus(recipe, output).rows == rows  # there is no text to differ
 
 
 def test_a_folder_of_something_else_is_refused_and_so_is_a_second_run(

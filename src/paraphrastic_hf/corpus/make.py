@@ -33,11 +33,18 @@ from paraphrastic_hf.recipe import is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.places import resolve_model
+from paraphrastic_hf.training.text_stamp import (
+    Stamp,
+    keep_stamp,
+    refuse_other_text,
+    text_stamp,
+)
 
 logger = logging.getLogger(__name__)
 
 RECIPE, RECORD = "recipe.yaml", "corpus.json"
 OURS = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)  # the last marks the folder
+START_AFRESH = "use another --output, or start afresh with --overwrite"
 FIXED = ("tasks", "block")  # of `make`, on which the rows of a task depend
 PACE = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine, on which none depends
 
@@ -102,6 +109,7 @@ def make_corpus(
         RecipeError: The folder holds something else, or a source is not there.
         DataError: A source is damaged or empty, or no row is left.
         EngineError: The engine died, hangs, or does not answer a line with a line.
+        CheckpointError: The folder was begun with other text, or its record is damaged.
         BusyError: Another process is at work in the folder.
         MissingExtraError: A package is not installed.
 
@@ -114,8 +122,10 @@ def make_corpus(
     model = _model(recipe, data_root)
     with locked(folder, doing="making a corpus"):
         _claim(folder, recipe, overwrite)
+        stamp = text_stamp(recipe, data_root)
         if (folder / RECORD).exists():
-            return _read_record(folder)
+            return _read_record(folder, stamp)
+        keep_stamp(stamp, folder / "work", START_AFRESH)
         counts = _dealt(recipe, folder, data_root, progress)
         with closing(_Bar(folder, counts, progress)) as bar:
             unfinished = run_stages(
@@ -126,7 +136,7 @@ def make_corpus(
             )
         if unfinished:
             return Made(0, sum(counts), time.monotonic() - begun, [], [], len(unfinished))
-        made = _finish(folder, recipe, sum(counts), begun)
+        made = _finish(folder, recipe, sum(counts), stamp, begun)
     logger.info("%s: %s of %s", folder, counted(made.rows, "row"), f"{made.read:,}")
     return made
 
@@ -164,7 +174,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
 
 def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
     """Refuse to go on with other rows than the folder was begun with."""
-    folder, way_out = record.parent, "use another --output, or start afresh with --overwrite"
+    folder, way_out = record.parent, START_AFRESH
     try:
         old = corpus_recipe(read_mapping(record))
     except RecipeError as error:
@@ -269,7 +279,7 @@ def _count_of(stage: dict[str, Any]) -> StepCount:
     return StepCount(name, total(KEPT), total(REJECTED), float(seconds))
 
 
-def _finish(folder: Path, recipe: CorpusRecipe, read: int, begun: float) -> Made:
+def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: float) -> Made:
     """Count, write the card, and last the record, with which the corpus is finished."""
     steps = step_counts(folder / "logs", recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
@@ -295,15 +305,17 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, begun: float) -> Made
     made = Made(rows, read, seconds, steps, listed)
     card = corpus_card(recipe, rows, read, [asdict(step) for step in steps], listed)
     write_bytes(folder / "README.md", card.encode("utf-8"))
-    write_json(folder / RECORD, asdict(made))
+    write_json(folder / RECORD, {**asdict(made), "text": stamp})
     shutil.rmtree(folder / "work", ignore_errors=True)
     return made
 
 
-def _read_record(folder: Path) -> Made:
-    """What a finished corpus came to."""
+def _read_record(folder: Path, stamp: Stamp) -> Made:
+    """What a finished corpus came to, if it is of this text."""
     try:
         found = read_json(folder / RECORD)
+        # corpora of earlier versions do not say
+        refuse_other_text(found.get("text", stamp), stamp, f"the corpus in {folder}", START_AFRESH)
         steps = [StepCount(**step) for step in found["steps"]]
         origins = [(name, licence, count) for name, licence, count in found["origins"]]
         return Made(found["rows"], found["read"], found["seconds"], steps, origins)

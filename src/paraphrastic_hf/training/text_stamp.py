@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.pairs import rows_of_dataset
-from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.places import resolve_path
@@ -20,9 +20,10 @@ Stamp = dict[str, str]
 
 
 def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any] = ()) -> Stamp:
-    """Every file that a recipe reads, and every dataset given beside it, with a hash of its text.
+    """Every file that a recipe reads, and every dataset given beside it, with a hash of its text,
+    which is empty for a file that is not there.
 
-    Corpora, and datasets that can be read once only, have none.
+    Corpora, and datasets that can be read once only, are not among them.
 
     Args:
         recipe: The whole recipe, of any kind.
@@ -35,7 +36,10 @@ def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
     for path in (path for source in sources for path in (source.path, source.second) if path):
-        found[path] = _of_files(resolve_path(path, data_root))
+        try:
+            found[path] = _of_files(resolve_path(path, data_root))
+        except RecipeError:  # what has been read may be gone
+            found[path] = ""
     for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
         dataset, source = item if isinstance(item, tuple) else (item, SourceArguments())
         if hasattr(dataset, "__len__"):
@@ -43,13 +47,14 @@ def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any
     return found
 
 
-def keep_stamp(stamp: Stamp, work: Path) -> None:
+def keep_stamp(stamp: Stamp, work: Path, way_out: str | None = None) -> None:
     """Write the stamp of the text that a folder of tokenized text is made of; refuse a folder that
     has been begun with other text.
 
     Args:
         stamp: What `text_stamp` gave.
         work: The folder.
+        way_out: What to do about other text; to remove the folder if None.
 
     Raises:
         CheckpointError: It has been begun with other text, or the stamp that is there is damaged.
@@ -62,7 +67,7 @@ def keep_stamp(stamp: Stamp, work: Path) -> None:
         raise CheckpointError(
             f"{path}, which says what text it has, is damaged; {remove}"
         ) from error
-    refuse_other_text(begun, stamp, f"the folder {work}", remove)
+    refuse_other_text(begun, stamp, f"the folder {work}", way_out or remove)
     work.mkdir(parents=True, exist_ok=True)
     write_json(path, begun)
 
@@ -79,7 +84,11 @@ def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out
     Raises:
         CheckpointError: They differ.
     """
-    changed = [name for name in {**begun, **stamp} if begun.get(name) != stamp.get(name)]
+    changed = [
+        name
+        for name in {**begun, **stamp}
+        if begun.get(name) != stamp.get(name) and "" not in (begun.get(name), stamp.get(name))
+    ]
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise CheckpointError(f"{what} is of other text than {changed[0]}{more}; {way_out}")
