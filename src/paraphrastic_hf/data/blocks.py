@@ -10,15 +10,20 @@ import contextlib
 import lzma
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from paraphrastic_hf.data.lines import open_lines, refuse_other_files, refuse_utf16
+from paraphrastic_hf.data.lines import (
+    open_lines,
+    refuse_long_line,
+    refuse_other_files,
+    refuse_utf16,
+)
 from paraphrastic_hf.errors import DataError
 
 BLOCK = 16384
-MOST_BYTES = 2**23  # read at a time, and a line more
+MOST_BYTES = 2**23  # read at a time
 SHOWN = 5  # line numbers of each kind in a message
 BLANK, NO_TEXT = "blank", "not UTF-8 text throughout"
 
@@ -80,7 +85,7 @@ def read_blocks(
 
     Raises:
         DataError: The file cannot be opened, is damaged, is UTF-16 or another kind of file, or has
-            a line that is refused.
+            a line that is refused or too long.
     """
     stream: contextlib.AbstractContextManager[IO[bytes]]
     stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
@@ -88,9 +93,9 @@ def read_blocks(
     remarks = Remarks(name, refuse=bad_lines == "refuse")
     with stream as lines:
         number = 0
+        read = cast(Any, lines).read1 if as_they_come and path == "-" else lines.read
         try:
-            is_live = as_they_come and path == "-"
-            for found in _as_they_come(lines) if is_live else _in_pieces(lines):
+            for found in _in_pieces(read, name):
                 for start in range(0, len(found), size):
                     block = found[start : start + size]
                     if not number:
@@ -102,20 +107,21 @@ def read_blocks(
     remarks.tell()
 
 
-def _in_pieces(stream: IO[bytes]) -> Iterator[list[bytes]]:
-    while found := stream.readlines(MOST_BYTES):
-        yield found
-
-
-def _as_they_come(stream: Any) -> Iterator[list[bytes]]:
-    """The lines of a pipe that have arrived, whenever some have."""
-    rest = b""
-    while chunk := stream.read1(MOST_BYTES):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if lines:
-            yield [line + b"\n" for line in lines]
+def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
+    """The lines, without their ends, that each reading completes; one that is too long is refused
+    before it is read whole."""
+    number, rest = 1, bytearray()  # of the line that has begun
+    while chunk := read(MOST_BYTES):
+        first, *others = chunk.split(b"\n")
+        rest += first
+        refuse_long_line(rest, name, number)
+        if others:
+            found = [bytes(rest), *others[:-1]]
+            rest = bytearray(others[-1])
+            number += len(found)
+            yield found
     if rest:
-        yield [rest]
+        yield [bytes(rest)]
 
 
 def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:

@@ -119,12 +119,21 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
         number += 1
         if number == 1:
             refuse_other_files(raw, path)
-        if len(raw) > LONGEST_LINE:
-            raise DataError(
-                f"{path}:{number} has more than {LONGEST_LINE:,} bytes; expected lines of text: "
-                "this is another kind of file, or its line ends are lost"
-            )
+        refuse_long_line(raw, path, number)
         yield number, raw
+
+
+def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None:
+    """Refuse a line, or what is read of one, that is longer than lines of text are.
+
+    Raises:
+        DataError: It has more than `LONGEST_LINE` bytes.
+    """
+    if len(line) > LONGEST_LINE:
+        raise DataError(
+            f"{name}:{number} has more than {LONGEST_LINE:,} bytes; expected lines of text: "
+            "this is another kind of file, or its line ends are lost"
+        )
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
