@@ -11,11 +11,34 @@ from paraphrastic_hf.errors import nearest, nearest_name
 OTHER_NAMES = {"search": "neighbours", "similarity": "score"}  # of commands, elsewhere
 
 
+class _Joined(argparse._StoreAction):
+    """An option of several values, which joins those of each time that it is given.
+
+    Raises:
+        argparse.ArgumentError: It takes a fixed number of values, and is given again.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest, self.default)
+        if isinstance(values, list) and option_string and before is not self.default:
+            if isinstance(self.nargs, int):
+                raise argparse.ArgumentError(self, "may be given once only")
+            values = [*before, *values]
+        super().__call__(parser, namespace, values, option_string)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser of the command line, or of one of its commands.
 
     A command that sets the default `takes_overrides` is given unknown options back; any other
-    refuses them itself, and names the nearest of its own.
+    refuses them itself, and names the nearest of its own. An option of several values may be
+    repeated.
 
     Attributes:
         late_epilog: What makes the end of the help, where that takes a while; called for `--help`.
@@ -23,6 +46,11 @@ class Parser(argparse.ArgumentParser):
 
     late_epilog: Callable[[], str] | None = None
     _given: Sequence[str] = ()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in (None, "store"):
+            self.register("action", name, _Joined)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
