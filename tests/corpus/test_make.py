@@ -457,6 +457,22 @@ def test_a_recipe_that_trains_is_refused_here_and_one_of_a_corpus_there(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["corpus", "make", "demo", "--output", str(tmp_path / "x")]) == 2
-    assert "does not make a corpus" in capsys.readouterr().err
+    assert "write the line `kind: corpus` into it if it makes" in capsys.readouterr().err
+    trains = tmp_path / "bgt.yaml"
+    trains.write_text("kind: bgt\n")
+    assert main(["corpus", "make", str(trains), "--output", str(tmp_path / "x")]) == 2
+    assert "does not make a corpus (kind: corpus) but is of kind bgt" in capsys.readouterr().err
     assert main(["train", "paranmt-2018/spanish", "--output", str(tmp_path / "x")]) == 2
     assert "paraphrastic corpus make" in capsys.readouterr().err
+
+
+def test_the_recipe_that_the_help_prints_is_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["corpus", "make", "--help"])
+    paragraphs = capsys.readouterr().out.split("\n\n")
+    (printed,) = (each for each in paragraphs if each.startswith("  ") and "\n  engine:" in each)
+    (tmp_path / "help.yaml").write_text(printed)
+    recipe = load_corpus_recipe(tmp_path / "help.yaml")
+    assert [source.path for source in recipe.data.sources] == ["es-en.tsv"]

@@ -20,6 +20,7 @@ A recipe names bitext, what translates the other side into the language of the r
 steps: scores of every pair, with the bounds of those that are kept. Nothing is thrown away: what a
 step leaves out is in DIR/rejects, with the step, the score and the reason.
 
+  kind: corpus
   data:
     sources: [{path: es-en.tsv, languages: [en, es], licence: CC-BY 4.0}]
   engine: {kind: apertium, model: spa-eng}

@@ -328,9 +328,15 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
             wrong value.
     """
     mapping = read_mapping(find_recipe(path))
-    if mapping.get("kind") != CORPUS:
+    if "kind" not in mapping:
         raise RecipeError(
-            f"{path} does not make a corpus (kind: {CORPUS}); train it by `paraphrastic train`"
+            f"{path} has no kind; write the line `kind: {CORPUS}` into it if it makes a corpus, or "
+            "train it by `paraphrastic train`"
+        )
+    if mapping["kind"] != CORPUS:
+        raise RecipeError(
+            f"{path} does not make a corpus (kind: {CORPUS}) but is of kind {mapping['kind']}; "
+            "train it by `paraphrastic train`"
         )
     for key, value in parse_overrides(overrides):
         set_key(CorpusRecipe, mapping, key, value)
