@@ -221,7 +221,7 @@ def test_wrong_arguments_are_one_line(
     command = ["mine", *map(str, two_files), "--model", str(model), "--quiet"]
     for more, message in (
         (["--k", "0"], "--neighbours must be at least 1, got 0"),
-        (["--memory", "-1"], "memory must be more than 0 MB, got -1"),
+        (["--memory", "-1"], "memory must be a number of MB above 0, got -1"),
         (["--output", str(two_files[0] / "x.tsv")], "cannot make the work folder"),
     ):
         assert main([*command, *more]) == 2
@@ -229,6 +229,25 @@ def test_wrong_arguments_are_one_line(
     assert main(["mine", "no.txt", str(two_files[0]), "--model", str(model)]) == 2
     assert "no.txt is not there" in capsys.readouterr().err
     assert main(["mine", "-", "-", "--model", str(model)]) == 2
+
+
+def test_what_is_refused_leaves_no_work_folder(
+    model: Path, two_files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)  # as if it were not installed
+    (tmp_path / "no model").mkdir()
+    before = set(tmp_path.iterdir())
+    command = ["mine", *map(str, two_files), "--output", str(tmp_path / "pairs.tsv"), "--model"]
+    for more in (
+        [str(model), "--threshold", "nan"],
+        [str(model), "--memory", "0"],
+        [str(model), "--memory", "nan"],
+        [str(model), "--probes", "0"],
+        [str(model), "--index", "faiss-flat"],
+        [str(tmp_path / "no model")],
+    ):
+        assert main([*command, *more]) == 2
+        assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"probes": 0}, {"score": "x"}, {"precision": "x"}])
@@ -246,7 +265,7 @@ def test_wrong_options_are_refused_before_anything_is_encoded(
     [
         ("treshold", "mining has no option 'treshold'; did you mean 'threshold'?"),
         ("onetoone", "mining has no option 'onetoone'; did you mean 'one_to_one'?"),
-        ("keep", "mining has no option 'keep'; there are candidates, index, k, one_to_one, "),
+        ("keep", "mining has no option 'keep'; there are candidates, index, k, memory, one_"),
     ],
 )
 def test_an_option_misspelt_is_refused_before_anything_is_encoded(

@@ -160,26 +160,31 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.extras import require
+    from paraphrastic_hf.mining.bitext import check_options
     from paraphrastic_hf.mining.files import mine_lines
     from paraphrastic_hf.text.files import output_file
 
-    options = pair_options(arguments)
+    options = {
+        **pair_options(arguments),
+        "memory": arguments.memory,
+        "index": arguments.index,
+        "probes": arguments.probes,
+    }
+    check_options(**options)
     is_table = not arguments.output.endswith(".parquet")
     if not is_table:
         require("data", "pyarrow", what=f"--output {arguments.output}")
     if not (is_table and is_stream(arguments.output)):
         output_file(arguments.output)  # found before hours of work
-    with _work_folder(arguments) as folder:
+    encoder = load_encoder(arguments.model, latent=arguments.latent)
+    with _work_folder(arguments) as folder:  # made last, so that nothing refused leaves one
         mined = mine_lines(
             _side(arguments.source, arguments.bad_lines),
             _side(arguments.target, arguments.bad_lines),
-            load_encoder(arguments.model, latent=arguments.latent),
+            encoder,
             folder,
             different=arguments.different,
-            memory=arguments.memory,
             progress=not arguments.quiet and sys.stderr.isatty(),
-            index=arguments.index,
-            probes=arguments.probes,
             **options,
         )
         write = _write_table if is_table else write_parquet

@@ -139,6 +139,7 @@ def check_options(
     candidates: str = "union",
     index: str = "exact",
     probes: int = PROBES,
+    memory: float = 1024,
     precision: str = "float32",
     one_to_one: bool = True,
     threshold: float | None = None,
@@ -152,6 +153,7 @@ def check_options(
         candidates: One of `CANDIDATES`.
         index: One of `INDICES`.
         probes: Number of cells that `faiss-ivf` searches, 1 or more.
+        memory: How many MB may be used, more than 0.
         precision: One of `PRECISIONS`.
         one_to_one: Whether every sentence is used at most once.
         threshold: The lowest score of a pair, any number; None for no limit.
@@ -173,6 +175,8 @@ def check_options(
         raise DataError(f"k must be at least 1, got {k}")
     if probes < 1:
         raise DataError(f"probes must be at least 1, got {probes}")
+    if not 0 < memory < np.inf:
+        raise DataError(f"memory must be a number of MB above 0, got {memory:g}")
     if threshold is not None and np.isnan(threshold):
         raise DataError("threshold must be a number, got nan")
     if index != "exact":

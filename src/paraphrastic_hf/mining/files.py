@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
-from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
@@ -112,9 +111,7 @@ def mine_lines(
         ['Rain is falling.', 'The cat is asleep.']
     """
     folder = Path(folder)
-    check_options(**options)
-    if memory <= 0:
-        raise DataError(f"memory must be more than 0 MB, got {memory:g}")
+    check_options(memory=memory, **options)
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)
     other = TextStore.write(folder / "target", target.blocks, target.stamp, progress=progress)
     if other.digest == own.digest:
