@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -236,6 +237,18 @@ def test_mistakes_are_one_line_with_the_way_out(
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+def test_what_is_printed_is_utf_8_as_what_is_read_is(model: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "paraphrastic_hf.cli.main", "score", model, "-"],
+        input="日本\tça va\n".encode(),
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode("utf-8").endswith("\t日本\tça va\n")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Collection, Sequence
@@ -51,6 +52,7 @@ EARLIER_SPELLINGS = {"--data-root": "--data", "--data-dir": "--data", "--hypothe
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors of this package are one line on stderr and exit status 2."""
+    _speak_utf8()
     arguments = [_modern(item) for item in (sys.argv[1:] if arguments is None else arguments)]
     chosen = next((item for item in arguments if not item.startswith("-")), None)
     try:
@@ -112,6 +114,14 @@ def build_parser(commands: Collection[str | None]) -> Parser:
             module = name.replace("-", "_")
             importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
     return parser
+
+
+def _speak_utf8() -> None:
+    """Have what is printed in UTF-8 wherever it goes, since text is read in UTF-8 wherever it is
+    from."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _modern(argument: str) -> str:
