@@ -256,6 +256,34 @@ def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(
     assert "there.npy is a folder; name a file to write" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "significance MODEL MODEL",
+        "corpus lexicon TEXT",
+        "corpus sample TEXT",
+        "analyse norms MODEL",
+    ],
+)
+def test_an_output_without_a_place_is_told_before_anything_is_computed(
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "no model").mkdir()
+    (tmp_path / "file").touch()
+    places = {"MODEL": str(tmp_path / "no model"), "TEXT": str(tmp_path / "absent.tsv")}
+    given = [places.get(word, word) for word in command.split()]
+    if "MODEL" in command:
+        given += ["--data", str(tmp_path)]
+    assert main([*given, "--output", str(tmp_path / "file" / "out")]) == 2
+    assert f"cannot write {tmp_path}/file/out: " in capsys.readouterr().err
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert main([*given, "--output", str(tmp_path / "out")]) == 2
+    assert "out: no right to write in" in capsys.readouterr().err
+
+
 def test_a_text_without_a_line_is_said_to_have_none(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -258,18 +258,8 @@ def test_the_lexicon_command_writes_looks_up_and_refuses(
     assert captured.out.startswith("big\tlarge\t")
     assert len(captured.out.splitlines()) == 1
     assert "zebra has no paraphrase" in captured.err
-    kept = [
-        "corpus",
-        "lexicon",
-        str(named),
-        "--score",
-        "score",
-        "--word",
-        "big",
-        "--min-count",
-        "1",
-    ]
-    assert main([*kept, "--min-score", "0.5"]) == 0
+    kept = ["corpus", "lexicon", str(named), "--score", "score", "--word", "big"]
+    assert main([*kept, "--min-count", "1", "--min-score", "0.5"]) == 0
     assert "2 pairs" in capsys.readouterr().err
     assert main(["corpus", "lexicon", str(named)]) == 2
     assert "name a file to write with --output" in capsys.readouterr().err
@@ -346,6 +336,9 @@ def test_the_sample_command_prints_bins_and_an_independent_model(
     assert captured.out.splitlines()[0].endswith("| trigram overlap | similarity by english |")
     assert "| (-0.1, 0.2] | 1 | " in captured.out
     assert "4 rows to judge" in captured.err
+    absent = str(tmp_path / "absent.tsv")
+    assert main(["corpus", "sample", absent, "--output", folder]) == 2  # before it is read
+    assert "judged holds a sample" in capsys.readouterr().err
     (tmp_path / "a.tsv").write_text("row\tparaphrase\tfluency\n1\t3\t3\n", encoding="utf-8")
     assert main(["corpus", "sample", "--answers", str(tmp_path / "a.tsv"), "--output", folder]) == 0
     assert "paraphrase 3" in capsys.readouterr().out

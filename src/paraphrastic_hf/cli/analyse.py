@@ -321,7 +321,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis
     from paraphrastic_hf.cli import analyse_kinds
+    from paraphrastic_hf.cli.lines import check_output
 
+    check_output(arguments.output, is_folder=True)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
     analyse: Callable[[Any], Analysis] = getattr(analyse_kinds, arguments.kind.replace("-", "_"))

@@ -94,7 +94,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.model:
         check_model_name(arguments.model)
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
+    from paraphrastic_hf.cli.lines import check_output
     from paraphrastic_hf.corpus.lexicon_file import is_lexicon, read_lexicon, write_lexicon
+    from paraphrastic_hf.text.files import output_file
 
     kept = [path for path in arguments.corpus if is_lexicon(path)]
     if kept:
@@ -104,6 +106,9 @@ def run(arguments: argparse.Namespace) -> None:
         if folder is not None:
             _compare(None, [kept[0], *arguments.beside], folder)
         return
+    if arguments.output:
+        check_output(arguments.output)
+        output_file(arguments.output)
     counts = _count(arguments)
     words_found = counted(len(counts.words), "word")
     print(f"{counted(counts.pairs, 'pair')}, {words_found}", file=sys.stderr)

@@ -82,13 +82,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _sample(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.corpus.annotation import write_sample
+    from paraphrastic_hf.cli.lines import check_output
+    from paraphrastic_hf.corpus.annotation import refuse_sample, write_sample
     from paraphrastic_hf.corpus.bins import EDGES, fill_bins, sampled
     from paraphrastic_hf.corpus.judges import CrossEntropy
     from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
     from paraphrastic_hf.markdown import markdown_table
 
+    if arguments.output:
+        check_output(arguments.output, is_folder=True)
+        refuse_sample(arguments.output)
     column = arguments.score
     score = numbers_of(column) if column else ParaphraseScore(model=arguments.model).score
     batches = (

@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     import sys
 
+    from paraphrastic_hf.cli.lines import check_output
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.significance import (
@@ -72,7 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
     if arguments.seed < 0:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
-    target = output_file(arguments.output) if arguments.output else None
+    target = None
+    if arguments.output:
+        check_output(arguments.output)
+        target = output_file(arguments.output)
     models = (arguments.first, arguments.second)
     first = load_encoder(arguments.first)
     second = smaller(load_encoder(arguments.second), arguments, arguments.second)
@@ -101,7 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
     print(table, end="")
     if target is not None:
-        target.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(target, table.encode("utf-8"))
     if skipped:
         print(f"paraphrastic significance: {len(skipped)} skipped, see above", file=sys.stderr)

@@ -40,6 +40,16 @@ class BinAnswers:
     ratings: dict[str, list[int]]
 
 
+def refuse_sample(folder: str | Path) -> None:
+    """Refuse to write where a sample is.
+
+    Raises:
+        DataError: The folder has one.
+    """
+    if (Path(folder) / KEY_FILE).exists():
+        raise DataError(f"{folder} holds a sample, which answers may refer to; name another folder")
+
+
 def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> int:
     """Write the rows of all bins in random order, without their scores, for people to judge.
 
@@ -56,8 +66,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
         DataError: There is no row, or the folder has a sample already.
     """
     folder = Path(folder)
-    if (folder / KEY_FILE).exists():
-        raise DataError(f"{folder} holds a sample, which answers may refer to; name another folder")
+    refuse_sample(folder)
     rows = [(each, row, score) for each in bins for row, score in each.sample]
     if not rows:
         raise DataError("no row has a score within the bins; name other --bins")
