@@ -17,9 +17,10 @@ import torch
 from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor
 
-from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
+from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, load_model, save_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.load import load_tokenizer
 
 HUB_OPTIONS = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
 
@@ -57,8 +58,9 @@ class EncoderModule(InputModule):
         directory = cls.load_dir_path(model_name_or_path, **known)
         if directory is None:
             raise ModelError(f"{model_name_or_path} is neither a directory nor in reach on the Hub")
-        # sentence-transformers moves it to where the whole model goes
-        return cls(SentenceEncoder.from_pretrained(directory, device="cpu"))
+        # sentence-transformers follows its own settings, and moves it to where the whole model goes
+        path = Path(directory)
+        return cls(SentenceEncoder(load_model(path), load_tokenizer(path)))
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
         """Write model and tokenizer. The list of modules and the settings are left to

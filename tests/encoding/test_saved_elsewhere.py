@@ -4,6 +4,7 @@ that are computed."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from tokenizers.models import Unigram, WordLevel
 from transformers import AutoModel, AutoTokenizer
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder, packaged_model
+from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import MissingExtraError, ModelError
 from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.files import SETTINGS
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
@@ -95,6 +98,30 @@ def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) 
     assert encoder.with_dimension(64).encode("a cat").shape == (64,)
 
 
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"prompts": {"q": "query: "}, "default_prompt_name": "q"}, "prompts {'q': 'query: '},"),
+        ({"truncate_dim": 4}, "has truncate_dim 4, which"),
+        ({"similarity_fn_name": "dot"}, "has similarity_fn_name 'dot', which"),
+    ],
+)
+def test_settings_that_only_they_follow_are_refused_and_followed_by_the_command_line(
+    settings: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    """Without a word the vectors or the scores would be others than theirs."""
+    encoder = saved_by_them(WordTokenizer(["cat", "query"]), tmp_path)
+    ours, given = str(tmp_path / "ours"), str(tmp_path / "given")
+    SentenceTransformer(ours, device="cpu", **settings).save_pretrained(given)
+    with pytest.raises(ModelError, match=f"{re.escape(named)}.*load .*SentenceTransformer"):
+        SentenceEncoder.from_pretrained(given)
+    loaded = load_encoder(given, device="cpu")
+    np.testing.assert_array_equal(loaded.encode("cat"), theirs(Path(given)).encode("cat"))
+    assert loaded.similarity_fn_name == settings.get("similarity_fn_name", "cosine")
+    encoder.save_pretrained(given)  # in their place
+    assert SentenceEncoder.from_pretrained(given).dimension == 8
+
+
 def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) -> None:
     words = Tokenizer(WordLevel({"[UNK]": 0, "cat": 1}, unk_token="[UNK]"))
     table = StaticEmbedding(words, embedding_weights=np.eye(2, dtype=np.float32))
@@ -107,7 +134,7 @@ def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) 
     two.save_pretrained(str(tmp_path / "two"))
     with pytest.raises(ModelError, match="modules StaticEmbedding, Normalize, not a Static"):
         SentenceEncoder.from_pretrained(tmp_path / "two")
-    for name in ("tokenizer.json", "model.safetensors", "modules.json"):
+    for name in ("tokenizer.json", "model.safetensors", "modules.json", SETTINGS):
         saved_by_them(WordTokenizer(["cat"]), tmp_path)
         (tmp_path / "theirs" / name).write_text("[")
         with pytest.raises(ModelError, match="theirs"):

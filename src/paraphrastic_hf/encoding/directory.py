@@ -44,6 +44,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import (
     MODULES,
     PARTS_FOLDER,
+    SETTINGS,
     STATIC_EMBEDDING,
     open_to_readers,
     other_loader,
@@ -59,7 +60,7 @@ TOKENIZER_FILES = (
 )
 SAVED_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
-SENTENCE_TRANSFORMERS_FILES = (MODULES, "config_sentence_transformers.json")
+SENTENCE_TRANSFORMERS_FILES = (MODULES, SETTINGS)
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 

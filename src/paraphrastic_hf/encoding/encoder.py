@@ -32,7 +32,7 @@ from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.encoding.variants import Variants
 from paraphrastic_hf.encoding.vectors import unit_length
-from paraphrastic_hf.encoding.weights import Weights
+from paraphrastic_hf.encoding.weights import Weights, refuse_settings
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -114,7 +114,8 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         """Load a model directory, a packaged model, or a Hub repository written by this package.
 
         An averaging model is ready without torch, which is imported when `model` is asked for. One
-        that stock sentence-transformers has trained further and saved is loaded, too.
+        that stock sentence-transformers has trained further and saved is loaded, too, unless it was
+        given prompts, fewer dimensions or another similarity, which only it follows.
 
         Args:
             name: A directory, the name of a packaged model, or that of a repository; where several
@@ -148,6 +149,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
             return encoder
         name = packaged_folder() if name is None else name
         directory = local_directory(name, **hub)
+        refuse_settings(directory)
         tokenizer = load_tokenizer(directory)
         weights = Weights.read(directory, as_table=tokenizer.keeps_to_words)
         encoder = cls(weights, tokenizer, num_threads=num_threads)

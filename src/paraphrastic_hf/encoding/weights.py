@@ -16,7 +16,7 @@ from paraphrastic_hf.encoding.packing import has_scales, holds, width
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.text.files import MODULES, other_loader, read_json
+from paraphrastic_hf.text.files import MODULES, SETTINGS, other_loader, read_json
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -182,6 +182,36 @@ def read_table(directory: Path) -> Table | None:
         return Table.of_packed(rows, directory)
     with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
         return Table.of(np.ascontiguousarray(rows, np.float32), directory)
+
+
+def refuse_settings(directory: Path) -> None:
+    """Refuse settings of sentence-transformers by which it gives other vectors or scores than this
+    package would: prompts with text, fewer dimensions, another similarity than the cosine.
+
+    Raises:
+        ModelError: The directory has such settings, or they cannot be read.
+    """
+    path = directory / SETTINGS
+    if not path.is_file():
+        return
+    try:
+        settings = read_json(path)
+        prompts = {name: text for name, text in (settings.get("prompts") or {}).items() if text}
+        found = {
+            "prompts": prompts,
+            "truncate_dim": settings.get("truncate_dim"),
+            "similarity_fn_name": settings.get("similarity_fn_name"),
+        }
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(f"cannot load the model in {directory}: {SETTINGS}: {error}") from error
+    if found["similarity_fn_name"] == "cosine":
+        del found["similarity_fn_name"]
+    unread = [f"{name} {value!r}" for name, value in found.items() if value]
+    if unread:
+        raise ModelError(
+            f"{path} has {', '.join(unread)}, which SentenceEncoder does not follow: "
+            f"{other_loader(directory)}, or take what is not wanted out of that file"
+        )
 
 
 def is_static_embedding(directory: Path) -> bool:

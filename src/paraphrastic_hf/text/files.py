@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from paraphrastic_hf.errors import DataError
 
 MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one after the other
+SETTINGS = "config_sentence_transformers.json"  # of it: prompts, dimensions kept, similarity
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
