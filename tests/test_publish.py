@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -218,6 +219,20 @@ def test_sources_without_a_licence_make_a_model_private(models: Models, hub: Hub
             "me/word",
             details=ModelDetails(source_licences={"pears.tsv": "mit"}),
         )
+
+
+def test_weights_that_the_run_did_not_leave_are_refused(
+    models: Models, hub: Hub, tmp_path: Path
+) -> None:
+    """What it was trained on, and so its licence, would be said of another model."""
+    folder = tmp_path / "mine"
+    shutil.copytree(models("word"), folder)
+    SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
+    with pytest.raises(PublishError, match=r"mine/model.safetensors is not what the run beside it"):
+        publish("model", folder, "me/word", details=OPEN)
+    SentenceEncoder.from_pretrained(models("word")).save_pretrained(folder)
+    publish("model", folder, "me/word", details=OPEN)  # the same again
+    assert KEY in hub.repositories
 
 
 def test_what_a_model_began_with_counts_as_well(models: Models, tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packaged_names
@@ -84,7 +86,8 @@ def source_licences(
         stated: Licences that the publisher states, by the name of the source or its file.
 
     Raises:
-        PublishError: A licence is stated for something that is no source of the model.
+        PublishError: A licence is stated for something that is no source of the model, or its
+            weights are not those that its run left.
     """
     stated = dict(stated or {})
     found = list(dict.fromkeys(_all_sources(trained, data_root, stated)))
@@ -106,6 +109,7 @@ def _all_sources(
     if packaged is not None:
         yield packaged
         return
+    _refuse_other_weights(trained)
     listed = listed_sources(data_root)
     for name, record in _names(trained):
         source = _source(name, record, listed, stated)
@@ -114,6 +118,17 @@ def _all_sources(
             yield source
         else:
             yield from _all_sources(begun, data_root, stated)
+
+
+def _refuse_other_weights(trained: TrainedModel) -> None:
+    """Refuse weights that were saved over those of the run, whose sources say nothing of them."""
+    weights, expected = trained.directory / WEIGHTS, trained.run.get("weights_sha256")
+    if expected is not None and sha256_of(weights) != expected:  # older runs have not written it
+        raise PublishError(
+            f"{weights} is not what the run beside it trained (weights_sha256 in run.json), so "
+            "that its recipe does not say what the model was trained on: train it again, or save "
+            "the model to a folder without a run and upload it by push_to_hub"
+        )
 
 
 def _earlier_run(name: str, data_root: str | Path | None) -> TrainedModel | None:

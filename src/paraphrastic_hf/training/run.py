@@ -19,6 +19,8 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
+from paraphrastic_hf.data.receive import sha256_of
+from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
@@ -200,6 +202,7 @@ def _finish(
         "progress": result.__dict__,
         f"{KINDS[recipe.kind].examples}_per_second": rate,
         **outcome,
+        "weights_sha256": sha256_of(output / WEIGHTS),
         "processes": accelerator.num_processes,
         "device": accelerator.device.type,
         **circumstances(),
