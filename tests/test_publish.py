@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.cli.publish import EPILOG
 from paraphrastic_hf.data import send
 from paraphrastic_hf.data.leaks import find_leaks
 from paraphrastic_hf.errors import PublishError
@@ -31,7 +33,7 @@ from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
-from tests.data_root import write_supervised
+from tests.data_root import DEMO, write_supervised
 from tests.evaluation.sts_files import write_sts
 from tests.hub import Fault, Hub, account, pointing, running
 from tests.hub_matrix import Models, hub_of
@@ -567,6 +569,19 @@ def test_options_of_a_model_are_of_a_model(
     assert "--licence is of a model, not of a space" in capsys.readouterr().err
     assert main(["publish", "model", folder, "me/mine", "--source-licence", "mit"]) == 2
     assert "--source-licence takes NAME=LICENCE, got 'mit'" in capsys.readouterr().err
+
+
+def test_the_first_example_of_the_help_works_for_the_model_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    shutil.copy(DEMO, "mine.tsv")
+    small = ["--vocab_size", "200", "--hidden_size", "8", "--epochs", "1"]
+    assert main(["train", "own", "--output", "runs/mine", "--sources", "mine.tsv", *small]) == 0
+    example = next(line for line in EPILOG.splitlines() if " publish model runs/mine " in line)
+    assert main(shlex.split(example, comments=True)[1:]) == 0
+    assert "| mine.tsv | 60 | cc-by-4.0 |" in Path("look/README.md").read_text(encoding="utf-8")
 
 
 def test_help_says_what_is_sent_and_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

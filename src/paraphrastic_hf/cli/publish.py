@@ -27,10 +27,10 @@ without a stated licence, or a non-commercial one, needs --private), a figure on
 measured, secrets and absolute paths in files, and a name that something else has.
 
 examples:
-  paraphrastic publish model runs/mine me/mine --dry-run look     # writes look/, sends nothing
-  paraphrastic publish model runs/mine me/mine --evaluation scores --message "Longer training"
-  paraphrastic publish model runs/mine me/mine --source-licence pairs.tsv=cc-by-4.0
-  paraphrastic publish model english me/english --private
+  paraphrastic publish model runs/mine me/mine --source-licence mine.tsv=cc-by-4.0 --dry-run look
+  paraphrastic publish model runs/mine me/mine --source-licence mine.tsv=cc-by-4.0
+  paraphrastic publish model runs/mine me/mine --private --message "Longer training"
+  paraphrastic publish model english me/english --evaluation scores
   paraphrastic publish dataset sts17-parquet me/sts17 --pull-request
   paraphrastic publish metric simile me/simile
   paraphrastic publish space hub_cards/spaces/paraphrastic me/paraphrastic"""
