@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.cli.mine import EPILOG
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.mining import files as module
@@ -85,6 +86,19 @@ def test_identical_texts_pair_every_line_with_itself_and_are_encoded_once(tmp_pa
     mined = mine_lines(side(*LINES), side(*LINES), encoder, tmp_path)
     assert sorted(texts(mined)) == sorted((line, line) for line in LINES)
     assert encoder.asked == LINES
+
+
+def test_of_lines_with_equal_vectors_the_first_is_the_partner_of_all_as_the_help_says(
+    tmp_path: Path,
+) -> None:
+    lines = ["the cat", "cat the", "red house"]
+    mined = mine_lines(side(*lines), side(*lines), Words(), tmp_path)
+    assert sorted(texts(mined)) == [("red house", "red house"), ("the cat", "the cat")]
+    many = mine_lines(side(*lines), side(*lines), Words(), tmp_path, one_to_one=False)
+    assert ("cat the", "the cat") in texts(many)
+    assert ("cat the", "cat the") not in texts(many)
+    said = " ".join(EPILOG.split())
+    assert "of lines with equal vectors, such as the same words in another order, the first" in said
 
 
 def test_different_never_pairs_equal_lines(tmp_path: Path) -> None:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 EPILOG = """\
 Lines that are equal but for white space around them are one sentence, which stands where it came
 first; lines without text, or without a token the model knows, are in no pair. If both files are
-the same, every line is paired with itself, unless --different is given. Of equal scores the lower
-source line wins, then the lower target line. Without --many every line is in one pair at most.
+the same, every line is paired with itself, unless --different is given; but of lines with equal
+vectors, such as the same words in another order, the first is the partner of all, so that the
+others are in no pair without --many. Of equal scores the lower source line wins, then the lower
+target line. Without --many every line is in one pair at most.
 
 Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
 interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x

@@ -175,7 +175,8 @@ def mine_shards(
     first; lines without text, or without a token that the model knows, are in no pair. The pairs
     are those that `mining.files.mine_lines` finds in each side's files one after the other; only
     among more than k + 4 lines whose cosines differ by no more than rounding may it be others.
-    Where both sides are the same, every line's best partner is itself, unless `different` is set.
+    Where both sides are the same, every line's best partner is itself, or the first of those with
+    an equal vector, unless `different` is set.
 
     Args:
         source: A folder of vectors that `paraphrastic corpus encode` wrote.

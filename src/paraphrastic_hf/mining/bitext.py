@@ -60,7 +60,7 @@ def mine(
 
     Two sentences are different even if their vectors are equal; then the one that comes first wins.
     A zero vector is in no pair. Where both sides are the same, every sentence's best partner is
-    itself, unless `skip` says otherwise.
+    itself, or the first of those with an equal vector, unless `skip` says otherwise.
 
     Args:
         source: Sentence vectors, (n, dim), in memory or memory-mapped; or `UnitRows`.

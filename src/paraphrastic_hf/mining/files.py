@@ -80,7 +80,8 @@ def mine_lines(
 
     Lines that are equal but for white space around them count as one sentence, in the place of the
     first. Lines without text, or without a token that the model knows, are in no pair. Where both
-    texts are the same, every line's best partner is itself, unless `different` is set.
+    texts are the same, every line's best partner is itself, or the first of those with an equal
+    vector, unless `different` is set.
 
     Args:
         source: The text of one side.
