@@ -21,7 +21,7 @@ from paraphrastic_hf.training.corpus import (
     write_columns,
 )
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.places import dataset_folder
+from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, dataset_folder
 from paraphrastic_hf.training.sources import read_sources
 
 EN = ["a cat sleeps", "a dog barks", "no"]
@@ -67,10 +67,20 @@ def test_a_corpus_outside_the_data_root_is_named_by_its_folder(root: Path) -> No
     assert len(found.pairs) == 3
 
 
-def test_a_corpus_that_is_nowhere_is_to_be_downloaded(tmp_path: Path) -> None:
-    source = recipe(dataset={"name": "multi30k"}).data.sources[0]
-    assert source.dataset is not None
-    assert dataset_folder(source.dataset, tmp_path) is None
+def test_a_corpus_that_is_nowhere_is_to_be_downloaded_unless_a_folder_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = recipe(dataset={"name": "multi30k"}).data.sources[0].dataset
+    assert dataset is not None
+    monkeypatch.delenv(DATA_ROOT_VARIABLE, raising=False)
+    assert dataset_folder(dataset, None) is None
+    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
+    assert dataset_folder(dataset, None) is None
+    with pytest.raises(DataError, match=rf"multi30k: train.* is not in {tmp_path};.*data info mul"):
+        read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
+    (tmp_path / "eval" / "sick2014").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"nor its folder eval holds multi30k .*data info multi30k"):
+        read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
 
 
 @pytest.mark.parametrize("source", [{}, {"path": "a.tsv", "dataset": {"name": "sts"}}])

@@ -279,7 +279,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "scores of others": ({"task": {"scores": [1, 4]}}, "set task.scores to the corpus's own"),
     "split": ({"task": {"dataset": {"name": "sick", "split": "test"}}}, "splits are taken"),
     "no splits": (
-        {"task": {"kind": "sentiment", "dataset": "mr"}},
+        {"task": {"kind": "sentiment", "dataset": {"name": "mr", "data_dir": "sst"}}},
         "mr has no validation and no test split",
     ),
     "frozen noise": ({"training": {"freeze": "encoder"}}, "keep random numbers: give start"),

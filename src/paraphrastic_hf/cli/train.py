@@ -36,7 +36,11 @@ def configure(parser: Parser) -> None:
         required=True,
         help="the model directory to write; the same command resumes an interrupted run",
     )
-    add_data_option(parser, "from which paths in the recipe start")
+    add_data_option(
+        parser,
+        "from which paths in the recipe start, and in which its corpora are; without it corpora "
+        "that PARAPHRASTIC_DATA has not are downloaded",
+    )
     parser.add_argument(
         "--overwrite", action="store_true", help="start afresh if --output holds another run"
     )

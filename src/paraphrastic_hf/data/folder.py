@@ -153,8 +153,9 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     ]
     if not named and source.folders and _holds_corpora(base):
         raise MissingFileError(
-            f"{source.name}: {base} holds other corpora but no folder "
-            f"{' or '.join(source.folders)}; name the folder of the official files"
+            f"{source.name}: {base} holds other corpora, but neither it nor its folder eval holds "
+            f"{' or '.join(source.folders)}; name the folder of the official files "
+            f"(`paraphrastic data info {source.name}` says where they come from)"
         )
     roots = [_root(path) for path in named or [base]]
     official = {Path(remote.path).name for remote in source.remotes(config)}

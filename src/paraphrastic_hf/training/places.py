@@ -72,11 +72,13 @@ def _listed(places: Iterable[Path]) -> str:
 
 def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
     """Where a corpus's files are: the recipe's folder, else the data root's or its `eval` folder
-    if the corpus lies there, else None: to be downloaded."""
+    if the corpus lies there, else the data root that was given, where they will be missed. None if
+    they are to be downloaded: the corpus is not in the folder of PARAPHRASTIC_DATA."""
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)
     root = find_data_root(data_root)
-    return None if root is None else corpus_folder(find_source(dataset.name), root)
+    found = None if root is None else corpus_folder(find_source(dataset.name), root)
+    return Path(data_root) if found is None and data_root is not None else found
 
 
 def open_dataset(dataset: DatasetArguments, split: str, data_root: str | Path | None) -> Any:
