@@ -204,7 +204,7 @@ def test_an_unknown_corpus_names_the_nearest(
         (["paranmt", "--set", "min_score=[1"], "cannot read the value of --min_score"),
         (["paranmt", "--set", "min_score=5"], "the split train holds no row"),
         (["paranmt", "--set", "split=train"], "--set split: paranmt has no such option"),
-        (["sick"], "no folder sick2014 or sick"),
+        (["sick"], "holds sick2014 or sick"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

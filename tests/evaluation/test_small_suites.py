@@ -55,7 +55,7 @@ def test_sick_and_twitter_correlate_the_cosine_with_the_gold_scores(
 
 def test_a_suite_whose_only_corpus_is_absent_says_which(tmp_path: Path) -> None:
     write_sick(tmp_path)
-    with pytest.raises(DataError, match=r"twitter has its data.*no folder twitter"):
+    with pytest.raises(DataError, match=r"twitter has its data.*holds twitter"):
         evaluate(Angles(), "twitter", tmp_path)
 
 
