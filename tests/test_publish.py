@@ -26,11 +26,11 @@ from paraphrastic_hf.hub import results
 from paraphrastic_hf.hub.licences import (
     SourceLicence,
     checked_licence,
-    release_class,
     source_licences,
 )
 from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
+from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
 from tests.data_root import DEMO, write_supervised

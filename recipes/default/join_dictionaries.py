@@ -18,8 +18,7 @@ from pathlib import Path
 
 from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs, entries
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.hub.licences import release_class
-from paraphrastic_hf.hub.source_lists import write_source
+from paraphrastic_hf.hub.source_lists import release_class, write_source
 
 Dictionary = dict[str, list[str]]
 ABOUT_LENGTH = 4096
@@ -107,7 +106,6 @@ def main() -> None:
                 NAME,
                 pairs,
                 licence=args.licence,
-                release=release_class(args.licence),
                 domain="words",
             )
             print(f"{path}: {len(pairs):,} pairs")

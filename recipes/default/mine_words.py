@@ -27,7 +27,6 @@ import numpy as np
 
 from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.hub.licences import release_class
 from paraphrastic_hf.hub.source_lists import write_source
 from paraphrastic_hf.mining.bitext import mine
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
@@ -156,7 +155,6 @@ def main() -> None:
                 NAME,
                 pairs,
                 licence=LICENCE,
-                release=release_class(LICENCE),
                 domain="words",
             )
             print(f"{path}: {len(pairs):,} pairs")

@@ -7,7 +7,6 @@ data, or what the publisher states.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -20,16 +19,13 @@ from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packaged_names
 from paraphrastic_hf.errors import ModelError, PublishError
-from paraphrastic_hf.hub.source_lists import listed_sources
+from paraphrastic_hf.hub.source_lists import listed_sources, release_class
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RELEASABLE = ("open", "share-alike")
 DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less
 # Licences that the share-alike sources (CC BY-SA) allow.
 SHARED = ("cc-by-sa-4.0", "gpl-3.0")
-OPEN = re.compile(
-    r"(cc-?by-\d.*|cc-?by|cc0.*|public-domain.*|mit|apache-2\.0|bsd.*|odc-by|pddl|isc|unlicense)"
-)
 PACKAGED = "the packaged model {}"
 
 
@@ -48,27 +44,6 @@ class SourceLicence:
     licence: str
     release: str
     packaged: str | None = None
-
-
-def release_class(licence: str) -> str:
-    """What a licence allows for those who train on the text.
-
-    Args:
-        licence: As a record or the Hub writes it, `CC BY-SA 4.0` or `cc-by-sa-4.0`.
-
-    Example:
-        >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
-        ['share-alike', 'open', 'non-commercial', 'unstated']
-    """
-    text = re.sub(r"[\s_]+", "-", licence.strip().lower())
-    plain = re.sub(r"-?\(.*\)$", "", text)
-    if "non-commercial" in text or re.search(r"\bby-nc\b", text):
-        return "non-commercial"
-    if re.fullmatch(r"cc-?by-nd.*", plain):
-        return "no-derivatives"
-    if re.fullmatch(r"cc-?by-sa(-\d[\w.-]*)?", plain):
-        return "share-alike"
-    return "open" if OPEN.fullmatch(plain) and "none-stated" not in text else "unstated"
 
 
 def source_licences(

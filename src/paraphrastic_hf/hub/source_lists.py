@@ -4,6 +4,7 @@ licence and what that allows."""
 from __future__ import annotations
 
 import lzma
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,30 @@ from paraphrastic_hf.text.files import replacing
 
 LIST = "SOURCES.tsv"
 COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")
+OPEN = re.compile(
+    r"(cc-?by-\d.*|cc-?by|cc0.*|public-domain.*|mit|apache-2\.0|bsd.*|odc-by|pddl|isc|unlicense)"
+)
+
+
+def release_class(licence: str) -> str:
+    """What a licence allows for those who train on the text.
+
+    Args:
+        licence: As a record or the Hub writes it, `CC BY-SA 4.0` or `cc-by-sa-4.0`.
+
+    Example:
+        >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
+        ['share-alike', 'open', 'non-commercial', 'unstated']
+    """
+    text = re.sub(r"[\s_]+", "-", licence.strip().lower())
+    plain = re.sub(r"-?\(.*\)$", "", text)
+    if "non-commercial" in text or re.search(r"\bby-nc\b", text):
+        return "non-commercial"
+    if re.fullmatch(r"cc-?by-nd.*", plain):
+        return "no-derivatives"
+    if re.fullmatch(r"cc-?by-sa(-\d[\w.-]*)?", plain):
+        return "share-alike"
+    return "open" if OPEN.fullmatch(plain) and "none-stated" not in text else "unstated"
 
 
 def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
@@ -41,7 +66,6 @@ def write_source(
     pairs: Sequence[tuple[str, str]],
     *,
     licence: str,
-    release: str,
     domain: str,
 ) -> Path:
     """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line of `FOLDER/SOURCES.tsv`.
@@ -52,7 +76,6 @@ def write_source(
         name: Of the source.
         pairs: Texts without tabs or ends of lines.
         licence: As its authors state it.
-        release: What that allows, as `licences.release_class` says.
         domain: What it is, in a word or two.
 
     Returns:
@@ -70,7 +93,7 @@ def write_source(
     with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
         file.writelines(f"{a}\t{b}\n" for a, b in pairs)
     numbers = (str(len(pairs)), "2", str(path.stat().st_size))
-    rows[languages, name] = [languages, name, *numbers, release, licence, domain]
+    rows[languages, name] = [languages, name, *numbers, release_class(licence), licence, domain]
     with replacing(listed) as partial:
         table = [COLUMNS, *(rows[key] for key in sorted(rows))]
         partial.write_text("".join("\t".join(row) + "\n" for row in table), encoding="utf-8")

@@ -4,18 +4,18 @@ the model of other text."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.pairs import rows_of_dataset
+from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.places import resolve_path
 
 FILE = "text.json"
-AT_A_TIME = 2**20  # bytes
 Stamp = dict[str, str]
 
 
@@ -96,23 +96,18 @@ def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out
 
 def _of_files(path: Path) -> str:
     """A hash of a file's bytes; of a folder, of the names and bytes of all its files."""
-    digest = hashlib.blake2b(digest_size=16)
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            digest.update(file.relative_to(path).as_posix().encode("utf-8", "surrogateescape"))
-            for part in _parts(file):
-                digest.update(part)
+    if not path.is_dir():
+        return sha256_of(path)
+    digest = hashlib.sha256()
+    for file in filter(Path.is_file, sorted(path.rglob("*"))):
+        line = f"{file.relative_to(path).as_posix()} {sha256_of(file)}\n"
+        digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
-def _parts(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        while part := opened.read(AT_A_TIME):
-            yield part
-
-
 def _of_rows(dataset: Any, source: SourceArguments) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+    """A hash of the texts of a dataset's rows, as they are read."""
+    digest = hashlib.sha256()
     beside = [str(column) for column in source.beside.values()]
     rows = rows_of_dataset(dataset, name=source.name, columns=source.columns, beside=beside)
     for _, row in rows:
