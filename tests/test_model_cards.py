@@ -12,7 +12,7 @@ import yaml
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub.cards import model_card
@@ -109,6 +109,16 @@ def test_the_command_writes_it_beside_the_model(
     main(["card", str(model), *options])
     assert capsys.readouterr().out.strip() == str(model / "README.md")
     assert (model / "README.md").read_text(encoding="utf-8") == card_of(model, root)
+
+
+def test_weights_that_the_run_did_not_leave_have_no_card(root: Path) -> None:
+    """Its sources would be said of another model."""
+    model = trained(root)
+    other = SentenceEncoder.from_pretrained(model).with_dimension(4)
+    other.save_pretrained(model)
+    write_report(evaluate(other, "sts", root / "eval", name="small"), root / "evaluation")
+    with pytest.raises(PublishError, match=r"small/model.safetensors is not what the run beside"):
+        card_of(model, root)
 
 
 def test_a_source_that_may_not_be_released_is_refused(root: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.data.blocks import read_blocks, valid_texts
 from paraphrastic_hf.errors import DataError
@@ -239,6 +240,9 @@ def test_what_the_output_of_encode_may_be_is_said(
     assert meant in said
 
 
+PLACES = {"MODEL": "no model", "TEXT": "absent.tsv", "LINES": "lines.txt"}
+
+
 @pytest.mark.parametrize("command", ["score", "predict", "perplexity", "parse", "simile", "encode"])
 def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -263,6 +267,9 @@ def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(
         "corpus lexicon TEXT",
         "corpus sample TEXT",
         "analyse norms MODEL",
+        "evaluate MODEL --suite sts",
+        "mine LINES LINES --model MODEL",
+        "convert TEXT",
     ],
 )
 def test_an_output_without_a_place_is_told_before_anything_is_computed(
@@ -273,15 +280,24 @@ def test_an_output_without_a_place_is_told_before_anything_is_computed(
 ) -> None:
     (tmp_path / "no model").mkdir()
     (tmp_path / "file").touch()
-    places = {"MODEL": str(tmp_path / "no model"), "TEXT": str(tmp_path / "absent.tsv")}
+    (tmp_path / "lines.txt").write_text("a cat\n")
+    places = {name: str(tmp_path / path) for name, path in PLACES.items()}
     given = [places.get(word, word) for word in command.split()]
-    if "MODEL" in command:
+    if command.startswith(("significance", "analyse", "evaluate")):
         given += ["--data", str(tmp_path)]
     assert main([*given, "--output", str(tmp_path / "file" / "out")]) == 2
     assert f"cannot write {tmp_path}/file/out: " in capsys.readouterr().err
     monkeypatch.setattr("os.access", lambda *_: False)
     assert main([*given, "--output", str(tmp_path / "out")]) == 2
     assert "out: no right to write in" in capsys.readouterr().err
+
+
+def test_an_output_that_is_checked_is_not_made(tmp_path: Path) -> None:
+    check_output(str(tmp_path / "new" / "folder"), is_folder=True)
+    check_output(str(tmp_path / "new" / "file"))
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(DataError, match="File name too long; name another --output"):
+        check_output(str(tmp_path / ("n" * 300)))
 
 
 def test_a_text_without_a_line_is_said_to_have_none(

@@ -236,7 +236,7 @@ def test_wrong_arguments_are_one_line(
     for more, message in (
         (["--k", "0"], "--neighbours must be at least 1, got 0"),
         (["--memory", "-1"], "memory must be a number of MB above 0, got -1"),
-        (["--output", str(two_files[0] / "x.tsv")], "cannot make the work folder"),
+        (["--output", str(two_files[0] / "x.tsv")], "is no folder; name another"),
     ):
         assert main([*command, *more]) == 2
         assert message in capsys.readouterr().err

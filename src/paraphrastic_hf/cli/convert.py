@@ -86,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Convert, and say what the release does otherwise."""
+    from paraphrastic_hf.cli.lines import check_output
     from paraphrastic_hf.conversion.convert import convert
     from paraphrastic_hf.conversion.release import Choices
 
@@ -99,6 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
         cased=arguments.cased,
         bad_rows=arguments.bad_rows,
     )
+    check_output(arguments.output, is_folder=True)
     converted = convert(
         arguments.source,
         arguments.output,

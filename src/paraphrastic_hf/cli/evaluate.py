@@ -8,6 +8,7 @@ import sys
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
@@ -71,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
     suites = chosen_suites(arguments.suite)
+    if arguments.output:
+        check_output(arguments.output, is_folder=True)
     encoder = smaller(
         load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model
     )

@@ -59,7 +59,8 @@ def check_inputs(*paths: str) -> None:
 
 
 def check_output(path: str, *, is_folder: bool = False) -> None:
-    """Refuse an output that cannot be written before anything is computed, and make its folder.
+    """Refuse an output that cannot be written, before anything is computed. Nothing is made, so
+    that what fails later leaves no empty folder.
 
     Args:
         path: A file, or `-` for standard output, or a folder.
@@ -70,16 +71,19 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
     """
     if path == "-" and is_folder:
         raise DataError("--output is a folder here, which standard output is not; name one")
-    if is_stream(path):
-        return
-    folder = Path(path) if is_folder else Path(path).parent
+    folder = Path(path) if is_folder else Path(path).absolute().parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+        if is_stream(path):
+            return
+        if not is_folder and Path(path).is_dir():
+            raise DataError(f"{path} is a folder; name a file to write")
+        while not folder.exists():
+            folder = folder.absolute().parent
+    except OSError as error:  # no name for anything
         raise DataError(f"cannot write {path}: {error.strerror}; name another --output") from error
-    if not is_folder and Path(path).is_dir():
-        raise DataError(f"{path} is a folder; name a file to write")
-    if not os.access(folder, os.W_OK):
+    if not folder.is_dir():
+        raise DataError(f"cannot write {path}: {folder} is no folder; name another --output")
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(
             f"cannot write {path}: no right to write in {folder}; name another --output"
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, is_stream, open_output
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
@@ -176,8 +176,8 @@ def run(arguments: argparse.Namespace) -> None:
     is_table = not arguments.output.endswith(".parquet")
     if not is_table:
         require("data", "pyarrow", what=f"--output {arguments.output}")
-    if not (is_table and is_stream(arguments.output)):
-        output_file(arguments.output)  # found before hours of work
+        output_file(arguments.output)
+    check_output(arguments.output)  # found before hours of work
     encoder = load_encoder(arguments.model, latent=arguments.latent)
     with _work_folder(arguments) as folder:  # made last, so that nothing refused leaves one
         mined = mine_lines(

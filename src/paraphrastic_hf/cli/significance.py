@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     import sys
 
-    from paraphrastic_hf.cli.lines import check_output
+    from paraphrastic_hf.cli.lines import check_output, open_output
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.significance import (
@@ -67,16 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
         mean_difference,
         significance_table,
     )
-    from paraphrastic_hf.text.files import output_file, write_bytes
 
     if arguments.samples < 1:
         raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
     if arguments.seed < 0:
         raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
-    target = None
     if arguments.output:
         check_output(arguments.output)
-        target = output_file(arguments.output)
     models = (arguments.first, arguments.second)
     first = load_encoder(arguments.first)
     second = smaller(load_encoder(arguments.second), arguments, arguments.second)
@@ -104,8 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
     print(table, end="")
-    if target is not None:
-        write_bytes(target, table.encode("utf-8"))
+    if arguments.output:
+        with open_output(arguments.output) as file:
+            file.write(table)
     if skipped:
         print(f"paraphrastic significance: {len(skipped)} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0

@@ -24,6 +24,7 @@ from paraphrastic_hf.hub.licences import (
     RELEASABLE,
     SourceLicence,
     packaged_table,
+    refuse_other_weights,
 )
 from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
@@ -103,9 +104,11 @@ def model_card(
         DataError: A source is not in `SOURCES.tsv`, its class does not allow a release, or the
             evaluation is another model's.
         ModelError: The folder holds no finished training run, or none of an encoder.
+        PublishError: Its weights are not those that its run left.
     """
     directory = Path(directory)
     trained = TrainedModel.read(directory)
+    refuse_other_weights(trained)
     if not trained.is_encoder:
         what = f"of {trained.task}" if trained.task else "of language"
         raise ModelError(

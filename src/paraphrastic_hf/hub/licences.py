@@ -84,7 +84,7 @@ def _all_sources(
     if packaged is not None:
         yield packaged
         return
-    _refuse_other_weights(trained)
+    refuse_other_weights(trained)
     listed = listed_sources(data_root)
     for name, record in _names(trained):
         source = _source(name, record, listed, stated)
@@ -95,8 +95,12 @@ def _all_sources(
             yield from _all_sources(begun, data_root, stated)
 
 
-def _refuse_other_weights(trained: TrainedModel) -> None:
-    """Refuse weights that were saved over those of the run, whose sources say nothing of them."""
+def refuse_other_weights(trained: TrainedModel) -> None:
+    """Refuse weights that were saved over those of the run, whose sources say nothing of them.
+
+    Raises:
+        PublishError: They are others than those that the run left.
+    """
     weights, expected = trained.directory / WEIGHTS, trained.run.get("weights_sha256")
     if expected is not None and sha256_of(weights) != expected:  # older runs have not written it
         raise PublishError(
