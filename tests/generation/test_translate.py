@@ -114,12 +114,19 @@ def test_a_translation_is_at_most_so_long_as_its_own_source_allows(
     assert len(translator.translate(lines, max_tokens=3)[1][0].ids) == 3
 
 
-def test_a_line_longer_than_the_positions_is_cut(translator: Translator) -> None:
+def test_a_line_longer_than_the_positions_is_cut(
+    translator: Translator, caplog: pytest.LogCaptureFixture
+) -> None:
     (ids,) = translator.encode(["a cat sleeps " * 1000])
+    assert caplog.messages == ["1 line cut: of each its first 64 tokens are read"]
     assert len(ids) == 64
     assert ids[-1] == translator.tokenizer.eos_token_id
     (found,) = translator.translate(["a cat sleeps " * 1000], beams=1)
     assert 0 < len(found[0].ids) < 64
+    whole = translator.tokenizer.decode(ids[:-1])
+    caplog.clear()
+    assert translator.encode([whole]) == [ids]  # as long as may be, and not cut
+    assert not caplog.messages
 
 
 def test_half_as_many_lines_are_tried_where_memory_runs_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paraphrastic_hf.cli.writing import print_written
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.writing import Written as Sentence
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.bootstrap import confidence_intervals, p_text, paired_p_value
 from paraphrastic_hf.metrics.compare import Comparison, Ties, compare, count_ties, read_nbest
@@ -138,6 +141,22 @@ def test_wrong_numbers_of_segments_are_refused(scorer: SimileScorer) -> None:
 def test_nbest_lines_of_moses_are_read() -> None:
     lines = ["0 ||| a cat ||| LM0= -3 ||| -1.5", "1 ||| ", "0 |||a  dog||| -2"]
     assert read_nbest(lines, 3, "n.txt") == [["a cat", "a  dog"], [""], []]
+
+
+def test_nbest_lists_as_translate_writes_them() -> None:
+    file = io.StringIO()
+    texts = [["a cat", "a ||| dog"], ["", "1\t2"]]
+    written = [[Sentence(text, -0.5, ()) for text in each] for each in texts]
+    print_written(file, 1, written)
+    lines = file.getvalue().splitlines()
+    assert read_nbest(lines, 3, "n.tsv") == [["a cat", "a ||| dog"], ["", "1 2"], []]
+    for line, message in (
+        ("0\t-1\ta cat", "n.tsv:5 is of segment 0, counted from 1, but there are 3"),
+        ("4\t-1\ta cat", "n.tsv:5 is of segment 4"),
+        ("1 ||| a cat", "n.tsv:5 is not `number<tab>score<tab>hypothesis`"),
+    ):
+        with pytest.raises(DataError, match=message.replace("|", r"\|")):
+            read_nbest([*lines, line], 3, "n.tsv")
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,12 @@ def test_what_is_no_cost_is_refused_by_name(given: object, message: str) -> None
         FunctionCost(lambda *_: given, "bad")([["a", "b"]], ["c"])
 
 
+def test_a_function_that_fails_is_named_with_the_line_that_did() -> None:
+    message = r"bad failed on 2 candidates: ZeroDivisionError: division by zero \(.*costs.py:\d+\)"
+    with pytest.raises(DataError, match=message):
+        FunctionCost(lambda *_: [1 / 0], "bad")([["a", "b"]], ["c"])
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

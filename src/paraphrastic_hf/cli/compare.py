@@ -12,12 +12,13 @@ The report shows the corpus scores with significance (of BLEU too, whose n-gram 
 resampled), how the scores of SimiLE, SIM and sentence BLEU spread and tie (thesis, 7.5.1), and the
 segments on which SIM and BLEU disagree most
 (|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes compare.md,
-compare.json, segments.tsv and two plots. N-best lists are lines of `number ||| text ||| ...` as
-Moses writes them, counted from 0. BLEU is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
+compare.json, segments.tsv and two plots. N-best lists are as `paraphrastic translate --outputs 8`
+writes them, or lines of `number ||| text ||| ...`, counted from 0, as Moses does. BLEU is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
 
 examples:
   paraphrastic compare -s baseline.txt new.txt -r reference.txt --output report
-  paraphrastic compare -s a.txt b.txt -r reference.txt --nbest nbest.txt"""
+  paraphrastic translate MODEL source.txt --outputs 8 --output nbest.tsv
+  paraphrastic compare -s a.txt b.txt -r reference.txt --nbest nbest.tsv"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nbest",
         metavar="FILE",
-        help="n-best lists in Moses's format; ties are counted among their hypotheses, not between "
-        "the two systems",
+        help="n-best lists; ties are counted among their hypotheses, not between the two systems",
     )
     parser.add_argument(
         "--output",

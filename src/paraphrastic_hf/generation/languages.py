@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from paraphrastic_hf.errors import counted
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -67,23 +72,36 @@ def source_ids(
         lines: The lines.
         languages: What goes before each.
         prefix: Text that goes before each.
-        most: Most ids of a line, which is cut there; None for no end.
+        most: Most ids of a line, which is cut there, with a warning; None for no end.
     """
     if not len(lines):
         return []
     before = languages.before
-    found = tokenizer(
-        [prefix + line for line in lines],
-        truncation=most is not None,
-        max_length=None if most is None else most - len(before),
-        return_attention_mask=False,
-        verbose=False,
-    )["input_ids"]
+    texts = [prefix + line for line in lines]
+    limit = None if most is None else most - len(before)
+    found = _ids(tokenizer, texts, limit)
+    if limit is not None:
+        full = [text for text, ids in zip(texts, found, strict=True) if len(ids) == limit]
+        cut = sum(len(ids) > limit for ids in _ids(tokenizer, full, None)) if full else 0
+        if cut:
+            logger.warning("%s cut: of each its first %d tokens are read", counted(cut, "line"), most)
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return [
         [*before, *ids] if line.strip() and not special.issuperset(ids) else []
         for line, ids in zip(lines, found, strict=True)
     ]
+
+
+def _ids(tokenizer: Any, texts: list[str], limit: int | None) -> list[list[int]]:
+    """The ids of texts, cut to so many."""
+    found = tokenizer(
+        texts,
+        truncation=limit is not None,
+        max_length=limit,
+        return_attention_mask=False,
+        verbose=False,
+    )
+    return list(found["input_ids"])
 
 
 def _code(tokenizer: Any, language: str) -> int:

@@ -165,10 +165,12 @@ def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
 
 
 def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]]:
-    """Read n-best lists as Moses writes them: `number ||| hypothesis ||| ...`, numbered from 0.
+    """Read n-best lists as Moses writes them, `number ||| hypothesis ||| ...` from 0, or as
+    `paraphrastic translate --outputs N` does, `number<tab>score<tab>hypothesis` from 1; the first
+    line tells which.
 
     Args:
-        lines: The lines of the file; what follows the hypothesis is not read.
+        lines: The lines of the file; scores are not read.
         segments: Number of segments that there are.
         name: What to call the file in messages.
 
@@ -181,18 +183,23 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
     Example:
         >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")
         [['a cat', 'the cat']]
+        >>> read_nbest(["1\\t-0.3\\ta cat", "1\\t-0.2\\tthe cat"], 1, "cats.tsv")
+        [['a cat', 'the cat']]
     """
+    is_moses = not lines or "|||" in lines[0] or "\t" not in lines[0]
+    form = "number ||| hypothesis ||| ..." if is_moses else "number<tab>score<tab>hypothesis"
+    place, first = (1, 0) if is_moses else (2, 1)
     lists: list[list[str]] = [[] for _ in range(segments)]
     for i, line in enumerate(lines, 1):
-        parts = [part.strip() for part in line.split("|||")]
-        if len(parts) < 2 or not parts[0].isdecimal():
-            raise DataError(f"{name}:{i} is not `number ||| hypothesis ||| ...`: {line[:60]!r}")
-        if len(parts[0]) > MOST_DIGITS or int(parts[0]) >= segments:
+        parts = [part.strip() for part in (line.split("|||") if is_moses else line.split("\t", 2))]
+        if len(parts) <= place or not parts[0].isdecimal():
+            raise DataError(f"{name}:{i} is not `{form}`: {line[:60]!r}")
+        if len(parts[0]) > MOST_DIGITS or not first <= int(parts[0]) < segments + first:
             raise DataError(
-                f"{name}:{i} is of segment {parts[0][:20]}, counted from 0, but there are "
+                f"{name}:{i} is of segment {parts[0][:20]}, counted from {first}, but there are "
                 f"{segments:,}"
             )
-        lists[int(parts[0])].append(parts[1])
+        lists[int(parts[0]) - first].append(parts[place])
     return lists
 
 

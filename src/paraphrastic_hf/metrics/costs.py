@@ -7,12 +7,13 @@ encoder.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import ALPHA, length_penalty, simile
@@ -197,13 +198,20 @@ class FunctionCost:
             references: One text for each list.
 
         Raises:
-            DataError: There is not one number for each candidate, or one is NaN, infinite or
-                outside the limits; the message names the candidate.
+            DataError: The function fails, or there is not one number for each candidate, or one is
+                NaN, infinite or outside the limits; the message names the candidate.
         """
         flat, numbers = _flat(lists, references)
         if not flat:
             return np.empty(0)
-        found = self.function(flat, [references[number] for number in numbers])
+        try:
+            found = self.function(flat, [references[number] for number in numbers])
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            raise DataError(
+                f"{self.name} failed on {counted(len(flat), 'candidate')}: "
+                f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+            ) from error
         try:
             values = np.asarray(found, np.float64)
         except (TypeError, ValueError) as error:
