@@ -162,6 +162,26 @@ def test_inference_is_learnt_in_english_and_tested_elsewhere(tmp_path: Path) -> 
     assert "ar, es, tr" not in headline  # no mean of two
 
 
+def test_inference_does_not_depend_on_the_length_of_vectors(tmp_path: Path) -> None:
+    """The penalty would weigh one and not the other."""
+    labels = ["entailment", "neutral", "contradiction"] * 50
+    rows = "".join(f"{i}\t{i + 150}\t{label}\n" for i, label in enumerate(labels))
+    folder = put(tmp_path, {"xnli/dev-en.tsv": rows, "xnli/dev-es.tsv": rows})
+    vectors = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
+    vectors[:150] += 0.7 * np.eye(3, 16, dtype=np.float32)[np.arange(150) % 3]
+
+    class Drawn:
+        def __init__(self, length: float) -> None:
+            self.length = length
+
+        def encode(self, texts: list[str]) -> np.ndarray:
+            return self.length * vectors[[int(text) for text in texts]]
+
+    short, long = (evaluate(Drawn(length), "xnli", folder)["headline"] for length in (0.125, 16))
+    assert short == long
+    assert 40 < short["en"] < 80
+
+
 def test_languages_out_of_order_or_no_english_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no task of the suite xnli has its data"):
         evaluate(Words(), "xnli", xnli(tmp_path / "a", "es"))
