@@ -13,7 +13,8 @@ resampled), how the scores of SimiLE, SIM and sentence BLEU spread and tie (thes
 segments on which SIM and BLEU disagree most
 (|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes compare.md,
 compare.json, segments.tsv and two plots. N-best lists are as `paraphrastic translate --outputs 8`
-writes them, or lines of `number ||| text ||| ...`, counted from 0, as Moses does. BLEU is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
+writes them, or lines of `number ||| text ||| ...`, counted from 0, as Moses does. BLEU is
+sacrebleu's: pip install 'paraphrastic-hf[compare]'.
 
 examples:
   paraphrastic compare -s baseline.txt new.txt -r reference.txt --output report

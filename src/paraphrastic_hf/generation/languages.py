@@ -84,7 +84,9 @@ def source_ids(
         full = [text for text, ids in zip(texts, found, strict=True) if len(ids) == limit]
         cut = sum(len(ids) > limit for ids in _ids(tokenizer, full, None)) if full else 0
         if cut:
-            logger.warning("%s cut: of each its first %d tokens are read", counted(cut, "line"), most)
+            logger.warning(
+                "%s cut: of each its first %d tokens are read", counted(cut, "line"), most
+            )
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return [
         [*before, *ids] if line.strip() and not special.issuperset(ids) else []
