@@ -46,8 +46,8 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
                 continue
             if table["label"] != english["label"]:
                 raise DataError(f"xnli: the labels of {language} are not, in order, those of en")
-            sides = embed(encoder, table["sentence1"], table["sentence2"])
-            features = _features(*sides, length)
+            first, second = embed(encoder, table["sentence1"], table["sentence2"])
+            features = _features(first, second, length)
         score = held_out_accuracy(classifiers, fold, features, labels)
         rows.append(Row("XNLI dev", language, len(labels), {"accuracy": score}))
     return rows
