@@ -62,8 +62,11 @@ SMALLER = {  # what is added to a command that begins so
         *("--vocab_size", "150", "--hidden_size", "8", "--state_size", "8", "--heads", "2"),
         *("--feed_forward", "16", "--held_out", "5", "--epochs", "1"),
     ],
-    "paraphrastic train beyond-bleu-2019": [
+    "paraphrastic train beyond-bleu-2019/small-mle": [
         *("--vocab_size", "150", "--hidden_size", "8", "--held_out", "5", "--epochs", "1"),
+    ],
+    "paraphrastic train beyond-bleu-2019/small-minimum-risk": [
+        *("--held_out", "5", "--steps", "2", "--candidates.count", "2"),
     ],
     "paraphrastic translate": ["--max-tokens", "5"],
     "paraphrastic transfer": ["--max-tokens", "5"],
@@ -151,6 +154,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         {
             **{"mine.tsv": both, "pairs.tsv": both, "lines.txt": firsts},
             **{"text.en": english, "text.fr": french, "en.txt": english, "fr.txt": french},
+            **{"before.fr": english, "after.fr": french, "reference.fr": french},
             **{"reference.txt": firsts, "system.txt": seconds},
             **{"baseline.txt": "".join(f"{b}\n" for _, b in pairs[1:] + pairs[:1])},
             **{"source.txt": english, "style.txt": english},

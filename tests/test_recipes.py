@@ -73,6 +73,7 @@ LAST_STATE = {
 OF_TWO_LANGUAGES = {
     "default/multilingual",
     "default/multilingual-dictionaries",
+    "default/multilingual-fifteen",
     "default/multilingual-taught",
     "default/multilingual-words",
     "simple-and-effective-2019/bilingual-en-es",
