@@ -16,7 +16,13 @@ from paraphrastic_hf.training.kinds import load_recipe
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "recipes", "hub_cards", "src")
 PAGES = [*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md"))]
-OF_A_READER = ("$", "...", "more.yaml", "mgt.yaml", "tuned/best.yaml")  # that a reader fills in or has made
+OF_A_READER = (
+    "$",
+    "...",
+    "more.yaml",
+    "mgt.yaml",
+    "tuned/best.yaml",
+)  # that a reader fills in or has made
 
 
 def printed(text: str) -> Iterator[list[str]]:
