@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from paraphrastic_hf.data.sts_files import read_sts
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.report import headline_table, write_report
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites import SUITES
 from tests.evaluation.made_pairs import Letters
 
 
@@ -130,6 +132,14 @@ def test_what_kept_tasks_took_is_counted(sts_folder: Path, tmp_path: Path) -> No
     )
 
 
+class Counted(Letters):
+    calls = 0
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        self.calls += 1
+        return super().encode(texts)
+
+
 def test_tasks_of_another_model_or_damaged_ones_are_not_kept(
     sts_folder: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +153,17 @@ def test_tasks_of_another_model_or_damaged_ones_are_not_kept(
         evaluate(Lengths(), "sts", sts_folder, name="letters", keep=tmp_path / "kept")["rows"]
         == evaluate(Lengths(), "sts", sts_folder)["rows"]
     )
+
+
+def test_kept_tasks_of_another_protocol_do_not_count(
+    sts_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a suite began to divide vectors by their length."""
+    encoder = Counted()
+    for notes, calls in (((), 7), ((), 7), (("Vectors are 1 long.",), 14)):
+        monkeypatch.setitem(SUITES, "sts", replace(SUITES["sts"], notes=notes))
+        evaluate(encoder, "sts", sts_folder, name="letters", keep=tmp_path)
+        assert encoder.calls == calls
 
 
 def test_kept_tasks_of_other_files_do_not_count(sts_folder: Path, tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def evaluate(
         name: What to call the encoder in the report.
         keep: Folder, not within `data_dir`, in which finished tasks are kept, so that an
             interrupted run goes on. A kept task is used again if the model, its name, its
-            tokenizer, `data_dir` with the names, sizes and times of its files, and the package's
-            version are the same. None keeps nothing.
+            tokenizer, `data_dir` with the names, sizes and times of its files, the package's
+            version and what the suite says of its protocol are the same. None keeps nothing.
         progress: Show a progress bar.
 
     Returns:
@@ -90,7 +90,8 @@ def evaluate(
         "version": paraphrastic_hf.__version__,
     }
     rows: dict[tuple[str, str], Row] = {}
-    identity = {**settings, "files": fingerprint([data_dir.resolve()])}
+    files = fingerprint([data_dir.resolve()])
+    identity = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}
     seconds = 0.0
