@@ -18,7 +18,7 @@ EPILOG = """\
 With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
 kept in DIR/tasks, so the same command goes on where it was interrupted. A task whose data is not in
 the folder is named and skipped; then the exit status is 3. Kept tasks count for the same model,
-version and files of the folder; speed is measured anew each time.
+version, files of the folder and protocol of the suite; speed is measured anew each time.
 
 examples:
   paraphrastic evaluate english --data DATA
