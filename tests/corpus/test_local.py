@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import queue
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paraphrastic_hf.corpus.engine import MissingEngineError
-from paraphrastic_hf.corpus.local import LocalExecutor, TaskError
+from paraphrastic_hf.corpus.local import LocalExecutor, TaskError, _Attempts
 from paraphrastic_hf.errors import DataError
 from tests.corpus.acting import Acting
 
@@ -43,6 +47,26 @@ def test_every_task_is_done_once_and_not_again(tmp_path: Path) -> None:
     (tmp_path / "logs" / "completions" / "00002").unlink()
     execute(tmp_path)[0].run()
     assert begun(tmp_path) == [1, 1, 2, 1]
+
+
+def test_no_thread_waits_longer_than_it_says_for_what_another_takes() -> None:
+    """As a thread of an executor did, which then never came to its end."""
+    waiting, end = _Attempts().waiting, time.monotonic() + 2
+
+    def take() -> None:
+        while time.monotonic() < end:
+            with suppress(queue.Empty):
+                waiting.get(timeout=1e-5)
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < end:
+        waiting.put(0)
+        time.sleep(1e-5)
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,13 @@ class TaskError(ParaphrasticError, RuntimeError):
 
 @dataclass
 class _Attempts:
-    """What is left to do, and what has gone wrong."""
+    """What is left to do, and what has gone wrong.
 
-    waiting: queue.SimpleQueue[int] = field(default_factory=queue.SimpleQueue)
+    `queue.SimpleQueue.get` would wait for ever where another thread takes what it was woken for
+    just as its time is up (CPython 3.11).
+    """
+
+    waiting: queue.Queue[int] = field(default_factory=queue.Queue)
     left: int = 0
     counts: dict[int, int] = field(default_factory=dict)
     error: ParaphrasticError | None = None
