@@ -4,6 +4,7 @@ CPU (`make test-gpu`). What needs one is skipped without."""
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.pair_terms import Side
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.run import train
@@ -235,3 +238,26 @@ def test_samples_on_a_gpu_follow_from_their_seed(tmp_path: Path) -> None:
     assert [[each.text for each in line] for line in again] == [
         [each.text for each in line] for line in first
     ]
+
+
+@needs_gpu
+@pytest.mark.parametrize("lengths", [([6, 5], [4, 6]), ([6, 6], [6, 6])])
+def test_nothing_waits_for_the_gpu_in_a_step_of_a_generative_model(
+    lengths: tuple[list[int], list[int]],
+) -> None:
+    sizes = {"vocab_size": 50, "hidden_size": 16, "num_attention_heads": 2}
+    marks = {"eos_token_id": 3, "decoder_start_token_id": 3}
+    model = BGTModel(BGTConfig(**sizes, **marks)).cuda().train()
+    ids = torch.randint(4, 50, (2, 6), device="cuda")
+    chosen = torch.tensor([0, 1], device="cuda")
+    sides = [
+        Side(code, ids, torch.tensor(own)) for code, own in zip(("en", "fr"), lengths, strict=True)
+    ]
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that it does not see all waiting
+            torch.cuda.set_sync_debug_mode("error")
+        with torch.autocast("cuda", torch.bfloat16):
+            terms = model(sides=sides, chosen=chosen, smoothing=0.1, sample=True)
+        sum(terms.nll.values()).backward()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

@@ -51,7 +51,7 @@ BOTH = [ENGLISH, FRENCH]
 
 
 def side(language: str, ids: torch.Tensor, candidates: Candidates | None = None) -> Side:
-    return Side(language, ids, ids != 0, candidates)
+    return Side(language, ids, (ids != 0).sum(1), candidates)
 
 
 def make(row: str) -> BGTModel:

@@ -52,7 +52,7 @@ def row(request: pytest.FixtureRequest) -> str:
 
 
 def side(language: str, ids: torch.Tensor, candidates: Candidates | None = None) -> Side:
-    return Side(language, ids, ids != 0, candidates)
+    return Side(language, ids, (ids != 0).sum(1), candidates)
 
 
 def terms(model: MGTModel, **options: Any) -> PairTerms:

@@ -23,6 +23,7 @@ from paraphrastic_hf.layers.gaussian import (
     mutual_information,
     standard_log_density,
 )
+from paraphrastic_hf.layers.padding import moved
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of, tasks_between
@@ -195,5 +196,5 @@ def _side(
     model: LatentModel, language: str, sentences: Ragged, chosen: np.ndarray, max_length: int
 ) -> Side:
     ids, mask = sentences.padded(chosen, max_length)
-    is_token = torch.from_numpy(mask > 0).to(model.device)
-    return Side(language, torch.from_numpy(ids).to(model.device), is_token)
+    lengths = torch.from_numpy((mask > 0).sum(1))
+    return Side(language, moved(torch.from_numpy(ids), model.device), lengths)

@@ -1,7 +1,7 @@
 """Encoders that read a sentence into the states that latent variables are made of (thesis, 5.5, 5.9
 and 5.12): a transformer, one that reads for several variables, or an LSTM in both directions.
 
-All take ids text after text with the lengths of the texts, and return a state for each token.
+All take ids text after text with the padding of the texts, and return a state for each token.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.embedding import rows_of
-from paraphrastic_hf.layers.packing import Packing, padded_from_flat
+from paraphrastic_hf.layers.packing import Packing
+from paraphrastic_hf.layers.padding import Padding
 from paraphrastic_hf.layers.recurrent import LSTM
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 
@@ -30,7 +31,7 @@ class TransformerEncoder(nn.Module):
 
     Example:
         >>> encoder = TransformerEncoder(10, 8, layers=1, heads=2, feed_forward=16, dropout=0.0)
-        >>> encoder(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 2])).shape
+        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2]))).shape
         torch.Size([3, 8])
     """
 
@@ -44,19 +45,18 @@ class TransformerEncoder(nn.Module):
             TransformerBlock(dim, heads, feed_forward, dropout=dropout) for _ in range(layers)
         )
 
-    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, padding: Padding) -> Tensor:
         """Return the state of each token, (tokens, dim).
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            padding: Of the texts; a text may have no token.
         """
-        states, is_token = _place(self.table, ids, lengths)
-        states = dropout(states, self.dropout, self.training)
-        mask = None if bool(is_token.all()) else is_token
+        states = dropout(_place(self.table, ids, padding), self.dropout, self.training)
+        mask = padding.mask
         for block in self.blocks:
             states = block(states, mask=mask)
-        return states[is_token]
+        return padding.flat(states)
 
 
 class SharedEncoder(nn.Module):
@@ -78,7 +78,7 @@ class SharedEncoder(nn.Module):
     Example:
         >>> sizes = {"layers": 2, "heads": 2, "feed_forward": 16, "dropout": 0.0}
         >>> encoder = SharedEncoder(10, 8, 3, **sizes)
-        >>> encoder(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 2]), language=2).shape
+        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2])), language=2).shape
         torch.Size([3, 8])
     """
 
@@ -105,21 +105,21 @@ class SharedEncoder(nn.Module):
         ]
         self.tops, self.blocks = nn.ModuleList(blocks[:kinds]), nn.ModuleList(blocks[kinds:])
 
-    def forward(self, ids: Tensor, lengths: Tensor, language: int | None = None) -> Tensor:
+    def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
         """Return the state of each token, (tokens, dim).
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            padding: Of the texts; a text may have no token.
             language: Number of the language whose own part is wanted; the meaning if None.
 
         Example:
             >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
             >>> encoder = SharedEncoder(10, 8, 3, **sizes)
-            >>> encoder(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 2])).shape
+            >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2]))).shape
             torch.Size([3, 8])
         """
-        states, is_token = _place(self.table, ids, lengths)
+        states = _place(self.table, ids, padding)
         beside = self.purposes.weight[:1]
         if language is not None and self.languages is not None:
             beside = torch.stack([self.purposes.weight[1], self.languages.weight[language]])
@@ -127,10 +127,10 @@ class SharedEncoder(nn.Module):
         count = len(beside)
         states = torch.cat([beside.expand(len(states), -1, -1), states], 1)
         states = dropout(states, self.dropout, self.training)
-        mask = None if bool(is_token.all()) else F.pad(is_token, (count, 0), value=True)
+        mask = None if padding.mask is None else F.pad(padding.mask, (count, 0), value=True)
         for block in (*self.blocks, self.tops[int(language is not None)]):
             states = block(states, mask=mask)
-        return states[:, count:][is_token]
+        return padding.flat(states[:, count:])
 
 
 class LstmEncoder(nn.Module):
@@ -149,26 +149,24 @@ class LstmEncoder(nn.Module):
         self.table = nn.Embedding(vocab, dim)
         self.forth, self.back = LSTM(dim, dim // 2), LSTM(dim, dim // 2)
 
-    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, padding: Padding) -> Tensor:
         """Return the state of each token, (tokens, dim).
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            padding: Of the texts; a text may have no token.
         """
         rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
         states = []
         for lstm, backward in ((self.forth, False), (self.back, True)):
-            packing = Packing.of(lengths, backward=backward)
+            packing = Packing.of(padding.lengths, backward=backward)
             states.append(packing.unpack(lstm(packing.pack(rows), packing.sizes)))
         return dropout(torch.cat(states, 1), self.dropout, self.training)
 
 
-def _place(table: nn.Embedding, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Vectors of tokens at their positions, (batch, seq, dim), and True for tokens."""
+def _place(table: nn.Embedding, ids: Tensor, padding: Padding) -> Tensor:
+    """Vectors of tokens at their positions, (batch, seq, dim)."""
     dim = table.embedding_dim
-    longest = int(lengths.max()) if len(lengths) else 0
-    places = torch.arange(longest, device=ids.device)
-    is_token = places < lengths[:, None]  # (batch, seq)
+    positions = torch.arange(padding.longest, device=ids.device)
     rows = rows_of(table, ids) * dim**0.5
-    return padded_from_flat(rows, is_token) + sinusoidal_positions(places, dim).to(rows), is_token
+    return padding.pad(rows) + sinusoidal_positions(positions, dim).to(rows)

@@ -25,25 +25,27 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     return total / kept.sum(1).clamp(min=1)
 
 
-def sum_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
+def sum_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> Tensor:
     """Add up the token vectors of each text, (batch, dim).
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
         lengths: Number of tokens of each text, (batch,); 0 is allowed.
+        text: Number of the text that each token is of, (tokens,), where it is known.
     """
-    text = torch.repeat_interleave(lengths)
+    text = torch.repeat_interleave(lengths) if text is None else text
     return vectors.new_zeros(len(lengths), vectors.shape[1]).index_add(0, text, vectors)
 
 
-def mean_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
+def mean_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> Tensor:
     """Average the token vectors of each text, (batch, dim).
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
         lengths: Number of tokens of each text, (batch,); 0 is allowed.
+        text: Number of the text that each token is of, (tokens,), where it is known.
     """
-    return sum_rows(vectors, lengths) / lengths.clamp(min=1).unsqueeze(1).to(vectors.dtype)
+    return sum_rows(vectors, lengths, text) / lengths.clamp(min=1).unsqueeze(1).to(vectors.dtype)
 
 
 def max_rows(vectors: Tensor, lengths: Tensor) -> Tensor:

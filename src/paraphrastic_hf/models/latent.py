@@ -27,6 +27,7 @@ from transformers.utils import logging
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.layers.packing import padded_from_flat
+from paraphrastic_hf.layers.padding import Padding
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.models.base import NO_LABEL, SentenceEncoderModel, SentenceEncoderOutput
 from paraphrastic_hf.models.cache import takes_cache
@@ -136,13 +137,15 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         Args:
             variable: One of `variables`.
             ids: (tokens,), text after text, with end marks.
-            lengths: (batch,), 0 allowed: such a text has mean 0.
+            lengths: (batch,), 0 allowed: such a text has mean 0. They may be on the CPU.
         """
         inference = self.encoder_of(variable)
-        pooled = mean_rows(inference.encoder(ids, lengths), lengths)  # (batch, width)
+        padding = Padding.of(lengths, ids.device)
+        lengths, text = padding.lengths, padding.text
+        pooled = mean_rows(inference.encoder(ids, padding), lengths, text)  # (batch, width)
         mean = inference.mean(pooled)
         if (rows := added_rows(inference, ids)) is not None:
-            mean = mean + mean_rows(rows, lengths)
+            mean = mean + mean_rows(rows, lengths, text)
         if inference.log_variance is None:
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
         return Gaussian(mean, inference.log_variance(pooled))
@@ -179,7 +182,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """The mean's own map of each token's state, so that their mean is the sentence vector."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
-        states = inference.encoder(input_ids[kept], kept.sum(1))
+        states = inference.encoder(input_ids[kept], Padding.of(kept.sum(1)))
         means = inference.mean(states)
         if (rows := added_rows(inference, input_ids[kept])) is not None:
             means = means + rows
@@ -246,10 +249,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def nll_of_sentences(self, task: str, side: Side, latent: Tensor) -> Tensor:
         """-ln p of each sentence of a side, (batch,) nats, over the whole vocabulary."""
         states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
-        sentence = torch.nonzero(side.is_token)[:, 0]
-        logits = self.scorer_of(task)(states[side.is_token], latent, sentence).float()
-        of_tokens = F.cross_entropy(logits, side.ids[side.is_token], reduction="none")
-        return of_tokens.new_zeros(len(side.ids)).index_add(0, sentence, of_tokens)
+        padding = side.padding
+        logits = self.scorer_of(task)(padding.flat(states), latent, padding.text).float()
+        of_tokens = F.cross_entropy(logits, padding.flat(side.ids), reduction="none")
+        return of_tokens.new_zeros(len(side.ids)).index_add(0, padding.text, of_tokens)
 
     def shifted(self, ids: Tensor, task: str) -> Tensor:
         """The tokens before each, (batch, seq), of sentences that a task writes."""

@@ -15,6 +15,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
 from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
+from paraphrastic_hf.layers.padding import Padding
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 
@@ -205,9 +206,9 @@ class Purpose:
         """Vectors of the tokens."""
         return self.shared.table
 
-    def __call__(self, ids: Tensor, lengths: Tensor) -> Tensor:
+    def __call__(self, ids: Tensor, padding: Padding) -> Tensor:
         """The state of each token, (tokens, width), of texts laid end to end."""
-        states: Tensor = self.shared(ids, lengths, self.language)
+        states: Tensor = self.shared(ids, padding, self.language)
         return states
 
 

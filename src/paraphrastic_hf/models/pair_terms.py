@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.gaussian import Gaussian
+from paraphrastic_hf.layers.padding import Padding
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.losses.vocabulary import Candidates
 
@@ -27,19 +29,25 @@ class Side:
     Attributes:
         language: Code of its language.
         ids: (batch, seq), each sentence with its end mark, padding after it.
-        is_token: (batch, seq) bool.
+        lengths: (batch,) tokens of each sentence, end mark included; best kept on the CPU, since a
+            GPU is waited for where it holds them.
         candidates: The tokens of the vocabulary to be scored; None for all.
     """
 
     language: str
     ids: Tensor
-    is_token: Tensor
+    lengths: Tensor
     candidates: Candidates | None = None
+
+    @cached_property
+    def padding(self) -> Padding:
+        """Where the tokens stand among `ids`, found once."""
+        return Padding.of(self.lengths, self.ids.device, self.ids.shape[1])
 
     @property
     def flat(self) -> tuple[Tensor, Tensor]:
         """The ids, text after text, (tokens,), and how many each text has, (batch,)."""
-        return self.ids[self.is_token], self.is_token.sum(1)
+        return self.padding.flat(self.ids), self.lengths
 
 
 @dataclass(frozen=True)
@@ -225,13 +233,13 @@ def _score(
     """Sums of -ln p and of the smoothing term over a side's tokens, and how many there are."""
     states = model.decoder_of(task)(model.shifted(side.ids, task), latent)
     scorer = model.scorer_of(task)
-    sentence = torch.nonzero(side.is_token)[:, 0]
-    kept, targets = states[side.is_token], side.ids[side.is_token]
+    padding = side.padding
+    kept, targets = padding.flat(states), padding.flat(side.ids)
     weights = None
     if side.candidates is None:
-        logits = scorer(kept, latent, sentence)
+        logits = scorer(kept, latent, padding.text)
     else:
-        logits = scorer(kept, latent, sentence, side.candidates.ids)
+        logits = scorer(kept, latent, padding.text, side.candidates.ids)
         targets, weights = side.candidates.columns(targets), side.candidates.weights
     right, everyone = cross_entropy_parts(logits, targets, smoothing, weights)
     count = len(targets)

@@ -23,6 +23,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.layers.padding import moved
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
@@ -147,7 +148,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         chosen = self._chosen(batch, random)
         terms: PairTerms = model(
             sides=sides,
-            chosen=chosen.to(self.accelerator.device),
+            chosen=moved(chosen, self.accelerator.device),
             smoothing=args.label_smoothing,
             sample=args.sample,
         )
@@ -193,8 +194,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         candidates: Candidates | None = None
         if extra is not None:
             candidates = draw_candidates(ids[mask > 0], self.vocab_size, extra, random).to(device)
-        is_token = torch.from_numpy(mask > 0).to(device)
-        return Side(language, torch.from_numpy(ids).to(device), is_token, candidates)
+        lengths = torch.from_numpy((mask > 0).sum(1))
+        return Side(language, moved(torch.from_numpy(ids), device), lengths, candidates)
 
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
         """The margin loss (thesis, 4.4) on the means of a batch's pairs, each with the nearest
