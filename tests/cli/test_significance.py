@@ -33,7 +33,7 @@ def test_two_models_are_compared_dataset_by_dataset(
     assert printed == output.read_text(encoding="utf-8")
     assert printed.startswith("# one and two: sts17\n")
     assert printed.count("| STS17 |") == 7
-    assert "Correlations x 100; 20 resamples, seed 1." in printed
+    assert "Scores x 100; 20 resamples, seed 1." in printed
     of_all = ["significance", *models, "--suite", "sts17", "--data", str(tmp_path)]
     assert main([*of_all, "--samples", "20"]) == 0  # finds eval itself
     assert capsys.readouterr().out == printed

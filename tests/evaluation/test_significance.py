@@ -232,9 +232,9 @@ def test_missing_data_is_named_and_the_rest_compared(sts_folder: Path) -> None:
 
 
 def test_what_cannot_be_compared_is_an_error(sts_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="of scored pairs; did you mean 'words'"):
+    with pytest.raises(RecipeError, match="that can be compared; did you mean 'words'"):
         compare_encoders(Letters(), Lengths(), "wrods", sts_folder)
-    with pytest.raises(RecipeError, match="wmt-da has no scored pairs"):
+    with pytest.raises(RecipeError, match="wmt-da cannot be compared pair by pair"):
         compare_encoders(Letters(), Lengths(), "wmt-da", sts_folder)
     with pytest.raises(DataError, match="no task of the suite words has its data"):
         compare_encoders(Letters(), Lengths(), "words", tmp_path)

@@ -13,13 +13,15 @@ EPILOG = """\
 Both p-values are one-sided, in favour of the model with the higher score on a dataset:
 (k + 1) / (n + 1), where in k of n resamples of its pairs that model is not better (<1/1001 says
 that this was so in none of 1000), and Steiger's test for dependent correlations (thesis, 3.5.3), an
-approximation where the score is Spearman's rho. Fewer than five pairs have no p. With many
-datasets, one in twenty falls below 0.05 by chance. A task without data is named and skipped; then
+approximation where the score is Spearman's rho. Accuracies (tatoeba, xnli) and F1 (bucc) have the
+first alone. Fewer than five pairs have no p. With many datasets, one in twenty falls below 0.05 by
+chance. A task without data is named and skipped; then
 the exit status is 3.
 
 examples:
   paraphrastic significance english multilingual --data DATA
   paraphrastic significance english english --dimension 80 --precision int4 --data DATA
+  paraphrastic significance runs/mgt runs/sp --suite tatoeba --data DATA
   paraphrastic significance runs/sp runs/word --suite words --output words.md"""
 
 
@@ -33,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--suite",
         default="sts",
         metavar="NAME",
-        help="a suite whose tasks are scored pairs (default: sts)",
+        help="a suite of scored pairs, or tatoeba, bucc or xnli (default: sts)",
     )
     add_data_option(parser, "or its folder eval, which holds the official files")
     parser.add_argument(
@@ -91,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     if names[0] == names[1]:
         names = list(models)
     lines = significance_table(differences, (names[0], names[1]))
-    about = f"Correlations x 100; {counted(arguments.samples, 'resample')}, seed {arguments.seed}."
+    about = f"Scores x 100; {counted(arguments.samples, 'resample')}, seed {arguments.seed}."
     lines += ["", about]
     mean, datasets = mean_difference(differences)
     if datasets > 1:

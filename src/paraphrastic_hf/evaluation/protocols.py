@@ -112,8 +112,24 @@ def held_out_accuracy(
         features: The features of each example, (examples, dim).
         labels: The class of each example, (examples,).
     """
-    right = classifiers.classes(features) == labels[:, None]
-    return float(np.mean([right[fold == i, i].mean() for i in range(len(classifiers))]) * 100)
+    right, tested = held_out_hits(classifiers, fold, features, labels)
+    return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
+
+
+def held_out_hits(
+    classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which examples each fold's classifier gets right, of those that it has not seen, and
+    which these are, both (folds, examples) bool.
+
+    Args:
+        classifiers: One for each fold.
+        fold: The fold of each example, (examples,).
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+    """
+    tested = fold == np.arange(len(classifiers))[:, None]
+    return (labels == classifiers.classes(features).T) & tested, tested
 
 
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:

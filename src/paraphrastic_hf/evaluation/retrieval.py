@@ -3,7 +3,8 @@ and 5.13.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 from paraphrastic_hf.data.load import find_source, load_dataset
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import MissingFileError
-from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
+from paraphrastic_hf.evaluation.judged import Judged, JudgedTask
+from paraphrastic_hf.evaluation.suite import Row, Suite, mean_of
 from paraphrastic_hf.mining.bitext import Pairs, mine
 from paraphrastic_hf.mining.neighbours import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
@@ -40,25 +42,56 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
         ones; `en-xx`, the reverse; their mean `accuracy`; and `MTEB F1`, the F1 of xx-en with each
         English sentence as a class, averaged over the classes.
     """
-    sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
     number = len(foreign)
-    found = []
-    for own, other, neighbours in zip(sides, sides[::-1], nearest(*sides, 1), strict=True):
-        best = np.full(number, -1)
-        if neighbours.ids.shape[1]:
-            best[own.rows] = other.rows[neighbours.ids[:, 0]]
-        found.append(best)
-    is_right = [best == np.arange(number) for best in found]
+    found = nearest_sentences(foreign, english)
+    is_right = found == np.arange(number)
     there, back = (100 * float(right.mean()) for right in is_right)
     asked = np.bincount(found[0][found[0] >= 0], minlength=number)
     f1 = 100 * float(np.mean(is_right[0] * 2 / (1 + np.maximum(asked, 1))))
     return {"xx-en": there, "en-xx": back, "accuracy": (there + back) / 2, "MTEB F1": f1}
 
 
+def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
+    """Find the English sentence that is nearest to each foreign one by cosine, and the reverse.
+
+    Args:
+        foreign: Embeddings of the foreign sentences, (sentences, dim).
+        english: Embeddings of their translations, (sentences, dim).
+
+    Returns:
+        Numbers of sentences, (2, sentences): for foreign ones, then for English ones; -1 for a zero
+        vector.
+    """
+    sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
+    found = np.full((2, len(foreign)), -1)
+    for best, own, other, near in zip(found, sides, sides[::-1], nearest(*sides, 1), strict=True):
+        if near.ids.shape[1]:
+            best[own.rows] = other.rows[near.ids[:, 0]]
+    return found
+
+
 def _tatoeba(encoder: Any, data_dir: Path) -> list[Row]:
     """Scores for every language whose files are in the folder."""
+    return [
+        Row(group, language, len(vectors[0]), tatoeba_scores(*vectors))
+        for group, language, vectors in _encoded(encoder, data_dir)
+    ]
+
+
+def _tatoeba_judged(encoder: Any, data_dir: Path) -> list[Judged]:
+    """Which sentences of every language have their translation found, half of it each way."""
+    judged = []
+    for group, language, vectors in _encoded(encoder, data_dir):
+        found = nearest_sentences(*vectors)
+        right = (found == np.arange(found.shape[1])).mean(0, keepdims=True)
+        judged.append(Judged(group, language, "accuracy", right, np.ones_like(right)))
+    return judged
+
+
+def _encoded(encoder: Any, data_dir: Path) -> Iterator[tuple[str, str, list[np.ndarray]]]:
+    """Group, language, and the vectors of the foreign sentences and of the English ones."""
     groups = {language: group for group, names in THESIS_GROUPS.items() for language in names}
-    rows, missing = [], None
+    is_found, missing = False, None
     for language in find_source("tatoeba").configs:
         try:
             data = load_dataset(
@@ -72,12 +105,10 @@ def _tatoeba(encoder: Any, data_dir: Path) -> list[Row]:
             checked_vectors(encoder.encode(list(side)), len(pairs))
             for side in zip(*pairs, strict=True)
         ]
-        rows.append(
-            Row(groups.get(language, "others"), language, len(pairs), tatoeba_scores(*vectors))
-        )
-    if missing is not None and not rows:
+        is_found = True
+        yield groups.get(language, "others"), language, vectors
+    if missing is not None and not is_found:
         raise missing
-    return rows
 
 
 def _tatoeba_headline(rows: Sequence[Row]) -> dict[str, float]:
@@ -168,8 +199,35 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
     return means | {"best F1": f1_score(*everything, best_threshold(*everything))[0]}
 
 
-def _bucc(config: str) -> Task:
-    def task(encoder: Any, data_dir: Path) -> list[Row]:
+def bucc_judged(name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> Judged:
+    """Say of each source sentence what it has to do with the `F1` of `bucc_scores`.
+
+    Args:
+        name: What the score of the pairs is called, such as `ratio`.
+        pairs: The pairs that were mined without a threshold, a source in one at most.
+        gold: The number of the target of each source that has one.
+        sources: Number of source sentences.
+    """
+    wanted = np.full(sources, -1)
+    wanted[list(gold)] = list(gold.values())
+    score, target = np.full(sources, -np.inf), np.full(sources, -1)
+    score[pairs.source], target[pairs.source] = pairs.score, pairs.target
+    is_mined, is_gold = target >= 0, wanted >= 0
+    gained, possible = np.zeros((2, sources)), np.zeros((2, sources))
+    for half in (0, 1):
+        own = np.arange(sources) % 2 == half
+        other = is_mined & ~own
+        is_right = wanted[other] == target[other]
+        threshold = best_threshold(score[other], is_right, int(is_gold[~own].sum()))
+        taken = own & is_mined & (score >= threshold)
+        gained[half] = 2 * (taken & (wanted == target))
+        possible[half] = 1.0 * taken + (own & is_gold)
+    return Judged("", name, "F1", gained, possible)
+
+
+def _bucc(config: str) -> JudgedTask:
+    def mined(encoder: Any, data_dir: Path) -> tuple[dict[str, Pairs], dict[int, int], int]:
+        """Pairs by how they are scored, the gold ones, and the number of source sentences."""
         first, second = config.split("-")
         vectors, numbers = [], []
         for split, language in (("source", first), ("target", second)):
@@ -180,12 +238,23 @@ def _bucc(config: str) -> Task:
         data = load_dataset("bucc", config, data_dir=data_dir, streaming=True, split="gold")
         keys = (row["id"].split(" ") for row in data)
         gold = {numbers[0][source]: numbers[1][target] for source, target in keys}
+        pairs = {name: mine(*vectors, score=score) for name, score in BUCC_SCORES.items()}
+        return pairs, gold, len(numbers[0])
+
+    def rows(encoder: Any, data_dir: Path) -> list[Row]:
+        found, gold, _ = mined(encoder, data_dir)
         return [
-            Row(config, name, len(gold), bucc_scores(mine(*vectors, score=score), gold))
-            for name, score in BUCC_SCORES.items()
+            Row(config, name, len(gold), bucc_scores(pairs, gold)) for name, pairs in found.items()
         ]
 
-    return task
+    def judged(encoder: Any, data_dir: Path) -> list[Judged]:
+        found, gold, sources = mined(encoder, data_dir)
+        return [
+            replace(bucc_judged(name, pairs, gold, sources), group=config)
+            for name, pairs in found.items()
+        ]
+
+    return JudgedTask(rows, judged)
 
 
 def _bucc_headline(rows: Sequence[Row]) -> dict[str, float]:
@@ -199,7 +268,7 @@ def _paper(trained: float, zero_shot: float) -> dict[str, float]:
 TATOEBA = Suite(
     "Tatoeba: the nearest of up to 1,000 sentences is the translation (5.13.2)",
     "Accuracy x 100",
-    {"languages": _tatoeba},
+    {"languages": JudgedTask(_tatoeba, _tatoeba_judged)},
     _tatoeba_headline,
     {
         "LASER (Table 56)": _paper(95.8, 80.8),

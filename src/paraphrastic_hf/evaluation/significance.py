@@ -1,8 +1,8 @@
-"""Whether one model correlates better with people's scores than another, on the same pairs.
+"""Whether one model scores better than another on the same examples.
 
-There are two one-sided tests: Steiger's for dependent correlations, as in the thesis (3.5.3,
-Table 9), and the paired bootstrap over pairs. They need a suite of scored pairs
-(`evaluation/pairs.py`).
+Of correlations with people's scores (`evaluation/pairs.py`) there are two one-sided tests:
+Steiger's for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired bootstrap
+over pairs. Of accuracies and F1 (`evaluation/judged.py`) there is the bootstrap.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
+from paraphrastic_hf.evaluation.judged import JudgedTask, judged_p_value
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
@@ -29,6 +30,7 @@ from paraphrastic_hf.metrics.bootstrap import (
     p_value_of,
 )
 
+COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
 OPPOSITE = 1e-12  # predictions whose correlation is this close to 1 or -1 rank alike
 SMALLEST = 1e-200  # in the place of a variance of 0
@@ -41,12 +43,13 @@ class Difference:
     Attributes:
         group: The group of the dataset, such as its year.
         name: The name of the dataset.
-        pairs: Number of pairs.
-        measure: The correlation, `pearson` or `spearman`.
-        first: Correlation of the first model, x 100.
-        second: Correlation of the second model, x 100.
-        bootstrap: The p-value of `bootstrap_p_value`; NaN for fewer than five pairs.
-        steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs.
+        pairs: Number of pairs, or of other examples.
+        measure: What the score is: a correlation, `pearson` or `spearman`, `accuracy` or `F1`.
+        first: Score of the first model, x 100.
+        second: Score of the second model, x 100.
+        bootstrap: The p-value of the bootstrap; NaN for fewer than five pairs.
+        steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs, and for what is no
+            correlation.
         samples: Number of resamples of the bootstrap.
     """
 
@@ -70,7 +73,8 @@ def compare_encoders(
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Compare two encoders on every dataset of scored pairs in a suite.
+    """Compare two encoders on every dataset of a suite whose score is a correlation with people's,
+    or an accuracy or F1 that can be told example by example.
 
     Args:
         first: Any object with `encode`.
@@ -84,46 +88,62 @@ def compare_encoders(
         A comparison for each dataset, and for each task that was skipped the reason.
 
     Raises:
-        RecipeError: There is no suite of that name, or none of its tasks is a list of scored pairs.
+        RecipeError: There is no suite of that name, or none of its tasks can be compared.
         DataError: No task has its data.
         ModelError: `encode` returns something other than finite vectors.
     """
     if suite not in SUITES:
         known = nearest_name(suite, _names().split(", "))
-        raise RecipeError(f"there is no suite {suite!r} of scored pairs; {known}")
-    tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, PairsTask)}
+        raise RecipeError(f"there is no suite {suite!r} that can be compared; {known}")
+    tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
     if not tasks:
-        raise RecipeError(f"the suite {suite} has no scored pairs; those that have are {_names()}")
+        raise RecipeError(
+            f"the suite {suite} cannot be compared pair by pair; those that can are {_names()}"
+        )
     differences: list[Difference] = []
     skipped: dict[str, str] = {}
     for name, task in tasks.items():
+        given = ((first, second), Path(data_dir), samples, seed)
         try:
-            datasets = task.datasets(Path(data_dir))
+            if isinstance(task, PairsTask):
+                differences += _compare_pairs(task, *given)
+            else:
+                differences += _compare_judged(task, *given)
         except DataError as error:
             skipped[name] = str(error)
-            continue
-        sides = (cosines(encoder.encode, datasets) for encoder in (first, second))
-        for pairs, a, b in zip(datasets, *sides, strict=True):
-            gold = np.asarray(pairs.scores, np.float64)
-            options: dict[str, Any] = {"measure": task.measure, "samples": samples, "seed": seed}
-            correlation = CORRELATIONS[task.measure]
-            one, other, between = correlation(a, gold), correlation(b, gold), correlation(a, b)
-            differences.append(
-                Difference(
-                    pairs.group,
-                    pairs.name,
-                    len(pairs),
-                    task.measure,
-                    one,
-                    other,
-                    bootstrap_p_value(a, b, gold, **options),
-                    steiger_p_value(one / 100, other / 100, between / 100, len(pairs)),
-                    samples,
-                )
-            )
     if not differences:
         raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
     return differences, skipped
+
+
+def _compare_pairs(
+    task: PairsTask, encoders: tuple[Any, Any], data_dir: Path, samples: int, seed: int
+) -> list[Difference]:
+    """By both tests, on every dataset of a task of scored pairs."""
+    datasets = task.datasets(data_dir)
+    sides = (cosines(encoder.encode, datasets) for encoder in encoders)
+    differences = []
+    for pairs, a, b in zip(datasets, *sides, strict=True):
+        gold = np.asarray(pairs.scores, np.float64)
+        correlation = CORRELATIONS[task.measure]
+        one, other, between = correlation(a, gold), correlation(b, gold), correlation(a, b)
+        bootstrap = bootstrap_p_value(a, b, gold, measure=task.measure, samples=samples, seed=seed)
+        steiger = steiger_p_value(one / 100, other / 100, between / 100, len(pairs))
+        about = (pairs.group, pairs.name, len(pairs), task.measure)
+        differences.append(Difference(*about, one, other, bootstrap, steiger, samples))
+    return differences
+
+
+def _compare_judged(
+    task: JudgedTask, encoders: tuple[Any, Any], data_dir: Path, samples: int, seed: int
+) -> list[Difference]:
+    """By the bootstrap, on every dataset of a task that can say what was right."""
+    differences = []
+    for a, b in zip(*(task.judged(encoder, data_dir) for encoder in encoders), strict=True):
+        bootstrap = judged_p_value(a, b, samples=samples, seed=seed)
+        about = (a.group, a.name, len(a), a.measure)
+        differences.append(Difference(*about, a.score, b.score, bootstrap, float("nan"), samples))
+    return differences
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
@@ -322,5 +342,5 @@ def _names() -> str:
     return ", ".join(
         name
         for name, suite in SUITES.items()
-        if any(isinstance(task, PairsTask) for task in suite.tasks.values())
+        if any(isinstance(task, COMPARED) for task in suite.tasks.values())
     )

@@ -17,9 +17,10 @@ import numpy as np
 
 from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.evaluation.judged import Judged, JudgedTask
 from paraphrastic_hf.evaluation.protocols import (
     embed,
-    held_out_accuracy,
+    held_out_hits,
     nested_folds,
     pair_features,
 )
@@ -31,13 +32,19 @@ THESIS = ("ar", "es", "tr")
 
 
 def _task(encoder: Any, data_dir: Path) -> list[Row]:
+    judged = _judged(encoder, data_dir)
+    return [Row(each.group, each.name, len(each), {each.measure: each.score}) for each in judged]
+
+
+def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
+    """Which pairs of every language whose files are in the folder are told right, in ten folds."""
     english = read_columns("xnli", "en", "validation", data_dir)
     labels = np.array(english["label"])
     first, second = embed(encoder, english["sentence1"], english["sentence2"])
     length = float(np.sqrt(np.mean([(side**2).sum(1) for side in (first, second)])))
     features = _features(first, second, length)
     classifiers, fold = nested_folds(features, labels, CLASSES)
-    rows = []
+    judged = []
     for language in find_source("xnli").configs:
         if language != "en":
             try:
@@ -48,9 +55,9 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
                 raise DataError(f"xnli: the labels of {language} are not, in order, those of en")
             first, second = embed(encoder, table["sentence1"], table["sentence2"])
             features = _features(first, second, length)
-        score = held_out_accuracy(classifiers, fold, features, labels)
-        rows.append(Row("XNLI dev", language, len(labels), {"accuracy": score}))
-    return rows
+        right, tested = held_out_hits(classifiers, fold, features, labels)
+        judged.append(Judged("XNLI dev", language, "accuracy", right, tested))
+    return judged
 
 
 def _features(first: np.ndarray, second: np.ndarray, length: float) -> np.ndarray:
@@ -77,7 +84,7 @@ def _paper(english: float, others: float) -> dict[str, float]:
 XNLI = Suite(
     "XNLI: natural language inference learnt in English, tested in other languages (5.13.2)",
     "Accuracy x 100, chance 33.3; ar, es, tr: their mean",
-    {"XNLI dev": _task},
+    {"XNLI dev": JudgedTask(_task, _judged)},
     _headline,
     {
         "thesis MGT, learnt from SNLI (Table 56)": _paper(70.8, 63.7),
