@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from paraphrastic_hf.layers.product import linear, product
+from paraphrastic_hf.layers.product import linear, product, rounded
 
 TYPES = (torch.float32, torch.float64, torch.bfloat16)
 
@@ -59,3 +59,40 @@ def test_autocast_multiplies_in_the_narrow_type() -> None:
     rows, weight = (drawn(*shape, dtype=torch.float32) for shape in ((7, 20), (9, 20)))
     with torch.autocast("cpu", torch.bfloat16):
         assert linear(rows, weight).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("is_layers_own", [True, False])
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("shape", [(16,), (17,), (3, 11), (5, 64), (900,)])
+def test_rows_that_are_added_for_their_shape_change_nothing(
+    shape: tuple[int, ...], has_bias: bool, is_layers_own: bool
+) -> None:
+    """Beside products of the same rounded numbers in float32: 8 binary digits are kept."""
+    made = [drawn(*shape, 20, dtype=torch.float32), drawn(9, 20, dtype=torch.float32, seed=1)]
+    made += [drawn(9, dtype=torch.float32, seed=2)] * has_bias
+    made = [tensor.bfloat16().float() for tensor in made]
+    pulls = drawn(*shape, 9, dtype=torch.float32, seed=3).bfloat16()
+    results = []
+    for ours in (True, False):
+        given = [tensor.clone().requires_grad_() for tensor in made]
+        rows, weight, *bias = given
+        if not is_layers_own:
+            weight = weight * 1.0
+        with torch.autocast("cpu", torch.bfloat16, enabled=ours):
+            found = (linear if ours else F.linear)(rows, weight, *bias)
+        assert found.dtype == (torch.bfloat16 if ours else torch.float32)
+        assert found.shape == (*shape, 9)
+        gradients = torch.autograd.grad(found, given, pulls.to(found.dtype))
+        assert all(gradient.dtype == torch.float32 for gradient in gradients)
+        results.append([found.float(), *gradients])
+    for mine, theirs in zip(*results, strict=True):
+        error = (mine - theirs).norm() / theirs.norm()
+        assert error < 0.01
+
+
+def test_sizes_come_back() -> None:
+    sizes = [rounded(count) for count in range(1, 5000)]
+    for count, size in enumerate(sizes, 1):
+        assert count <= size <= max(count + 15, count * 9 / 8)
+    assert len(set(sizes) & set(range(1024, 2048))) == 8
+    assert [rounded(size) for size in sizes] == sizes
