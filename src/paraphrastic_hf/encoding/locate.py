@@ -38,7 +38,7 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
     and a sum above 65,504 infinite or NaN.
 
     Args:
-        name: `english`; `tiny`, English in a megabyte; or `multilingual`, of ten languages.
+        name: `english`; `tiny`, English in a megabyte; or `multilingual`, of fifteen languages.
 
     Raises:
         ModelError: No packaged model has that name.
