@@ -50,7 +50,7 @@ class TransformerEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Of the texts; a text may have no token.
+            padding: Where the tokens stand; a text may have none.
         """
         states = dropout(_place(self.table, ids, padding), self.dropout, self.training)
         mask = padding.mask
@@ -110,7 +110,7 @@ class SharedEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Of the texts; a text may have no token.
+            padding: Where the tokens stand; a text may have none.
             language: Number of the language whose own part is wanted; the meaning if None.
 
         Example:
@@ -154,7 +154,7 @@ class LstmEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Of the texts; a text may have no token.
+            padding: Where the tokens stand; a text may have none.
         """
         rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
         states = []

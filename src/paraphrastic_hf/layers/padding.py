@@ -39,7 +39,7 @@ class Padding:
         Args:
             lengths: Number of tokens of each text, (batch,) int64; 0 is allowed.
             device: Where the tokens are; where the lengths are if None.
-            longest: Places of a row; as many as the longest text has tokens if None.
+            longest: Number of places of a row; as many as the longest text has tokens if None.
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))
@@ -82,7 +82,14 @@ class Padding:
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """A tensor on a device; a GPU is not waited for.
+    """Move a tensor to a device, without waiting for a GPU.
+
+    Args:
+        tensor: What to move, any shape.
+        device: Where to.
+
+    Returns:
+        The tensor there, in the shape given; itself where it is there already.
 
     Example:
         >>> moved(torch.tensor([1, 2]), torch.device("cpu"))
