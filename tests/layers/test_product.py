@@ -59,6 +59,8 @@ def test_autocast_multiplies_in_the_narrow_type() -> None:
     rows, weight = (drawn(*shape, dtype=torch.float32) for shape in ((7, 20), (9, 20)))
     with torch.autocast("cpu", torch.bfloat16):
         assert linear(rows, weight).dtype == torch.bfloat16
+        wide = rows.double().repeat(3, 1), weight.double()
+        assert linear(*wide).dtype == F.linear(*wide).dtype == torch.float64
 
 
 @pytest.mark.parametrize("is_layers_own", [True, False])
@@ -82,6 +84,7 @@ def test_rows_that_are_added_for_their_shape_change_nothing(
             found = (linear if ours else F.linear)(rows, weight, *bias)
         assert found.dtype == (torch.bfloat16 if ours else torch.float32)
         assert found.shape == (*shape, 9)
+        assert found.is_contiguous()
         gradients = torch.autograd.grad(found, given, pulls.to(found.dtype))
         assert all(gradient.dtype == torch.float32 for gradient in gradients)
         results.append([found.float(), *gradients])

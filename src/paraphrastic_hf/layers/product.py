@@ -72,7 +72,7 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         bias: b, (output,); nothing is added if None.
     """
     kind = rows.dtype
-    if torch.is_autocast_enabled("cpu"):
+    if torch.is_autocast_enabled("cpu") and kind != torch.float64:  # which autocast leaves alone
         kind = torch.get_autocast_dtype("cpu")
     if not _is_for_onednn(rows, kind):
         return F.linear(rows, weight, bias)
@@ -151,7 +151,7 @@ class _Linear(torch.autograd.Function):
         if bias is not None:
             bias = F.pad(bias.to(kind), (0, wide - output))
         ctx.save_for_backward(rows, weight)
-        return product(rows, weight, bias)[:count, :output]
+        return product(rows, weight, bias)[:count, :output].contiguous()  # callers take views
 
     @staticmethod
     @once_differentiable
