@@ -1,4 +1,4 @@
-"""Layouts put tokens at their places in a padded tensor, and take them out again."""
+"""Padding puts tokens at their places in a padded tensor, and takes them out again."""
 
 from __future__ import annotations
 

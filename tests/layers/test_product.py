@@ -99,3 +99,19 @@ def test_sizes_come_back() -> None:
         assert count <= size <= max(count + 15, count * 9 / 8)
     assert len(set(sizes) & set(range(1024, 2048))) == 8
     assert [rounded(size) for size in sizes] == sizes
+
+
+@pytest.mark.parametrize("width", [1, 19, 21])
+@pytest.mark.parametrize("is_narrow", [True, False])
+def test_rows_of_another_width_are_refused(is_narrow: bool, width: int) -> None:
+    rows, weight = torch.ones(32, width), torch.ones(9, 20)
+    with torch.autocast("cpu", torch.bfloat16, enabled=is_narrow), pytest.raises(RuntimeError):
+        linear(rows, weight)
+
+
+def test_what_comes_out_may_be_written_over() -> None:
+    rows = drawn(32, 20, dtype=torch.float32).requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        for weight in (drawn(9, 20, dtype=torch.float32), rows[:9] * 1.0):
+            linear(rows, weight).add_(1.0).sum().backward()
+    assert rows.grad is not None

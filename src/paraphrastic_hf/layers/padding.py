@@ -39,7 +39,8 @@ class Padding:
         Args:
             lengths: Number of tokens of each text, (batch,) int64; 0 is allowed.
             device: Where the tokens are; where the lengths are if None.
-            longest: Number of places of a row; as many as the longest text has tokens if None.
+            longest: Number of places of a row, at least as many as the longest text has tokens; as
+                many if None.
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))

@@ -4,7 +4,8 @@ torch multiplies float32 matrices by MKL, which does not use the AVX-512 instruc
 processor: one core of an EPYC reaches 90 GFLOP/s. By oneDNN, which torch contains for convolutions
 and bfloat16, it reaches 200, but for a few rows, which its start costs more than. Where a processor
 other than Intel's has AVX-512, products of 16 rows and more are computed by oneDNN; elsewhere, and
-in other types, by `F.linear`: on Intel's, MKL is the faster.
+in other types, by `F.linear`, which takes MKL in float32, the faster on Intel's, and oneDNN in
+bfloat16.
 
 oneDNN writes machine code for every shape that it has not met, for 2 to 10 ms, where the product of
 a batch itself takes 0.1 to 1. Every batch of training has its own number of tokens, and of tokens
@@ -74,10 +75,20 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     kind = rows.dtype
     if torch.is_autocast_enabled("cpu") and kind != torch.float64:  # which autocast leaves alone
         kind = torch.get_autocast_dtype("cpu")
-    if not _is_for_onednn(rows, kind):
+    if not _is_for_onednn(rows, kind) or weight.dim() != 2:
         return F.linear(rows, weight, bias)
-    flat = _Linear.apply(rows.flatten(0, -2), weight, bias, kind)  # type: ignore[no-untyped-call]
-    return flat.view(*rows.shape[:-1], -1)
+    flat = rows.flatten(0, -2).to(kind)
+    count, output = len(flat), len(weight)
+    flat = F.pad(flat, (0, 0, 0, rounded(count) - count))
+    # a layer's own weights are the same at every step; those chosen for a batch are not
+    more = 0 if weight.is_leaf or bias is not None else rounded(output) - output
+    weight = F.pad(weight, (0, 0, 0, more)) if more else weight
+    if kind == torch.bfloat16:
+        found = F.linear(flat, weight, bias)  # autocast rounds a weight once a step
+    else:
+        found = _Linear.apply(flat, weight, bias)  # type: ignore[no-untyped-call]
+    found = found[:count, :output].contiguous()  # callers take views
+    return found.view(*rows.shape[:-1], output)
 
 
 def rounded(count: int) -> int:
@@ -125,47 +136,19 @@ def _is_for_onednn(left: Tensor, kind: torch.dtype = torch.float32) -> bool:
     return is_float and ONEDNN is not None and is_large
 
 
-def _in_shape(matrix: Tensor, rows: int, columns: int, kind: torch.dtype) -> Tensor:
-    """A matrix in a type, with zeros below and to the right."""
-    if matrix.shape == (rows, columns):
-        return matrix.to(kind)
-    larger = torch.empty(rows, columns, dtype=kind)
-    larger[: len(matrix), : matrix.shape[1]] = matrix
-    larger[len(matrix) :] = 0
-    larger[: len(matrix), matrix.shape[1] :] = 0
-    return larger
-
-
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None, kind: torch.dtype
-    ) -> Tensor:
-        count, (output, size) = len(rows), weight.shape
-        # a layer's own weights are the same at every step; those chosen for a batch are not
-        wide = output if weight.is_leaf else rounded(output)
-        rows = _in_shape(rows, rounded(count), size, kind)
-        ctx.type, ctx.of_bias = weight.dtype, None if bias is None else bias.dtype
-        ctx.shape = (count, output)
-        weight = _in_shape(weight, wide, size, kind)
-        if bias is not None:
-            bias = F.pad(bias.to(kind), (0, wide - output))
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(rows, weight)
-        return product(rows, weight, bias)[:count, :output].contiguous()  # callers take views
+        return product(rows, weight, bias)
 
     @staticmethod
     @once_differentiable
-    def backward(
-        ctx: Any, grad: Tensor
-    ) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         rows, weight = ctx.saved_tensors
-        of_rows, of_weight, of_bias, _ = ctx.needs_input_grad
-        count, output = ctx.shape
-        padded = _in_shape(grad, len(rows), len(weight), rows.dtype)
+        of_rows, of_weight, of_bias = ctx.needs_input_grad
         return (
-            product(padded, weight.T)[:count] if of_rows else None,
-            # the cheaper side is copied
-            product(rows.T, padded.T).T[:output].to(ctx.type) if of_weight else None,
-            grad.sum(0, dtype=ctx.of_bias) if of_bias else None,
-            None,
+            product(grad, weight.T) if of_rows else None,
+            product(rows.T, grad.T).T if of_weight else None,  # the cheaper side is copied
+            grad.sum(0) if of_bias else None,
         )

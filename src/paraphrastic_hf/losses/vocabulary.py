@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from paraphrastic_hf.layers.padding import moved
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -40,7 +42,7 @@ class Candidates:
 
     def to(self, device: torch.device) -> Candidates:
         """Move both tensors to a device."""
-        return Candidates(self.ids.to(device), self.weights.to(device))
+        return Candidates(moved(self.ids, device), moved(self.weights, device))
 
 
 def draw_candidates(
