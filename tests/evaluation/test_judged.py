@@ -14,9 +14,7 @@ from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import compare_encoders
 from paraphrastic_hf.metrics.bootstrap import drawn_counts
 from paraphrastic_hf.mining.bitext import Pairs
-from tests.evaluation.test_retrieval import Letters, folder
-
-__all__ = ["folder"]  # a fixture
+from tests.evaluation.test_retrieval import Letters
 
 
 class Vowels(Letters):
@@ -77,7 +75,7 @@ def test_f1_by_source_sentence_is_the_f1_of_bucc(seed: int) -> None:
     right = dict(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
     gold = {s: t for s, t in right.items() if random.random() < 0.5}
     gold |= {int(s): 39 for s in random.permutation(sources)[:6] if s not in right}
-    judged = bucc_judged("cosine", pairs, gold, sources)
+    judged = bucc_judged("zh-en", "cosine", pairs, gold, sources)
     assert judged.score == pytest.approx(bucc_scores(pairs, gold)["F1"])
 
 
@@ -85,10 +83,12 @@ def test_f1_by_source_sentence_is_the_f1_of_bucc(seed: int) -> None:
     ("suite", "measure", "datasets"), [("tatoeba", "accuracy", 2), ("bucc", "F1", 3)]
 )
 def test_scores_are_those_of_evaluate(
-    suite: str, measure: str, datasets: int, folder: Path
+    suite: str, measure: str, datasets: int, retrieval_folder: Path
 ) -> None:
-    differences, skipped = compare_encoders(Letters(), Vowels(), suite, folder, samples=99)
-    rows = [evaluate(each, suite, folder)["rows"] for each in (Letters(), Vowels())]
+    differences, skipped = compare_encoders(
+        Letters(), Vowels(), suite, retrieval_folder, samples=99
+    )
+    rows = [evaluate(each, suite, retrieval_folder)["rows"] for each in (Letters(), Vowels())]
     assert len(differences) == datasets
     assert list(skipped) == ([] if suite == "tatoeba" else ["de-en", "fr-en", "ru-en"])
     for each, first, second in zip(differences, *rows, strict=True):
@@ -99,5 +99,5 @@ def test_scores_are_those_of_evaluate(
         assert np.isnan(each.steiger)
         assert each.first > each.second
         assert 0.01 <= each.bootstrap <= 1
-    same, _ = compare_encoders(Letters(), Letters(), suite, folder, samples=9)
+    same, _ = compare_encoders(Letters(), Letters(), suite, retrieval_folder, samples=9)
     assert {each.bootstrap for each in same} == {1.0}

@@ -18,7 +18,6 @@ from paraphrastic_hf.evaluation.retrieval import (
 )
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.mining.bitext import Pairs
-from tests.evaluation.sts_files import write_lines
 
 
 class Letters:
@@ -77,32 +76,16 @@ def test_each_half_is_scored_with_the_threshold_of_the_other() -> None:
     assert scores["best F1"] == pytest.approx(200 * 4 / (5 + 4))
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Two languages of Tatoeba, and BUCC in which a translation is an anagram."""
-    words = ["apple bread", "chair door", "eagle fox", "green hat", "iron jug", "kite lamp"]
-    for language in ("spa", "deu"):
-        stem = tmp_path / "eval" / "tatoeba" / "v1" / f"tatoeba.{language}-eng"
-        write_lines(stem.with_name(f"{stem.name}.{language}"), [w[::-1] for w in words])
-        write_lines(stem.with_name(f"{stem.name}.eng"), words)
-    bucc = tmp_path / "eval" / "bucc2018_zh-en"
-    more = ["moon night", "old pear", "quick rat", "sun tin"]
-    write_lines(bucc / "zh-en.dev.zh", [f"zh-{i}\t{w[::-1]}" for i, w in enumerate(words + more)])
-    write_lines(bucc / "zh-en.dev.en", [f"en-{i}\t{w}" for i, w in enumerate(words)])
-    write_lines(bucc / "zh-en.dev.gold", [f"zh-{i}\ten-{i}" for i in range(len(words))])
-    return tmp_path / "eval"
-
-
-def test_every_language_of_the_folder_is_scored(folder: Path, tmp_path: Path) -> None:
-    results = evaluate(Letters(), "tatoeba", folder)
+def test_every_language_of_the_folder_is_scored(retrieval_folder: Path, tmp_path: Path) -> None:
+    results = evaluate(Letters(), "tatoeba", retrieval_folder)
     assert [row["name"] for row in results["rows"]] == ["deu", "spa"]
     assert results["headline"]["all languages"] == 100
     assert not {TRAINED, ZERO_SHOT} & set(results["headline"])  # no average over fewer
     assert write_report(results, tmp_path / "report")[2].exists()
 
 
-def test_bitext_is_mined(folder: Path) -> None:
-    results = evaluate(Letters(), "bucc", folder)
+def test_bitext_is_mined(retrieval_folder: Path) -> None:
+    results = evaluate(Letters(), "bucc", retrieval_folder)
     assert list(results["headline"]) == ["zh-en cosine", "zh-en distance", "zh-en ratio"]
     assert results["headline"]["zh-en cosine"] == 100
     assert list(results["skipped"]) == ["de-en", "fr-en", "ru-en"]

@@ -15,8 +15,7 @@ Both p-values are one-sided, in favour of the model with the higher score on a d
 that this was so in none of 1000), and Steiger's test for dependent correlations (thesis, 3.5.3), an
 approximation where the score is Spearman's rho. Accuracies (tatoeba, xnli) and F1 (bucc) have the
 first alone. Fewer than five pairs have no p. With many datasets, one in twenty falls below 0.05 by
-chance. A task without data is named and skipped; then
-the exit status is 3.
+chance. A task without data is named and skipped; then the exit status is 3.
 
 examples:
   paraphrastic significance english multilingual --data DATA

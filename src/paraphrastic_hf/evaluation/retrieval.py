@@ -4,7 +4,6 @@ and 5.13.2)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,10 +198,11 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
     return means | {"best F1": f1_score(*everything, best_threshold(*everything))[0]}
 
 
-def bucc_judged(name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> Judged:
+def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> Judged:
     """Say of each source sentence what it has to do with the `F1` of `bucc_scores`.
 
     Args:
+        group: The two languages, such as `zh-en`.
         name: What the score of the pairs is called, such as `ratio`.
         pairs: The pairs that were mined without a threshold, a source in one at most.
         gold: The number of the target of each source that has one.
@@ -222,7 +222,7 @@ def bucc_judged(name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> 
         taken = own & is_mined & (score >= threshold)
         gained[half] = 2 * (taken & (wanted == target))
         possible[half] = 1.0 * taken + (own & is_gold)
-    return Judged("", name, "F1", gained, possible)
+    return Judged(group, name, "F1", gained, possible)
 
 
 def _bucc(config: str) -> JudgedTask:
@@ -249,10 +249,7 @@ def _bucc(config: str) -> JudgedTask:
 
     def judged(encoder: Any, data_dir: Path) -> list[Judged]:
         found, gold, sources = mined(encoder, data_dir)
-        return [
-            replace(bucc_judged(name, pairs, gold, sources), group=config)
-            for name, pairs in found.items()
-        ]
+        return [bucc_judged(config, name, pairs, gold, sources) for name, pairs in found.items()]
 
     return JudgedTask(rows, judged)
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
-from paraphrastic_hf.evaluation.judged import JudgedTask, judged_p_value
+from paraphrastic_hf.evaluation.judged import Judged, JudgedTask, judged_p_value
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
@@ -103,43 +104,48 @@ def compare_encoders(
     differences: list[Difference] = []
     skipped: dict[str, str] = {}
     for name, task in tasks.items():
-        given = ((first, second), Path(data_dir), samples, seed)
         try:
-            if isinstance(task, PairsTask):
-                differences += _compare_pairs(task, *given)
-            else:
-                differences += _compare_judged(task, *given)
+            if isinstance(task, JudgedTask):
+                a, b = (task.judged(encoder, Path(data_dir)) for encoder in (first, second))
+                differences += _compare_judged(a, b, samples, seed)
+                continue
+            datasets = task.datasets(Path(data_dir))
         except DataError as error:
             skipped[name] = str(error)
+            continue
+        differences += _compare_pairs(datasets, task.measure, (first, second), samples, seed)
     if not differences:
         raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
     return differences, skipped
 
 
 def _compare_pairs(
-    task: PairsTask, encoders: tuple[Any, Any], data_dir: Path, samples: int, seed: int
+    datasets: Sequence[ScoredPairs],
+    measure: str,
+    encoders: tuple[Any, Any],
+    samples: int,
+    seed: int,
 ) -> list[Difference]:
-    """By both tests, on every dataset of a task of scored pairs."""
-    datasets = task.datasets(data_dir)
+    """By both tests, on every dataset of scored pairs."""
     sides = (cosines(encoder.encode, datasets) for encoder in encoders)
     differences = []
     for pairs, a, b in zip(datasets, *sides, strict=True):
         gold = np.asarray(pairs.scores, np.float64)
-        correlation = CORRELATIONS[task.measure]
+        correlation = CORRELATIONS[measure]
         one, other, between = correlation(a, gold), correlation(b, gold), correlation(a, b)
-        bootstrap = bootstrap_p_value(a, b, gold, measure=task.measure, samples=samples, seed=seed)
+        bootstrap = bootstrap_p_value(a, b, gold, measure=measure, samples=samples, seed=seed)
         steiger = steiger_p_value(one / 100, other / 100, between / 100, len(pairs))
-        about = (pairs.group, pairs.name, len(pairs), task.measure)
+        about = (pairs.group, pairs.name, len(pairs), measure)
         differences.append(Difference(*about, one, other, bootstrap, steiger, samples))
     return differences
 
 
 def _compare_judged(
-    task: JudgedTask, encoders: tuple[Any, Any], data_dir: Path, samples: int, seed: int
+    first: Sequence[Judged], second: Sequence[Judged], samples: int, seed: int
 ) -> list[Difference]:
-    """By the bootstrap, on every dataset of a task that can say what was right."""
+    """By the bootstrap, on every dataset of which it is known what was right."""
     differences = []
-    for a, b in zip(*(task.judged(encoder, data_dir) for encoder in encoders), strict=True):
+    for a, b in zip(first, second, strict=True):
         bootstrap = judged_p_value(a, b, samples=samples, seed=seed)
         about = (a.group, a.name, len(a), a.measure)
         differences.append(Difference(*about, a.score, b.score, bootstrap, float("nan"), samples))

@@ -79,10 +79,9 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return F.linear(rows, weight, bias)
     flat = rows.flatten(0, -2).to(kind)
     count, output = len(flat), len(weight)
-    flat = F.pad(flat, (0, 0, 0, rounded(count) - count))
-    # a layer's own weights are the same at every step; those chosen for a batch are not
-    more = 0 if weight.is_leaf or bias is not None else rounded(output) - output
-    weight = F.pad(weight, (0, 0, 0, more)) if more else weight
+    flat = _with_zeros(flat, rounded(count))
+    if bias is None and not weight.is_leaf:  # chosen for a batch; a layer's own come back anyway
+        weight = _with_zeros(weight, rounded(output))
     if kind == torch.bfloat16:
         found = F.linear(flat, weight, bias)  # autocast rounds a weight once a step
     else:
@@ -123,6 +122,11 @@ class Dense(nn.Linear):
 def _whole(matrix: Tensor) -> Tensor:
     """A copy of what is cut out of a wider matrix, which is slow for oneDNN."""
     return matrix if matrix.is_contiguous() or matrix.T.is_contiguous() else matrix.contiguous()
+
+
+def _with_zeros(matrix: Tensor, rows: int) -> Tensor:
+    """A matrix of so many rows, the last of them zeros."""
+    return F.pad(matrix, (0, 0, 0, rows - len(matrix))) if rows > len(matrix) else matrix
 
 
 def _is_for_onednn(left: Tensor, kind: torch.dtype = torch.float32) -> bool:
