@@ -5,8 +5,9 @@ and beside `Seq2SeqTrainer`, in one run, each with its loss after equal numbers 
 * **plain** is the same model written as the equations are: every decoder scores the whole
   vocabulary from [state; v] token by token, Adam over every number, torch's own products and
   dropout, batches in random order padded to their longest sentence.
-* **levers** are ours with one of them taken away: candidates, row-sparse tables, products by
-  oneDNN. **bfloat16** is one added: ours with products in bfloat16, for processors that have it.
+* **levers** are ours with one of them taken away: candidates, the latent's product once a
+  sentence, batches by length, one encoder layer for two, row-sparse tables, products by oneDNN.
+  **bfloat16** is one added: ours with products in bfloat16, for processors that have it.
 * **Seq2SeqTrainer** trains a `MarianMTModel` of the same width, depth, heads, feed-forward size,
   vocabulary and tokens a step; ours is then Eng. Trans., the same model but for cross-attention.
 
@@ -23,9 +24,10 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -43,15 +45,17 @@ from transformers import (
 
 from paraphrastic_hf.generation.gauges import measure
 from paraphrastic_hf.layers import product
+from paraphrastic_hf.layers.embedding import rows_of
+from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.training import batching, bitexts
 from paraphrastic_hf.training.generative_run import Generative
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.loop import TrainingLoop
 from paraphrastic_hf.training.output import new_accelerator
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bilingual-generative-2020" / "small-bgt.yaml"
-TORCH_PRODUCTS = "ours, products by torch"
 TRANSLATION = RECIPE.with_name("small-english-translation.yaml")
 OURS, BFLOAT16 = ("ours", "ours, bfloat16"), ("--training.precision", "bf16")
 
@@ -272,31 +276,45 @@ class Padder:
         return batch
 
 
-@contextmanager
-def torch_products() -> Iterator[None]:
+def scores_by_token(
+    self: Scorer, states: Tensor, latent: Tensor, sentence: Tensor, tokens: Tensor | None = None
+) -> Tensor:
+    """`Scorer.forward` as the thesis writes it: W [state; v] at every token."""
+    rows = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
+    rows = rows[:, : self.dim + latent.shape[1]]  # less what zeros of v would meet
+    return product.linear(torch.cat([states, latent[sentence]], 1), rows)
+
+
+def plan_in_random_order(
+    lengths: np.ndarray, *, max_tokens: int, max_examples: int, random: np.random.Generator
+) -> list[np.ndarray]:
+    """`plan_pair_batches` without regard to length: padding counts as tokens, as there."""
+    order = random.permutation(len(lengths))
+    return batching._cut(order, lengths, max_tokens, max_examples, random)
+
+
+def torch_products() -> AbstractContextManager[Any]:
     """Dense layers as torch computes them."""
-    known, product.ONEDNN = product.ONEDNN, None
-    try:
-        yield
-    finally:
-        product.ONEDNN = known
+    return patch.object(product, "ONEDNN", None)
 
 
-def levers(args: argparse.Namespace, work: Path) -> dict[str, Callable[[], Setting]]:
-    """Ours with one lever taken away."""
-
-    def dense() -> Setting:
-        setting = Setting(RECIPE, work, args)
-        setting.model.sparse_tables = lambda: []  # type: ignore[method-assign]
-        return setting
-
-    return {
-        OURS[0]: lambda: Setting(RECIPE, work, args),
-        OURS[1]: lambda: Setting(RECIPE, work, args, *BFLOAT16),
-        "ours, whole vocabulary": lambda: Setting(RECIPE, work, args, "--candidates", "null"),
-        "ours, dense tables": dense,
-        TORCH_PRODUCTS: lambda: Setting(RECIPE, work, args),
-    }
+# what each lever is taken away by: options, and what stands in for a part of ours
+LEVERS: dict[str, tuple[tuple[str, ...], Callable[[], AbstractContextManager[Any]]]] = {
+    OURS[0]: ((), nullcontext),
+    OURS[1]: (BFLOAT16, nullcontext),
+    "ours, whole vocabulary": (("--candidates", "null"), nullcontext),
+    "ours, latent's product by token": (
+        (),
+        lambda: patch.object(Scorer, "forward", scores_by_token),
+    ),
+    "ours, batches in random order": (
+        (),
+        lambda: patch.object(bitexts, "plan_pair_batches", plan_in_random_order),
+    ),
+    "ours, two encoder layers": (("--encoder_layers", "2"), nullcontext),
+    "ours, dense tables": ((), lambda: patch.object(LatentModel, "sparse_tables", lambda _: [])),
+    "ours, products by torch": ((), torch_products),
+}
 
 
 def main() -> None:
@@ -335,10 +353,10 @@ def main() -> None:
 
         Setting(RECIPE, work, args)  # tokenizes, where that has not been done
         if "bgt" in args.parts or "levers" in args.parts:
-            for name, make in levers(args, work).items():
+            for name, (options, without) in LEVERS.items():
                 if name in OURS or "levers" in args.parts:
-                    setting = make()
-                    with torch_products() if name == TORCH_PRODUCTS else nullcontext():
+                    with without():
+                        setting = Setting(RECIPE, work, args, *options)
                         seconds = run_ours(setting, Path(folder) / name)
                     note(name, setting, seconds, setting.loss(), None)
         if "bgt" in args.parts:

@@ -465,6 +465,21 @@ def test_encoders_that_train_aggressively_leave_the_decoders_as_they_are(tmp_pat
         assert torch.equal(value, start[name]) == name.startswith("decoders."), name
 
 
+@pytest.mark.parametrize(("steps", "moves"), [("5", False), ("6", True)])
+def test_decoders_may_learn_first(steps: str, moves: bool, tmp_path: Path) -> None:
+    """The meaning's encoder stays as it is for so many steps; all else learns from the first."""
+    settings = ["--decoders_first", "5", "--batch_tokens", "10", "--accumulate", "1"]
+    recipe = load_recipe(write_recipe(tmp_path), [*settings, "--steps", steps])
+    train(recipe, tmp_path / "out", progress=False)
+    torch.manual_seed(1)
+    kind = Generative(recipe, Context())
+    kind.prepare(tmp_path / "work")
+    start = kind.build(tmp_path / "work").state_dict()
+    for name, value in load_file(tmp_path / "out" / "model.safetensors").items():
+        stays = name.startswith("inference.semantic.") and not moves
+        assert torch.equal(value, start[name]) == stays, name
+
+
 def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Path) -> None:
     settings = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
     settings += ["--batch_tokens", "10", "--accumulate", "1", "--epochs", "30"]
@@ -524,6 +539,10 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--development", "held_out"], "data.held_out with run.development held_out"),
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
         (["--aggressive", "true"], "training.aggressive must be left out, unless"),
+        (
+            ["--aggressive", "true", "--held_out", "2", "--decoders_first", "9"],
+            "training.decoders_first beside aggressive must be 0: there",
+        ),
         (["--encoder", "lstm"], "model.encoder_layers of an lstm must be absent or null"),
         (
             ["--decoder", "lstm", "--decoder_layers", "2"],

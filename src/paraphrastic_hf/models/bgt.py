@@ -133,8 +133,8 @@ class BGTModel(LatentModel):
     def encoder_of(self, variable: str) -> Inference:
         return self.inference[variable]  # type: ignore[return-value]
 
-    def encoder_parameters(self) -> Iterator[nn.Parameter]:
-        return self.inference.parameters()
+    def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
+        return (self.inference if variable is None else self.inference[variable]).parameters()
 
     def decoder_of(self, task: str) -> Decoder:
         return self.decoders[task]  # type: ignore[return-value]

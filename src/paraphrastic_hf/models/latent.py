@@ -230,8 +230,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             tasks = tasks_between(self, languages)
         return min(side for task in tasks for side in sides_read(self, task, SEMANTIC, languages))
 
-    def encoder_parameters(self) -> Iterator[nn.Parameter]:
-        """What infers variables."""
+    def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
+        """What infers variables, or what one of them is inferred by."""
         raise TypeError(f"{type(self).__name__} must define encoder_parameters")
 
     def decoder_parameters(self) -> Iterator[nn.Parameter]:

@@ -175,7 +175,8 @@ class MGTModel(LatentModel):
     def reads_both_sides(self) -> bool:
         return bool(self.config.reconstructs)
 
-    def encoder_parameters(self) -> Iterator[nn.Parameter]:
+    def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
+        # one encoder infers every variable
         for part in (self.shared_encoder, self.means, self.log_variances):
             yield from part.parameters()
 

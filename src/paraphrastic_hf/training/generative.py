@@ -28,7 +28,7 @@ from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
 from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of
+from paraphrastic_hf.models.pair_terms import SEMANTIC, PairTerms, Side, language_of
 from paraphrastic_hf.training.aggressive import Aggression
 from paraphrastic_hf.training.batching import Step
 from paraphrastic_hf.training.bitexts import Bitexts, plan_bitext_batches
@@ -103,6 +103,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
             )
         self._decoders = list(model.decoder_parameters()) if self.arguments.aggressive else []
         self._encoders = list(model.encoder_parameters()) if self.arguments.aggressive else []
+        self._meaning = list(model.encoder_parameters(SEMANTIC))
         epochs = self.arguments.epochs * self._steps
         most = self.arguments.steps
         self.total_steps = epochs if most is None else min(epochs, most)
@@ -124,6 +125,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         frozen: list[nn.Parameter] = []
         if turns.is_on:
             frozen = self._encoders if turns.is_decoders_turn else self._decoders
+        elif step < self.arguments.decoders_first:
+            frozen = self._meaning
         self._step_loss = 0.0
         yield Step(batches, size, frozen)
         if turns.is_on:

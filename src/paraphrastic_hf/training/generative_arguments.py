@@ -189,6 +189,12 @@ class GenerativeTraining(TokenBatchArguments):
         help="let the encoders take steps alone before each step of the decoders, until held-out "
         "pairs show no more information in the variables (5.9.2)",
     )
+    decoders_first: int = argument(
+        0,
+        help="steps at the start in which the encoder of the meaning stays as it is, while "
+        "decoders learn to read it: for one that begins trained, by vectors or start",
+        at_least=0,
+    )
     candidates: int | None = argument(
         None,
         help="score the pieces of the batch and a random sample of so many others, which stand "
@@ -298,6 +304,12 @@ class GenerativeRecipe:
                     True,
                     "left out, unless model.variational, data.held_out and run.development tell "
                     "when to end it",
+                ),
+                (
+                    not (training.aggressive and training.decoders_first),
+                    "training.decoders_first beside aggressive",
+                    training.decoders_first,
+                    "0: there encoders and decoders take turns",
                 ),
                 (
                     model.variational or training.kl_weight in (0.0, 1.0),
