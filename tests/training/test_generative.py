@@ -62,6 +62,9 @@ run: {{log_every: 50, development: none}}
 """
 
 
+AGGRESSIVE = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
+
+
 def write_recipe(folder: Path, text: str = SMALL) -> Path:
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
@@ -453,8 +456,15 @@ def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
 
 
 def test_encoders_that_train_aggressively_leave_the_decoders_as_they_are(tmp_path: Path) -> None:
-    settings = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
-    settings += ["--batch_tokens", "10", "--accumulate", "1", "--steps", "5"]  # of six an epoch
+    settings = [
+        *AGGRESSIVE,
+        "--batch_tokens",
+        "10",
+        "--accumulate",
+        "1",
+        "--steps",
+        "5",
+    ]  # of six an epoch
     recipe = load_recipe(write_recipe(tmp_path), settings)
     train(recipe, tmp_path / "out", progress=False)
     torch.manual_seed(1)
@@ -481,8 +491,7 @@ def test_decoders_may_learn_first(steps: str, moves: bool, tmp_path: Path) -> No
 
 
 def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Path) -> None:
-    settings = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
-    settings += ["--batch_tokens", "10", "--accumulate", "1", "--epochs", "30"]
+    settings = [*AGGRESSIVE, "--batch_tokens", "10", "--accumulate", "1", "--epochs", "30"]
     train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
     lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
     scored = [line for line in map(json.loads, lines) if "aggressive" in line]
@@ -540,7 +549,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
         (["--aggressive", "true"], "training.aggressive must be left out, unless"),
         (
-            ["--aggressive", "true", "--held_out", "2", "--decoders_first", "9"],
+            [*AGGRESSIVE, "--decoders_first", "9"],
             "training.decoders_first beside aggressive must be 0: there",
         ),
         (["--encoder", "lstm"], "model.encoder_layers of an lstm must be absent or null"),
