@@ -34,6 +34,8 @@ def test_two_models_are_compared_dataset_by_dataset(
     assert printed.startswith("# one and two: sts17\n")
     assert printed.count("| STS17 |") == 7
     assert "Scores x 100; 20 resamples, seed 1." in printed
+    assert main([*arguments, "--samples", "20", "--output", "-"]) == 0
+    assert capsys.readouterr().out == printed  # once
     of_all = ["significance", *models, "--suite", "sts17", "--data", str(tmp_path)]
     assert main([*of_all, "--samples", "20"]) == 0  # finds eval itself
     assert capsys.readouterr().out == printed

@@ -101,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
     table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
-    print(table, end="")
+    if arguments.output != "-":  # which is where it is printed
+        print(table, end="")
     if arguments.output:
         with open_output(arguments.output) as file:
             file.write(table)
