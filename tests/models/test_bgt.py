@@ -43,7 +43,8 @@ ROWS: dict[str, dict[str, Any]] = {
     },
     "word and hidden": {"latent_at": ["word", "hidden", "logit"]},
     "narrow": {"state_size": 4},
-    "average": {"adds_average": True},
+    "average added": {"adds_average": True},
+    "average alone": {"encoder_kind": "average", "adds_average": True},
 }
 ENGLISH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 FRENCH = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
@@ -101,7 +102,7 @@ def test_padding_and_company_do_not_change_an_embedding(row: str) -> None:
     torch.testing.assert_close(model(junk, mask).sentence_embedding, together.sentence_embedding)
 
 
-@pytest.mark.parametrize("row", ["bgt", "average"])
+@pytest.mark.parametrize("row", ["bgt", "average added", "average alone"])
 def test_token_vectors_average_to_the_embedding(row: str) -> None:
     found = make(row).eval()(ENGLISH, (ENGLISH != 0).long())
     states, kept = found.last_hidden_state, (ENGLISH != 0)[..., None]

@@ -35,7 +35,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "translation scored apart": {"has_translation_scorer": True},
     "every place": {"latent_at": ["word", "hidden", "attention", "logit"]},
     "narrow": {"state_size": 4, "encoder_layers": 1},
-    "average": {"adds_average": True},
+    "average added": {"adds_average": True},
+    "average alone": {"encoder_kind": "average", "adds_average": True},
 }
 FRENCH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 CHINESE = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])

@@ -113,7 +113,7 @@ def _gated(config: Config, tokens: str) -> str:
 
 
 def _bgt(config: Config, tokens: str) -> str:
-    kind = "an LSTM" if config["encoder_kind"] == "lstm" else "a transformer"
+    kind = {"lstm": "an LSTM", "average": "an average"}.get(config["encoder_kind"], "a transformer")
     return (
         f"the mean of the variable {config.get('variable', 'semantic')}, which {kind} infers from "
         f"its {tokens} (bilingual generative transformer; thesis, 5.4)"
@@ -121,8 +121,9 @@ def _bgt(config: Config, tokens: str) -> str:
 
 
 def _mgt(config: Config, tokens: str) -> str:
+    kind = "average" if config["encoder_kind"] == "average" else "transformer"
     return (
-        f"the mean of the variable {config.get('variable', 'semantic')}, which one transformer for "
+        f"the mean of the variable {config.get('variable', 'semantic')}, which one {kind} for "
         f"all of {', '.join(config['languages'])} infers from its {tokens} (multilingual "
         "generative transformer; thesis, 5.10)"
     )

@@ -1,5 +1,6 @@
 """Encoders that read a sentence into the states that latent variables are made of (thesis, 5.5, 5.9
-and 5.12): a transformer, one that reads for several variables, or an LSTM in both directions.
+and 5.12): a transformer, one that reads for several variables, an LSTM in both directions, or the
+tokens' vectors themselves.
 
 All take ids text after text with the padding of the texts, and return a state for each token.
 """
@@ -131,6 +132,39 @@ class SharedEncoder(nn.Module):
         for block in (*self.blocks, self.tops[int(language is not None)]):
             states = block(states, mask=mask)
         return padding.flat(states[:, count:])
+
+
+class AverageEncoder(nn.Module):
+    """The tokens' vectors as they stand in a table: the mean of these states is the average of SP
+    (5.1.1), which a decoder then writes from. No paper has it.
+
+    Args:
+        vocab: Number of tokens.
+        dim: Number of dimensions of a token's vector.
+        dropout: Probability that a number is zeroed in training, 0 to below 1.
+
+    Example:
+        >>> encoder = AverageEncoder(10, 8, dropout=0.0)
+        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2]))).shape
+        torch.Size([3, 8])
+    """
+
+    languages = None  # it has no part of its own for any, as `SharedEncoder` has
+
+    def __init__(self, vocab: int, dim: int, *, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.table = nn.Embedding(vocab, dim)
+
+    def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
+        """Return the state of each token, (tokens, dim).
+
+        Args:
+            ids: Token ids, (tokens,), text after text.
+            padding: Where the tokens stand; a text may have none.
+            language: Number of the language whose own part is wanted; all have the same states.
+        """
+        return dropout(rows_of(self.table, ids), self.dropout, self.training)
 
 
 class LstmEncoder(nn.Module):

@@ -14,7 +14,12 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
-from paraphrastic_hf.layers.latent_encoder import LstmEncoder, SharedEncoder, TransformerEncoder
+from paraphrastic_hf.layers.latent_encoder import (
+    AverageEncoder,
+    LstmEncoder,
+    SharedEncoder,
+    TransformerEncoder,
+)
 from paraphrastic_hf.layers.padding import Padding
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.pair_terms import SEMANTIC
@@ -22,7 +27,8 @@ from paraphrastic_hf.models.pair_terms import SEMANTIC
 if TYPE_CHECKING:
     from paraphrastic_hf.models.latent import LatentModel
 
-ARCHITECTURES = ("transformer", "lstm")
+DECODERS = ("transformer", "lstm")
+ENCODERS = (*DECODERS, "average")
 SIZES = (
     *("vocab_size", "hidden_size", "state_size", "encoder_layers", "decoder_layers"),
     *("num_attention_heads", "intermediate_size"),
@@ -50,7 +56,8 @@ class LatentConfig(PreTrainedConfig):
         hidden_size: Dimensions of a latent variable, and so of a sentence vector.
         state_size: Dimensions of the states of encoders and decoders; `hidden_size` if None. Even,
             and in transformers a multiple of `num_attention_heads`.
-        encoder_kind: Architecture of the encoders, `transformer` or `lstm` (in both directions).
+        encoder_kind: Architecture of the encoders, `transformer`, `lstm` (in both directions) or
+            `average` (of the tokens' vectors).
         encoder_layers: Blocks of a transformer that encodes; the thesis takes 5.
         decoder_kind: Architecture of the decoders.
         decoder_layers: Blocks of a transformer that decodes; the thesis takes 1.
@@ -110,10 +117,10 @@ class LatentConfig(PreTrainedConfig):
                 raise ValueError(f"{name} must be at least 1, got {size}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        for name in ("encoder_kind", "decoder_kind"):
-            if getattr(self, name) not in ARCHITECTURES:
+        for name, known in (("encoder_kind", ENCODERS), ("decoder_kind", DECODERS)):
+            if getattr(self, name) not in known:
                 raise ValueError(
-                    f"{name} must be {' or '.join(ARCHITECTURES)}, got {getattr(self, name)!r}"
+                    f"{name} must be {' or '.join(known)}, got {getattr(self, name)!r}"
                 )
         uses_heads = "transformer" in (self.encoder_kind, self.decoder_kind)
         if self.width % 2 or (uses_heads and self.width % self.num_attention_heads):
@@ -158,9 +165,10 @@ class Inference(nn.Module):
     def __init__(self, config: LatentConfig, variable: str) -> None:
         super().__init__()
         width, size = config.width, config.hidden_size
-        self.encoder: TransformerEncoder | LstmEncoder
-        if config.encoder_kind == "lstm":
-            self.encoder = LstmEncoder(config.vocab_size, width, dropout=config.dropout)
+        self.encoder: TransformerEncoder | LstmEncoder | AverageEncoder
+        if config.encoder_kind != "transformer":
+            kind = LstmEncoder if config.encoder_kind == "lstm" else AverageEncoder
+            self.encoder = kind(config.vocab_size, width, dropout=config.dropout)
         else:
             self.encoder = TransformerEncoder(
                 config.vocab_size,
@@ -198,7 +206,7 @@ class Purpose:
         language: Number of the language whose own part it reads for; the meaning if None.
     """
 
-    shared: SharedEncoder
+    shared: SharedEncoder | AverageEncoder
     language: int | None
 
     @property

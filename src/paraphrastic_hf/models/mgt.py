@@ -23,7 +23,7 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.latent_decoder import Scorer
-from paraphrastic_hf.layers.latent_encoder import SharedEncoder
+from paraphrastic_hf.layers.latent_encoder import AverageEncoder, SharedEncoder
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.latent_parts import (
@@ -110,15 +110,19 @@ class MGTModel(LatentModel):
     def __init__(self, config: MGTConfig) -> None:
         super().__init__(config)
         width, size = config.width, config.hidden_size
-        self.shared_encoder = SharedEncoder(
-            config.vocab_size,
-            width,
-            len(config.languages) if config.has_language_variables else 0,
-            layers=config.encoder_layers,
-            heads=config.num_attention_heads,
-            feed_forward=config.intermediate_size,
-            dropout=config.dropout,
-        )
+        self.shared_encoder: SharedEncoder | AverageEncoder
+        if config.encoder_kind == "average":
+            self.shared_encoder = AverageEncoder(config.vocab_size, width, dropout=config.dropout)
+        else:
+            self.shared_encoder = SharedEncoder(
+                config.vocab_size,
+                width,
+                len(config.languages) if config.has_language_variables else 0,
+                layers=config.encoder_layers,
+                heads=config.num_attention_heads,
+                feed_forward=config.intermediate_size,
+                dropout=config.dropout,
+            )
         kinds = 2 if config.has_language_variables else 1  # of variables: semantic, of a language
         of_kinds = (SEMANTIC, config.languages[0])[:kinds]
         self.means = nn.ModuleList(map_to_mean(config, name) for name in of_kinds)

@@ -69,8 +69,9 @@ class LatentArguments:
     )
     encoder: str = argument(
         "transformer",
-        help="architecture of the encoders; an LSTM reads both ways (5.9)",
-        choices=("transformer", "lstm"),
+        help="architecture of the encoders; an LSTM reads both ways (5.9); an average is that of "
+        "the tokens' vectors, as of SP, and no paper has it",
+        choices=("transformer", "lstm", "average"),
     )
     encoder_layers: int | None = argument(
         None,
@@ -276,10 +277,12 @@ class GenerativeRecipe:
                     "at least 1, or set run.development to none",
                 ),
                 (
-                    model.encoder != "lstm" or model.encoder_layers is None,
-                    "model.encoder_layers of an lstm",
+                    model.encoder == "transformer" or model.encoder_layers is None,
+                    f"model.encoder_layers of an {model.encoder}",
                     model.encoder_layers,
-                    "absent or null: it has one, in both directions",
+                    "absent or null: it has one, in both directions"
+                    if model.encoder == "lstm"
+                    else "absent or null: it has none",
                 ),
                 (
                     model.decoder != "lstm" or model.decoder_layers == 1,
@@ -352,7 +355,7 @@ def _refuse_of_mgt(model: LatentArguments) -> None:
                 "lstm" not in (model.encoder, model.decoder),
                 "model.encoder and model.decoder of an mgt",
                 f"{model.encoder}, {model.decoder}",
-                "transformer",
+                "transformer, or the encoder average",
             ),
         ]
     )
