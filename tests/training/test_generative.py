@@ -444,8 +444,9 @@ def test_a_collapsed_variable_is_named(
         ],
         ["--translates", "[]"],
         ["--training.precision", "bf16"],
+        ["--encoder", "average", "--encoder_layers", "null", "--adds_average", "true"],
     ],
-    ids=["candidates and contrast", "lstm", "translation", "no translation", "bfloat16"],
+    ids=["candidates and contrast", "lstm", "translation", "no translation", "bfloat16", "average"],
 )
 def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
     recipe = load_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])
@@ -553,6 +554,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
             "training.decoders_first beside aggressive must be 0: there",
         ),
         (["--encoder", "lstm"], "model.encoder_layers of an lstm must be absent or null"),
+        (["--encoder", "average"], "model.encoder_layers of an average must be absent or null"),
         (
             ["--decoder", "lstm", "--decoder_layers", "2"],
             "model.decoder_layers of an lstm must be 1",
