@@ -44,7 +44,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "word and hidden": {"latent_at": ["word", "hidden", "logit"]},
     "narrow": {"state_size": 4},
     "average added": {"adds_average": True},
-    "average alone": {"encoder_kind": "average", "adds_average": True},
+    "average alone": {"encoder_kind": "average"},
 }
 ENGLISH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 FRENCH = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
@@ -114,6 +114,13 @@ def test_an_average_is_what_it_starts_from() -> None:
     model = BGTModel(BGTConfig(**SIZES, adds_average=True)).eval()
     table = model.encoder_of("semantic").encoder.table.weight
     average = table[ENGLISH[0]].mean(0) * 8**0.5
+    torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], average)
+
+
+def test_an_average_alone_is_that_of_the_table_less_the_end_mark() -> None:
+    model = BGTModel(BGTConfig(**SIZES, encoder_kind="average")).eval()
+    rows = model.encoder_of("semantic").encoder.table.weight[ENGLISH[0]] * 8**0.5
+    average = rows[:3].sum(0) / 4  # three tokens and the end mark
     torch.testing.assert_close(model(ENGLISH).sentence_embedding[0], average)
 
 

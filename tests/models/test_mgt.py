@@ -36,7 +36,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "every place": {"latent_at": ["word", "hidden", "attention", "logit"]},
     "narrow": {"state_size": 4, "encoder_layers": 1},
     "average added": {"adds_average": True},
-    "average alone": {"encoder_kind": "average", "adds_average": True},
+    "average alone": {"encoder_kind": "average"},
 }
 FRENCH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 CHINESE = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])

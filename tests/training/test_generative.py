@@ -444,7 +444,7 @@ def test_a_collapsed_variable_is_named(
         ],
         ["--translates", "[]"],
         ["--training.precision", "bf16"],
-        ["--encoder", "average", "--encoder_layers", "null", "--adds_average", "true"],
+        ["--encoder", "average", "--encoder_layers", "null"],
     ],
     ids=["candidates and contrast", "lstm", "translation", "no translation", "bfloat16", "average"],
 )

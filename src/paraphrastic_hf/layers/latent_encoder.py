@@ -135,25 +135,25 @@ class SharedEncoder(nn.Module):
 
 
 class AverageEncoder(nn.Module):
-    """The tokens' vectors as they stand in a table: the mean of these states is the average of SP
-    (5.1.1), which a decoder then writes from. No paper has it.
+    """The tokens' vectors as they stand in a table: the mean of these states points where the
+    average of SP does (5.1.1), and a decoder writes from it. No paper has it.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector.
-        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        end: Id of the end mark, which counts for nothing, as SP has none; None if there is none.
 
     Example:
-        >>> encoder = AverageEncoder(10, 8, dropout=0.0)
-        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2]))).shape
-        torch.Size([3, 8])
+        >>> encoder = AverageEncoder(10, 8, end=3)
+        >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2])))[2].any()
+        tensor(False)
     """
 
     languages = None  # it has no part of its own for any, as `SharedEncoder` has
 
-    def __init__(self, vocab: int, dim: int, *, dropout: float) -> None:
+    def __init__(self, vocab: int, dim: int, *, end: int | None) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.end = end
         self.table = nn.Embedding(vocab, dim)
 
     def forward(self, ids: Tensor, padding: Padding, language: int | None = None) -> Tensor:
@@ -164,7 +164,8 @@ class AverageEncoder(nn.Module):
             padding: Where the tokens stand; a text may have none.
             language: Number of the language whose own part is wanted; all have the same states.
         """
-        return dropout(rows_of(self.table, ids), self.dropout, self.training)
+        states = rows_of(self.table, ids) * self.table.embedding_dim**0.5
+        return states if self.end is None else states * (ids != self.end)[:, None]
 
 
 class LstmEncoder(nn.Module):

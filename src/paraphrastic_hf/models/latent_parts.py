@@ -128,11 +128,14 @@ class LatentConfig(PreTrainedConfig):
                 f"state_size must be even and a multiple of num_attention_heads "
                 f"({self.num_attention_heads}), got {self.width}"
             )
-        if self.adds_average and self.width != self.hidden_size:
+        is_average = self.encoder_kind == "average"
+        if (self.adds_average or is_average) and self.width != self.hidden_size:
             raise ValueError(
-                f"adds_average needs states of the size of a variable, {self.hidden_size}, got "
-                f"state_size {self.width}"
+                f"{'an average' if is_average else 'adds_average'} needs states of the size of a "
+                f"variable, {self.hidden_size}, got state_size {self.width}"
             )
+        if self.adds_average and is_average:
+            raise ValueError("adds_average is for encoders that are not an average themselves")
         unknown = [place for place in self.latent_at if place not in PLACES]
         if unknown or not self.latent_at:
             raise ValueError(
@@ -148,10 +151,17 @@ class Addition(Dense):
     """A map whose result is added to something, and is nothing before training."""
 
 
-def map_to_mean(config: LatentConfig, variable: str) -> Dense:
+def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
     """What makes a posterior's mean of the mean state."""
+    if variable == SEMANTIC and config.encoder_kind == "average":
+        return nn.Identity()
     is_added = variable == SEMANTIC and config.adds_average
     return (Addition if is_added else Dense)(config.width, config.hidden_size, bias=False)
+
+
+def average_of(config: LatentConfig) -> AverageEncoder:
+    """The encoder of a config whose `encoder_kind` is `average`."""
+    return AverageEncoder(config.vocab_size, config.width, end=config.decoder_start_token_id)
 
 
 class Inference(nn.Module):
@@ -166,9 +176,10 @@ class Inference(nn.Module):
         super().__init__()
         width, size = config.width, config.hidden_size
         self.encoder: TransformerEncoder | LstmEncoder | AverageEncoder
-        if config.encoder_kind != "transformer":
-            kind = LstmEncoder if config.encoder_kind == "lstm" else AverageEncoder
-            self.encoder = kind(config.vocab_size, width, dropout=config.dropout)
+        if config.encoder_kind == "average":
+            self.encoder = average_of(config)
+        elif config.encoder_kind == "lstm":
+            self.encoder = LstmEncoder(config.vocab_size, width, dropout=config.dropout)
         else:
             self.encoder = TransformerEncoder(
                 config.vocab_size,
@@ -193,7 +204,7 @@ class SharedInference:
     """
 
     encoder: Purpose
-    mean: nn.Linear
+    mean: nn.Module
     log_variance: nn.Linear | None
 
 

@@ -31,6 +31,7 @@ from paraphrastic_hf.models.latent_parts import (
     LatentConfig,
     Purpose,
     SharedInference,
+    average_of,
     make_decoder,
     map_to_mean,
     refuse_language,
@@ -112,7 +113,7 @@ class MGTModel(LatentModel):
         width, size = config.width, config.hidden_size
         self.shared_encoder: SharedEncoder | AverageEncoder
         if config.encoder_kind == "average":
-            self.shared_encoder = AverageEncoder(config.vocab_size, width, dropout=config.dropout)
+            self.shared_encoder = average_of(config)
         else:
             self.shared_encoder = SharedEncoder(
                 config.vocab_size,
