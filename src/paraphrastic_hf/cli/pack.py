@@ -15,6 +15,7 @@ EPILOG = """\
 The copy loads here and by transformers' AutoModel. Stock sentence-transformers reads it with
 --precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
+Of a generative model over averages (encoder: average) the copy is the table of its meaning.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
@@ -56,6 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
         raise DataError(f"{output} holds other things than a model: choose another --output")
     encoder = SentenceEncoder.from_pretrained(arguments.model)
+    if encoder.table(slice(0, 0)) is None:
+        from paraphrastic_hf.encoding.averaged import averaged
+
+        encoder = averaged(encoder)
     if encoder.table(slice(0, 0)) is None:
         raise ModelError(f"{arguments.model} is no average, and only averages are packed")
     if precision == "float16":  # which is of files alone

@@ -141,7 +141,8 @@ class AverageEncoder(nn.Module):
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector.
-        end: Id of the end mark, which counts for nothing, as SP has none; None if there is none.
+        end: Id of the end mark, from 0 to below `vocab`, which counts for nothing, as SP has none;
+            None if there is none.
 
     Example:
         >>> encoder = AverageEncoder(10, 8, end=3)
