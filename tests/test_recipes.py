@@ -76,6 +76,7 @@ OF_TWO_LANGUAGES = {
     "default/multilingual-fifteen",
     "default/multilingual-taught",
     "default/multilingual-words",
+    "multilingual-generative/eight-sp",
     "multilingual-generative/small-sp",
     "simple-and-effective-2019/bilingual-en-es",
 }
