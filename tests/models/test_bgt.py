@@ -287,6 +287,8 @@ def test_a_mean_is_read_where_nothing_is_drawn() -> None:
         ({"reconstructs": []}, "has_language_variables needs"),
         ({"encoder_kind": "gru"}, "transformer or lstm"),
         ({"adds_average": True, "state_size": 4}, "adds_average needs states of the size"),
+        ({"encoder_kind": "average", "state_size": 4}, "an average needs states of the size"),
+        ({"encoder_kind": "average", "adds_average": True}, "adds_average is for encoders that"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -1,7 +1,7 @@
 """A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, logs and picture.
 
 Training is a sequence of file operations with arithmetic between. The run is killed just before
-one of them, at ten places from the first to the last, and started again.
+one of them, at twenty places from the first to the last, and started again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from tests import fresh
 
-POINTS = 10
+POINTS = 20
 TEXT = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 BITEXT = TEXT.parents[1] / "default" / "en-fr.tsv"
 CONTRASTIVE = f"""

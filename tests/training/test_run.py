@@ -246,7 +246,7 @@ def test_a_run_is_replaced_only_where_the_next_one_begins(recipe: Path, tmp_path
 
 
 def test_a_great_many_epochs_end_with_the_steps(recipe: Path, tmp_path: Path) -> None:
-    settings = ["--epochs", "20000", "--training.steps", "2"]
+    settings = ["--epochs", "1000000", "--training.steps", "2"]
     assert train(load_recipe(recipe, settings), tmp_path / "out", progress=False).step == 2
 
 

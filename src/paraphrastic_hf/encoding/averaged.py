@@ -31,7 +31,10 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
     if not isinstance(model, LatentModel) or model.config.encoder_kind != "average":
         return encoder
     if model.variable != SEMANTIC:
-        raise ModelError(f"the variable {model.variable} is no average: read by its meaning alone")
+        raise ModelError(
+            f"the variable {model.variable} is no average: have the model read {SEMANTIC!r} "
+            "(`read_variable`)"
+        )
     if model.config.is_centred:
         raise ModelError(
             "the model has a mean taken from its sentence vectors, which an average cannot say: "

@@ -192,8 +192,9 @@ class GenerativeTraining(TokenBatchArguments):
     )
     decoders_first: int = argument(
         0,
-        help="steps at the start in which the encoder of the meaning stays as it is, while "
-        "decoders learn to read it: for one that begins trained, by vectors or start",
+        help="steps at the start in which the encoder of the meaning (of an mgt, its one encoder) "
+        "stays as it is, while decoders learn to read it: for one that begins trained, by vectors "
+        "or start",
         at_least=0,
     )
     candidates: int | None = argument(
