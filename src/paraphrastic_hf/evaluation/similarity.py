@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine
@@ -125,6 +124,8 @@ def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.
     """Return Pearson's r x 100, which is 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
+    from scipy import stats  # half a second, which help need not take
+
     return float(stats.pearsonr(predicted, gold).statistic * 100)
 
 
@@ -132,4 +133,6 @@ def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np
     """Return Spearman's rho x 100, which is 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
+    from scipy import stats  # half a second, which help need not take
+
     return float(stats.spearmanr(predicted, gold).statistic * 100)

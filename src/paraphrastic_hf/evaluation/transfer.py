@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.data.transfer import QUESTIONS
 from paraphrastic_hf.evaluation.classifiers import Regression, fit
 from paraphrastic_hf.evaluation.protocols import (
     accuracy,
@@ -75,6 +74,8 @@ def _stanford(config: str, name: str, classes: int) -> Task:
 
 
 def _questions(encoder: Any, data_dir: Path) -> list[Row]:
+    from paraphrastic_hf.data.transfer import QUESTIONS  # imports datasets
+
     train, test = (read_columns("trec", "coarse", split, data_dir) for split in ("train", "test"))
     features, held_out = embed(encoder, train["text"], test["text"])
     fitted = fitted_by_folds(features, np.array(train["label"]), len(QUESTIONS))

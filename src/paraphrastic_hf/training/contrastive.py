@@ -83,7 +83,7 @@ class ContrastiveObjective:
 
     def examples(self, epoch: int) -> int:
         """Pairs an epoch sees."""
-        return self.corpus.pairs_in_epoch()
+        return self.corpus.pairs_in_epoch
 
     def steps(self, epoch: int) -> int:
         """Mini-batches of an epoch."""

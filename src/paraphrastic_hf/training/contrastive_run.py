@@ -39,7 +39,7 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
         self.held_out = read_held_out(work) if self.holds_out else {}
-        if self.recipe.training.epochs and not self.corpus.pairs_in_epoch():
+        if self.recipe.training.epochs and not self.corpus.pairs_in_epoch:
             raise DataError(
                 "an epoch is empty: the weights of all sources come to no pair; raise one"
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,10 @@ class PairCorpus:
     def __len__(self) -> int:
         return len(self.source)
 
+    @cached_property
     def pairs_in_epoch(self) -> int:
         """Pairs an epoch sees."""
-        total = 0
-        for number, weight in enumerate(self.weights):
-            members = int((self.source == number).sum())
-            total += int(weight) * members + round((weight - int(weight)) * members)
-        return total
+        return size_of_epoch(self.source, self.weights)
 
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
         """First sentence of every pair of an epoch, shuffled unless `in_file_order`; its partner is
@@ -153,6 +151,20 @@ class PairCorpus:
             random.shuffle(order)
         swapped = np.asarray(self.swaps)[self.source[order]] & (random.random(len(order)) < 0.5)
         return order * 2 + swapped
+
+
+def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
+    """How many examples `seen_in_epoch` gives; every epoch has as many.
+
+    Args:
+        source: (N,) number of each example's source.
+        weights: Times an example of each source is seen.
+    """
+    members = np.bincount(source, minlength=len(weights)).tolist()
+    return sum(
+        int(weight) * count + round((weight - int(weight)) * count)
+        for weight, count in zip(weights, members, strict=True)
+    )
 
 
 def seen_in_epoch(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from paraphrastic_hf.losses.regression import cosine_distance, hinge_of_targets
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.batching import Step
-from paraphrastic_hf.training.corpus import read_columns, seen_in_epoch
+from paraphrastic_hf.training.corpus import read_columns, seen_in_epoch, size_of_epoch
 from paraphrastic_hf.training.distillation_arguments import DistillationRecipe
 from paraphrastic_hf.training.loop import Losses
 from paraphrastic_hf.training.sources import SourcePairs
@@ -66,6 +67,11 @@ class Lessons:
     names: list[str]
     weights: list[float]
     languages: list[str]
+
+    @cached_property
+    def sentences_in_epoch(self) -> int:
+        """Sentences an epoch sees."""
+        return size_of_epoch(self.source, self.weights)
 
     @classmethod
     def load(cls, directory: Path) -> Lessons:
@@ -157,7 +163,7 @@ class DistillationObjective:
 
     def examples(self, epoch: int) -> int:
         """Sentences an epoch sees."""
-        return len(self._sentences(epoch))
+        return self.corpus.sentences_in_epoch
 
     def steps(self, epoch: int) -> int:
         """Mini-batches of an epoch."""
