@@ -76,6 +76,17 @@ def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) ->
     assert heights == [670, 790, 910, 910]
 
 
+@pytest.mark.parametrize(("names", "columns"), [(5, 0), (6, 1), (9, 2), (40, 5)])
+def test_names_stand_beside_a_panel_that_has_no_room_for_them(
+    names: int, columns: int, tmp_path: Path
+) -> None:
+    gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
+    write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
+    write_curve(tmp_path)
+    width = int.from_bytes((tmp_path / "training.png").read_bytes()[16:20], "big")
+    assert width == 700 + 130 * columns
+
+
 def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:
     write_log(tmp_path, [])
     (tmp_path / "training.png").write_bytes(b"of another run")

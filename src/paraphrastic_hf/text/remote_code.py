@@ -12,6 +12,7 @@ import ast
 import importlib.util
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 PACKAGE = "paraphrastic_hf"
@@ -59,7 +60,8 @@ def flat_name(module: str) -> str:
     return PREFIX + module.removeprefix(PACKAGE + ".").replace(".", "_")
 
 
-def make_relative(source: str) -> tuple[str, list[str]]:
+@cache  # a process that saves again reads no module twice
+def make_relative(source: str) -> tuple[str, tuple[str, ...]]:
     """Make the imports from this package in a module's source relative.
 
     Returns:
@@ -75,7 +77,7 @@ def make_relative(source: str) -> tuple[str, list[str]]:
             lines[node.lineno - 1] = line.replace(
                 f"from {module} ", f"from .{flat_name(module)} ", 1
             )
-    return "".join(lines), needed
+    return "".join(lines), tuple(needed)
 
 
 def _source(module: str) -> str:

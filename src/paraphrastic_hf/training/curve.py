@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 
 from paraphrastic_hf.evaluation.report import OWN, plain_axes
@@ -20,6 +21,9 @@ RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
 LABELS = {"loss": "loss", SCORE: "development score", RATE: "learning rate"}
 MARKED = 30  # with fewer points than this, each has a mark
+WIDTH, COLUMN = 7.0, 1.3  # inches of the panels, and of a column of names beside one
+FEW, LINE = 5, 0.14  # names that a panel has room for, and inches of one beside it
+DASHES = ("-", "--", ":", "-.")  # beside colours, for those who take the same one
 
 
 @dataclass(frozen=True)
@@ -100,30 +104,45 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
     panels = [[name, *(parts if name == "loss" else [])] for name in LABELS if name in curves]
     heights = [2.0] * len(panels) + [1.2] * len(gauges)
     panels += gauges.values()
-    height = 0.7 + sum(heights)
-    figure = Figure(figsize=(7, height))
-    figure.subplots_adjust(0.13, 0.5 / height, 0.97, 1 - 0.2 / height)
-    columns = figure.subplots(
+    height, width = 0.7 + sum(heights), WIDTH
+    legends = [  # columns beside the panel, where there are too many for a place within it
+        ceil(len(names) * LINE / inches) if len(names) > FEW else 0
+        for names, inches in zip(panels, heights, strict=True)
+    ]
+    width += max(legends) * COLUMN
+    figure = Figure(figsize=(width, height))
+    left, right = 0.13 * WIDTH / width, 0.97 * WIDTH / width
+    figure.subplots_adjust(left, 0.5 / height, right, 1 - 0.2 / height)
+    rows = figure.subplots(
         len(panels), sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
     )
-    for axes, names in zip(columns[:, 0], panels, strict=True):
-        for name, colour in zip(names, itertools.cycle(OWN), strict=False):
+    for axes, names, columns in zip(rows[:, 0], panels, legends, strict=True):
+        for name, (dashes, colour) in zip(names, itertools.product(DASHES, OWN), strict=False):
             curve = curves[name]
             marker = "o" if len(curve.steps) < MARKED else ""
             axes.plot(
-                curve.steps, curve.values, color=colour, marker=marker, markersize=3, label=name
+                curve.steps,
+                curve.values,
+                color=colour,
+                linestyle=dashes,
+                marker=marker,
+                markersize=3,
+                label=name.rpartition("/")[2].replace("_", " "),
             )
         if names[0] in LABELS:
             axes.set_ylabel(LABELS[names[0]])
+            axes.yaxis.set_label_coords(-0.115, 0.5)  # to align them by their texts is slow
         else:
             title = names[0].partition("/")[0].replace("_", " ")
-            axes.set_title(title, loc="left", fontsize=8, pad=3)
-        if len(names) > 1:
+            axes.set_title(title, loc="left", fontsize=8, pad=3, y=1)
+        if columns:
+            axes.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1, 1.05),
+                        ncols=columns, borderpad=0, labelspacing=0.2)  # fmt: skip
+        elif len(names) > 1:
             axes.legend(frameon=False, fontsize=8)
         if names == [RATE]:
             axes.set_ylim(bottom=0)
         plain_axes(axes)
-    figure.align_ylabels()
-    columns[-1, 0].set_xlabel("step")
+    rows[-1, 0].set_xlabel("step")
     with replacing(path) as partial:
         figure.savefig(partial, dpi=100, format="png")
