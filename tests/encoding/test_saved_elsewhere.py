@@ -79,6 +79,19 @@ def test_what_they_have_saved_again_is_the_same_encoder(kind: str, tmp_path: Pat
     )
 
 
+@pytest.mark.parametrize("marks", ["start", "end", "both"])
+def test_they_average_marks_as_we_do(marks: str, tmp_path: Path) -> None:
+    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), marks)
+    torch.manual_seed(0)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
+    encoder = SentenceEncoder(model, tokenizer)
+    encoder.save_pretrained(tmp_path)
+    bridge = SentenceTransformer(str(tmp_path), trust_remote_code=True, device="cpu")
+    np.testing.assert_allclose(bridge.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    again = SentenceEncoder.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+
+
 @pytest.mark.filterwarnings("ignore")  # of their trainer
 def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) -> None:
     model = theirs(packaged_model("english")).float()

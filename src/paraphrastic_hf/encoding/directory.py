@@ -52,6 +52,7 @@ from paraphrastic_hf.text.files import (
     remove,
     write_json,
 )
+from paraphrastic_hf.text.marks import MarkedTokenizer
 
 WEIGHTS = "model.safetensors"
 TOKENIZER_FILES = (
@@ -153,7 +154,7 @@ def save_model(
         if layout.takes_pairs:
             _name_token_types(staged / "tokenizer_config.json")
         if modules and set(SENTENCE_TRANSFORMERS_FILES) <= set(layout.files):
-            _write_modules(model, staged)
+            _write_modules(model, tokenizer, staged)
         if GENERATION_CONFIG not in layout.files:
             remove(staged / GENERATION_CONFIG)
         kept = () if modules else SENTENCE_TRANSFORMERS_FILES
@@ -211,10 +212,11 @@ def _name_token_types(path: Path) -> None:
         write_json(path, {**settings, "model_input_names": names})
 
 
-def _write_modules(model: PreTrainedModel, directory: Path) -> None:
-    """Write what sentence-transformers reads: its stock `StaticEmbedding` is named where model and
-    tokenizer allow it, else the bridge in `paraphrastic_hf/sbert.py`."""
+def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
+    """Write what sentence-transformers reads: its stock `StaticEmbedding`, which reads no marks, is
+    named where model and tokenizer allow it, else the bridge in `paraphrastic_hf/sbert.py`."""
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
     is_stock = is_stock and not read_json(directory / "config.json").get("packed")
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
     settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}
