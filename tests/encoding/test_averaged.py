@@ -11,6 +11,7 @@ import torch
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoding.averaged import averaged
+from paraphrastic_hf.encoding.languages import languages_of
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
@@ -19,7 +20,9 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 TEXTS = ["a cat sleeps on the mat", "", "rain"]
 
 
-def generative(inner: SubwordTokenizer, kind: str = "average") -> SentenceEncoder:
+def generative(
+    inner: SubwordTokenizer, kind: str = "average", start: int | None = None
+) -> SentenceEncoder:
     tokenizer = MarkedTokenizer(inner, "end")
     end = tokenizer.special.end[0]
     torch.manual_seed(0)
@@ -31,15 +34,20 @@ def generative(inner: SubwordTokenizer, kind: str = "average") -> SentenceEncode
         num_attention_heads=2,
         intermediate_size=8,
         eos_token_id=end,
-        decoder_start_token_id=end,
+        decoder_start_token_id=start,
     )
     return SentenceEncoder(BGTModel(config).eval(), tokenizer)
 
 
-def test_its_vectors_point_where_those_of_the_model_point(subword: SubwordTokenizer) -> None:
-    encoder = generative(subword)
+@pytest.mark.parametrize("start", [None, 0, 1])
+def test_its_vectors_point_where_those_of_the_model_point(
+    start: int | None, subword: SubwordTokenizer
+) -> None:
+    encoder = generative(subword, start=start)
     table = averaged(encoder)
-    assert table.table() is not None
+    rows = table.table()
+    assert rows is not None
+    assert not rows[0].any()
     expected = encoder.encode(TEXTS, normalize=True)
     np.testing.assert_allclose(table.encode(TEXTS, normalize=True), expected, atol=1e-6)
     assert not expected[1].any()
@@ -54,6 +62,7 @@ def test_packed_from_the_command_line_stock_sentence_transformers_reads_it(
     encoder.save_pretrained(tmp_path / "bgt")
     packed = str(tmp_path / "table")
     assert main(["pack", str(tmp_path / "bgt"), "--precision", "float32", "--output", packed]) == 0
+    assert languages_of(Path(packed)) == ["en", "fr"]
     found = SentenceTransformer(packed, device="cpu").encode(TEXTS, normalize_embeddings=True)
     np.testing.assert_allclose(found, encoder.encode(TEXTS, normalize=True), atol=1e-6)
 
@@ -66,6 +75,10 @@ def test_other_encoders_stay_and_what_is_no_average_is_refused(
     transformer.save_pretrained(tmp_path / "bgt")
     assert main(["pack", str(tmp_path / "bgt"), "--output", str(tmp_path / "table")]) == 2
     assert "is no average, and only averages are packed" in capsys.readouterr().err
+    other = generative(subword)
+    other.tokenizer = subword
+    with pytest.raises(ModelError, match=r"leaves token \d+ out of the average, .* adds \[\]"):
+        averaged(other)
     encoder = generative(subword)
     encoder.model.read_variable("en")
     with pytest.raises(ModelError, match="the variable en is no average"):

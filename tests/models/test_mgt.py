@@ -36,7 +36,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "every place": {"latent_at": ["word", "hidden", "attention", "logit"]},
     "narrow": {"state_size": 4, "encoder_layers": 1},
     "average added": {"adds_average": True},
-    "average alone": {"encoder_kind": "average"},
+    "average alone": {"encoder_kind": "average", "has_language_variables": False},
 }
 FRENCH = torch.tensor([[3, 4, 5, END], [6, 7, END, 0]])
 CHINESE = torch.tensor([[8, 9, END, 0, 0], [10, 11, 12, 13, END]])
@@ -220,6 +220,7 @@ def test_what_to_write_must_be_said() -> None:
         ({"languages": ["en", "semantic"]}, "a language must have a code such as en"),
         ({"encoder_kind": "lstm"}, "an MGT is a transformer"),
         ({"reconstructs": False}, "has_language_variables needs reconstructs"),
+        ({"encoder_kind": "average"}, "an average reads every language alike"),
         (
             {
                 "has_language_variables": False,

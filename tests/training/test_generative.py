@@ -476,11 +476,15 @@ def test_encoders_that_train_aggressively_leave_the_decoders_as_they_are(tmp_pat
 
 
 @pytest.mark.parametrize(("steps", "moves"), [("5", False), ("6", True)])
-def test_decoders_may_learn_first(steps: str, moves: bool, tmp_path: Path) -> None:
+def test_decoders_may_learn_first(
+    steps: str, moves: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The meaning's encoder stays as it is for so many steps; all else learns from the first."""
     settings = ["--decoders_first", "5", "--steps", steps]
     for name, stays in what_stays(settings, tmp_path).items():
         assert stays == (name.startswith("inference.semantic.") and not moves), name
+    assert ("the run has 5 steps: the encoder of the meaning stays" in caplog.text) != moves
+    assert "keeps an encoder that begins at random" in caplog.text
 
 
 def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Path) -> None:

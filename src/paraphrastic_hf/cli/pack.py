@@ -60,7 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
     if encoder.table(slice(0, 0)) is None:
         from paraphrastic_hf.encoding.averaged import averaged
 
-        encoder = averaged(encoder)
+        try:
+            encoder = averaged(encoder)
+        except ModelError as error:
+            raise ModelError(f"{arguments.model}: {error}") from error
     if encoder.table(slice(0, 0)) is None:
         raise ModelError(f"{arguments.model} is no average, and only averages are packed")
     if precision == "float16":  # which is of files alone

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from paraphrastic_hf.encoding.directory import averaging_model
+from typing import cast
+
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.layers.latent_encoder import AverageEncoder
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.marks import MarkedTokenizer
@@ -14,14 +16,15 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
     """Make an averaging model of a generative one whose meaning is an average (`encoder: average`).
 
     It has the table that the meaning is read from and no decoders, is encoded in C, and loads
-    wherever averaging models do. Its vectors point where those of the model point; they are
-    longer, since the end mark is no longer counted.
+    wherever averaging models do. Its vectors point where those of the model point, and are as long
+    as those of an SP, from which another such model may begin.
 
     Args:
         encoder: Any encoder; one of another kind is returned as it is.
 
     Raises:
-        ModelError: It embeds by the variable of a language, or has a mean taken from its vectors.
+        ModelError: It embeds by the variable of a language, has a mean taken from its vectors, or
+            leaves another token out of the average than the end mark of its tokenizer.
 
     Example:
         >>> encoder = averaged(SentenceEncoder.from_pretrained("runs/average"))  # doctest: +SKIP
@@ -40,9 +43,21 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
             "the model has a mean taken from its sentence vectors, which an average cannot say: "
             "train it without training.centre"
         )
+    average = cast(AverageEncoder, model.encoder_of(SEMANTIC).encoder)
     tokenizer = encoder.tokenizer
+    marks = (*tokenizer.special.start, *tokenizer.special.end)
+    if marks != (() if average.end is None else (average.end,)):
+        raise ModelError(
+            f"the model leaves token {average.end} out of the average, and its tokenizer adds "
+            f"{list(marks)}: load the two that belong together"
+        )
     if isinstance(tokenizer, MarkedTokenizer):
         tokenizer = tokenizer.inner
-    table = model.encoder_of(SEMANTIC).encoder.table
-    rows = table.weight.detach().float().cpu()[: tokenizer.vocab_size] * table.embedding_dim**0.5
-    return SentenceEncoder(averaging_model(rows.numpy()), tokenizer)
+    rows = average.table.weight.detach().float().cpu()[: tokenizer.vocab_size].clone()
+    rows[0] = 0  # padding
+    table = SentenceEncoder.from_table(
+        rows.numpy(), tokenizer, name=encoder.name, num_threads=encoder.num_threads
+    )
+    table.origin = encoder.origin
+    table.model_card_data.base_model = encoder.name
+    return table

@@ -72,13 +72,17 @@ def composition(config: Config, tokenizer: Path) -> str:
 def word_order(config: Config, tokenizer: Path) -> str:
     """What the order of words can mean to an encoder; nothing if it may mean anything."""
     parts = parts_of(config, tokenizer)
-    if any(_family(part) not in ORDERLESS for part, _ in parts):
+    if not all(_is_orderless(part) for part, _ in parts):
         return ""
     if all(kind in WITHIN_WORDS for _, kind in parts):
         return 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
     if any(kind == "char_ngram" for _, kind in parts):
         return "The order of words counts only where an n-gram of characters spans several."
     return "The order of characters, and so that of words, does not count."
+
+
+def _is_orderless(config: Config) -> bool:
+    return _family(config) in ORDERLESS or config.get("encoder_kind") == "average"
 
 
 def _family(config: Config) -> str:

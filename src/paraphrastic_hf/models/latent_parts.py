@@ -161,7 +161,9 @@ def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
 
 def average_of(config: LatentConfig) -> AverageEncoder:
     """The encoder of a config whose `encoder_kind` is `average`."""
-    return AverageEncoder(config.vocab_size, config.width, end=config.decoder_start_token_id)
+    ends = [config.eos_token_id, config.decoder_start_token_id]
+    end = next((end for end in ends if isinstance(end, int)), None)
+    return AverageEncoder(config.vocab_size, config.width, end=end)
 
 
 class Inference(nn.Module):

@@ -55,8 +55,8 @@ class MGTConfig(LatentConfig):
             by a layer of its own; if not, zeros stand in for the variable.
 
     Raises:
-        ValueError: Fewer than two languages, an LSTM, or language variables that nothing is written
-            from.
+        ValueError: Fewer than two languages, an LSTM, language variables that nothing is written
+            from, or language variables of an average.
 
     Example:
         >>> MGTConfig(vocab_size=100, hidden_size=32, languages=["en", "fr", "de"]).latent_at
@@ -84,6 +84,11 @@ class MGTConfig(LatentConfig):
             raise ValueError(
                 "has_language_variables needs reconstructs: translations are written from the "
                 "semantic variable alone"
+            )
+        if self.has_language_variables and self.encoder_kind == "average":
+            raise ValueError(
+                "an average reads every language alike, and an MGT has one encoder for all: "
+                "has_language_variables must be False (in recipes language_variables: false)"
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Every key that a contrastive recipe has alone: its objective.
+"""Every key that a contrastive recipe has alone: its objective, and how evenly languages are seen.
 
 Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 """
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
-from paraphrastic_hf.training.arguments import OptimisationArguments, refuse_unless
+from paraphrastic_hf.training.arguments import DataArguments, OptimisationArguments, refuse_unless
 from paraphrastic_hf.training.encoder_recipe import EncoderRecipe
 
 HINGES = ("two_sided", "one_sided")
@@ -172,6 +172,20 @@ class ContrastiveTraining(OptimisationArguments):
             )
 
 
+@dataclass(frozen=True)
+class ContrastiveData(DataArguments):
+    """Which pairs to train on."""
+
+    language_exponent: float = argument(
+        1.0,
+        help="with several languages: an epoch has of every two, and of each alone, as many pairs "
+        "as the weights of their sources give to this power, in proportion; 1 for just these, 0 "
+        "for equally many",
+        at_least=0,
+        at_most=1,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContrastiveRecipe(EncoderRecipe):
     """A whole contrastive training run."""
@@ -179,6 +193,7 @@ class ContrastiveRecipe(EncoderRecipe):
     kind: str = argument(
         "contrastive", help="what is trained: a sentence encoder", choices=("contrastive",)
     )
+    data: ContrastiveData = argument(ContrastiveData(), help="what to train on")
     training: ContrastiveTraining = argument(ContrastiveTraining(), help="the objective")
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
     def build(self, work: Path) -> SentenceEncoderModel:
         """The encoder at its random or given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
-        self.corpus = load_corpus(work / "corpus")
+        self.corpus = load_corpus(work / "corpus").evened(self.recipe.data.language_exponent)
         self.held_out = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch:
             raise DataError(

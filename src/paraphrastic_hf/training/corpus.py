@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,33 @@ class PairCorpus:
     def pairs_in_epoch(self) -> int:
         """Pairs an epoch sees."""
         return size_of_epoch(self.source, self.weights)
+
+    def evened(self, exponent: float) -> PairCorpus:
+        """The same pairs with weights by which the languages are seen more evenly.
+
+        Sources of the same two languages, or of one, go together: an epoch, as long as before, has
+        of each of them as many pairs as it had to this power, in proportion. Within them the
+        weights of sources are to each other as they were.
+
+        Args:
+            exponent: 1 for the weights as they are, 0 for equally many pairs of each.
+        """
+        if exponent == 1:
+            return self
+        members = np.bincount(self.source, minlength=len(self.names))
+        present, first = np.unique(self.source, return_index=True)
+        languages = dict(zip(present, np.sort(self.language.reshape(-1, 2)[first], 1), strict=True))
+        keys = [tuple(languages.get(number, ())) for number in range(len(self.names))]
+        seen: dict[tuple[int, ...], float] = dict.fromkeys(keys, 0.0)
+        for key, weight, count in zip(keys, self.weights, members, strict=True):
+            seen[key] += weight * count
+        shares = {key: pairs**exponent if pairs else 0.0 for key, pairs in seen.items()}
+        scale = sum(seen.values()) / (sum(shares.values()) or 1.0)
+        weights = [
+            weight * scale * shares[key] / seen[key] if seen[key] else weight
+            for key, weight in zip(keys, self.weights, strict=True)
+        ]
+        return replace(self, weights=weights)
 
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
         """First sentence of every pair of an epoch, shuffled unless `in_file_order`; its partner is

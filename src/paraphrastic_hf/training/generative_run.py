@@ -148,7 +148,23 @@ class Generative:
         self._objective = GenerativeObjective(
             self.recipe, self.corpus, self.kept, model, accelerator
         )
+        self._warn_of_stillness(self._objective.total_steps)
         return self._objective
+
+    def _warn_of_stillness(self, steps: int) -> None:
+        first = self.recipe.training.decoders_first
+        if first >= steps > 0:
+            logger.warning(
+                "training.decoders_first is %d and the run has %d steps: the encoder of the "
+                "meaning stays as it begins to the end",
+                first,
+                steps,
+            )
+        if first and self.start is None and self.recipe.model.vectors is None:
+            logger.warning(
+                "training.decoders_first keeps an encoder that begins at random: name what it "
+                "begins with by model.vectors or start, or leave it out"
+            )
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the development set, with the gauges of the held-out pairs beside it."""
