@@ -71,7 +71,7 @@ def in_a_line(error: BaseException) -> str:
         error: The error.
     """
     said = str(error).strip().partition("\n")[0]
-    for rest in (" Model type should be", " Should have a", " See the original"):
+    for rest in (" Model type should be", " Should have a", " See the original", " from one of:"):
         said = said.partition(rest)[0]
     return said
 

@@ -77,6 +77,9 @@ def test_a_style_file_of_another_length_is_named(
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
+MBR = ["--to", "fr", "--outputs", "2", "--decode", "mbr"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -90,6 +93,13 @@ def test_a_style_file_of_another_length_is_named(
         (["--to", "fr", "--metric", "bleu"], "--metric is for --decode mbr"),
         (["--to", "fr", "--beams", "0"], "beams must be at least 1"),
         (["--to", "fr", "--sample", "--temperature", "0"], "temperature must be above 0"),
+        (["--to", "fr", "--sample", "--beams", "3"], "--beams is for searching"),
+        (["--to", "fr", "--outputs", "2000"], "--outputs 2,000 needs as many beams"),
+        (
+            [*MBR, "--metric", "bleu", "--metric-model", "english"],
+            "--metric-model is for --metric simile and sim, got bleu",
+        ),
+        (["--to", "fr", "--output", ""], "--output is empty; name a file"),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_the_way_out(

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.generation.languages import Languages
+from paraphrastic_hf.generation.languages import Languages, told_language
 from paraphrastic_hf.generation.translate import EXTRA_TOKENS, Translator
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
@@ -178,6 +178,11 @@ def test_what_is_saved_translates_alike(translator: Translator, tmp_path: Path) 
         ({"outputs": 9}, "9 sentences from each text need as many beams"),
         ({"beams": 0}, "beams must be at least 1"),
         ({"sample": True, "top_p": 0}, "top_p must be above 0"),
+        ({"sample": 1}, "sample must be True or False, got 1"),
+        ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
+        ({"sample": True, "top_p": None}, "top_p must be a number, got None"),
+        ({"length_penalty": float("nan")}, "length_penalty must be finite"),
+        ({"max_tokens": 10**8}, "max_tokens must be at most 100,000, got 100,000,000"),
     ],
 )
 def test_numbers_out_of_range_are_named(
@@ -243,6 +248,27 @@ def test_languages_are_told_as_each_tokenizer_wants_it() -> None:
         Languages.of(Marks(), None, "es")
     with pytest.raises(ValueError, match="told no source language"):
         Languages.of(Marks(), "en", "fr")
+    assert told_language(Codes(), "fr", "de") == "fr"
+    assert told_language(Marks(), "fr", "de") == "fr"
+
+
+def test_a_language_that_a_model_was_trained_to_write_need_not_be_told(folder: Path) -> None:
+    with pytest.raises(ValueError, match="writes one language, or is told by a prefix"):
+        Translator.from_pretrained(folder, to="en")
+    recipe = folder / "recipe.yaml"
+    recipe.write_text("kind: translation\ndata: {to: en}\n", encoding="utf-8")
+    try:
+        assert Translator.from_pretrained(folder, to="en").languages == Languages()
+        with pytest.raises(ValueError, match="this model writes en, not 'fr'"):
+            Translator.from_pretrained(folder, to="fr")
+    finally:
+        recipe.unlink()
+
+
+def test_a_lone_surrogate_is_read_as_what_replaces_it(translator: Translator) -> None:
+    lines = ["\ud800 a cat", "\ufffd a cat"]
+    first, second = translator.translate(lines, beams=2)
+    assert first == second
 
 
 def test_a_language_is_refused_where_there_is_one_alone(folder: Path) -> None:

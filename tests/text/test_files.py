@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import output_file, write_json, write_tokenizer
+from paraphrastic_hf.text.files import output_file, replacing, write_json, write_tokenizer
 
 
 def test_json_comes_back_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -48,3 +50,34 @@ def test_what_is_replaced_whole_is_a_file(tmp_path: Path) -> None:
     for name, message in (("folder", "is a folder"), ("pipe", "is no regular file")):
         with pytest.raises(DataError, match=message):
             output_file(tmp_path / name)
+
+
+def test_a_shared_folder_keeps_what_others_have_there(tmp_path: Path) -> None:
+    target, theirs = tmp_path / "a.txt", tmp_path / "a.txt.part"
+    theirs.write_text("theirs")
+    with replacing(target, is_shared=True) as one:
+        one.write_text("one")
+        assert one != theirs
+        assert one.suffix == ".part"
+    assert target.read_text() == "one"
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "a.txt.part"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="whether a process runs is asked of POSIX")
+def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "a.txt"
+    with replacing(target, is_shared=True) as own:
+        own.write_text("a")
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    child.wait()
+    start = own.name.removesuffix(f"{os.getpid()}.part")
+    for name in (f"{start}{child.pid}.part", f"{start}{os.getppid()}.part", f"{start}x.part"):
+        (tmp_path / name).write_text("left")
+    with replacing(target, is_shared=True) as own:
+        own.write_text("b")
+    assert target.read_text() == "b"
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        ["a.txt", f"{start}{os.getppid()}.part", f"{start}x.part"]
+    )

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -76,7 +76,8 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
         if is_stream(path):
             return
         if not is_folder and Path(path).is_dir():
-            raise DataError(f"{path} is a folder; name a file to write")
+            what = f"{path} is a folder" if path else "--output is empty"
+            raise DataError(f"{what}; name a file to write")
         while not folder.exists():
             folder = folder.absolute().parent
     except OSError as error:  # no name for anything
@@ -144,10 +145,16 @@ def open_output(path: str) -> Iterator[IO[str]]:
         DataError: It is a folder, or cannot be written.
     """
     if path == "-":
+        if sys.stdout is None:
+            raise DataError("standard output is closed; name a file with --output")
         yield sys.stdout
         sys.stdout.flush()
         return
-    place = contextlib.nullcontext(Path(path)) if is_stream(path) else replacing(output_file(path))
+    place: AbstractContextManager[Path]
+    if is_stream(path):
+        place = contextlib.nullcontext(Path(path))
+    else:
+        place = replacing(output_file(path), is_shared=True)
     try:
         if not is_stream(path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -59,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = build_parser([chosen])
     except ModuleNotFoundError as error:
         return _name_extra(str(chosen), error)
+    except KeyboardInterrupt:
+        print("paraphrastic: interrupted", file=sys.stderr)
+        return 130
     if chosen in ("simile", "compare"):
         _refuse_files_after_h(parser, arguments)
     known, rest = parser.parse_known_args(arguments)
@@ -140,7 +143,7 @@ def _refuse_files_after_h(parser: Parser, arguments: Sequence[str]) -> None:
 def _explained(error: OSError, output: str | None) -> str:
     """What an error of the system comes to for someone who gave an output."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        where = error.filename or output
+        where = "standard output" if output == "-" else error.filename or output
         place = f" where {where} is written" if where else ""
         return f"the disk is full{place}: free some space, and run the same command again"
     is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))

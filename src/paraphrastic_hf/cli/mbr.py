@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
@@ -78,8 +80,11 @@ def decider(
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
     model = arguments.metric_model
+    if model is not None and metric not in ("simile", "sim"):
+        raise DataError(f"--metric-model is for --metric simile and sim, got {metric}")
     if model is None:  # that of English compares no other language
-        model = "simile" if arguments.to in (None, "en", "eng", "eng_Latn") else "multilingual"
+        to = arguments.to or written_language(Path(arguments.model))
+        model = "simile" if to in (None, "en", "eng", "eng_Latn") else "multilingual"
     check_model_name(model)
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import make_utility

@@ -247,6 +247,9 @@ def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:
         return pa.int64() if name.endswith("_line") else pa.string()
 
     schema = pa.schema([(name, kind(name)) for name in mined.COLUMNS])
-    with replacing(output_file(output)) as partial, pq.ParquetWriter(partial, schema) as writer:
+    with (
+        replacing(output_file(output), is_shared=True) as partial,
+        pq.ParquetWriter(partial, schema) as writer,
+    ):
         for part in mined.rows():
             writer.write_table(pa.table(part, schema=schema))

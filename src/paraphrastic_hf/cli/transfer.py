@@ -82,6 +82,7 @@ def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
         for number, pair in block:
             if None in pair:
                 ended = source if pair[0] is None else style
+                ended = "standard input" if ended == "-" else ended
                 raise DataError(
                     f"{ended} ends before line {number:,} of the other file: the source and the "
                     "style must have as many lines"

@@ -73,7 +73,7 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
     Raises:
         DataError: A number is out of range, or an option of draws is given without `--sample`.
     """
-    from paraphrastic_hf.generation.writing import Writing
+    from paraphrastic_hf.generation.writing import MOST_BEAMS, Writing
 
     drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
     given = {name: value for name, value in drawn.items() if value is not None}
@@ -81,8 +81,17 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
         names = " and ".join(f"--{name}".replace("_", "-") for name in given)
         raise DataError(f"{names} is for draws: add --sample, or leave it out")
     beams = arguments.beams
+    if beams is not None and arguments.sample:
+        raise DataError("--beams is for searching: leave it or --sample out")
     if beams is None:
-        beams = max(arguments.usual_beams, arguments.outputs)
+        beams = arguments.usual_beams
+        if not arguments.sample:
+            beams = max(beams, arguments.outputs)
+            if arguments.outputs > MOST_BEAMS:
+                raise DataError(
+                    f"--outputs {arguments.outputs:,} needs as many beams, of which {MOST_BEAMS:,} "
+                    "are the most: add --sample, or ask for fewer"
+                )
     try:
         return Writing(
             beams=beams,

@@ -96,7 +96,7 @@ def convert(
         "differences": list(converted.differences),
     }
     try:
-        with replacing(Path(output)) as partial:
+        with replacing(Path(output), is_shared=True) as partial:
             save_model(converted.model, converted.tokenizer, partial, SENTENCE_ENCODER)
             write_json(partial / "source.json", provenance)
     except OSError as error:

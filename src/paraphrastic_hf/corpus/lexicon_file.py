@@ -40,7 +40,7 @@ def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     """
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as partial:
+    with replacing(target, is_shared=True) as partial:
         if target.suffix == ".parquet":
             return _write_parquet(iter(entries), partial)
         with PACKED.get(target.suffix, open)(partial, "wt", encoding="utf-8") as file:

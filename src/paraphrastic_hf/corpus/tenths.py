@@ -87,7 +87,9 @@ def write_tenths(
     with ExitStack() as stack:
         files = [
             stack.enter_context(
-                stack.enter_context(replacing(output_file(part.path))).open("w", encoding="utf-8")
+                stack.enter_context(replacing(output_file(part.path), is_shared=True)).open(
+                    "w", encoding="utf-8"
+                )
             )
             for part in made
         ]

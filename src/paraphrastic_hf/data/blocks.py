@@ -87,6 +87,8 @@ def read_blocks(
         DataError: The file cannot be opened, is damaged, is UTF-16 or another kind of file, or has
             a line that is refused or too long.
     """
+    if path == "-" and sys.stdin is None:
+        raise DataError("standard input is closed; name a file")
     stream: contextlib.AbstractContextManager[IO[bytes]]
     stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
     name = "standard input" if path == "-" else path

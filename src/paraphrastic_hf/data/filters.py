@@ -168,7 +168,7 @@ class Sieve:
 
     def __enter__(self) -> Sieve:
         if self._rejects is not None:
-            partial = self._files.enter_context(replacing(self._rejects))
+            partial = self._files.enter_context(replacing(self._rejects, is_shared=True))
             self._file = self._files.enter_context(partial.open("w", encoding="utf-8"))
         return self
 

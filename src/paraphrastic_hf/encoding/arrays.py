@@ -47,7 +47,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as partial, partial.open("wb") as file:
+        with replacing(target, is_shared=True) as partial, partial.open("wb") as file:
             file.write(bytes(HEADER_BYTES))
             yield write
             file.seek(0)

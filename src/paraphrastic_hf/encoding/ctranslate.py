@@ -53,7 +53,11 @@ def converted(
 
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with replacing(target) as partial, no_progress_bar(), _with_positions(source) as told:
+        with (
+            replacing(target, is_shared=True) as partial,
+            no_progress_bar(),
+            _with_positions(source) as told,
+        ):
             TransformersConverter(str(told or name)).convert(str(partial), quantization=precision)
     except Exception as error:  # the converter and transformers raise many kinds
         if isinstance(error, OSError) and error.errno is not None:  # a full disk

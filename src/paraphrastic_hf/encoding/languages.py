@@ -50,6 +50,22 @@ def languages_of(directory: Path | None) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def written_language(directory: Path | None) -> str | None:
+    """The language that a translator which this package has trained writes, by its recipe.
+
+    Args:
+        directory: A model directory; None if there is none.
+
+    Returns:
+        The code; None where no recipe of a translator is there.
+    """
+    recipe = {} if directory is None else _parsed(_read(directory / RECIPE))
+    data = recipe.get("data")
+    if recipe.get("kind") not in ("translation", "minimum_risk") or not isinstance(data, dict):
+        return None
+    return str(data["to"]) if data.get("to") else None
+
+
 @contextmanager
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
     """Write the languages of a model to the configuration of what is saved meanwhile, which has

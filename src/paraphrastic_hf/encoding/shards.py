@@ -45,7 +45,7 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
         raise DataError(f"{folder} is there already; choose another folder, or remove it")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(folder) as partial:
+        with replacing(folder, is_shared=True) as partial:
             partial.mkdir()
             shards = _Shards(partial)
             try:

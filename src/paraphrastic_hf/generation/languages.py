@@ -62,6 +62,27 @@ class Languages:
         return cls(before=(int(mark),))
 
 
+def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | None:
+    """What a tokenizer is to be told of the language to write: nothing where the model writes that
+    one alone.
+
+    Args:
+        tokenizer: As `AutoTokenizer` loads it.
+        to: The language to write, or None.
+        written: The language that the model was trained to write, if that is known.
+
+    Raises:
+        ValueError: The model writes another.
+    """
+    if to is None or written is None or hasattr(tokenizer, "src_lang"):
+        return to
+    if any(_is_mark(name) for name in tokenizer.get_vocab()):
+        return to
+    if to != written:
+        raise ValueError(f"this model writes {written}, not {to!r}")
+    return None
+
+
 def source_ids(
     tokenizer: Any, lines: Sequence[str], languages: Languages, prefix: str, most: int | None
 ) -> list[list[int]]:

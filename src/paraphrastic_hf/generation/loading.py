@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf.encoding.directory import no_progress_bar
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.models.latent import LatentModel
+
+SHOWN = 3  # of many names in a message
 
 
 def load_whole(directory: str | os.PathLike[str]) -> Any:
@@ -23,9 +26,32 @@ def load_whole(directory: str | os.PathLike[str]) -> Any:
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             directory, dtype=torch.float32, output_loading_info=True
         )
-    if report["missing_keys"]:  # transformers has taken out those that are tied to others
-        raise ModelError(f"its weights lack {', '.join(sorted(report['missing_keys']))}")
+    missing = sorted(report["missing_keys"])  # transformers has taken out those tied to others
+    if missing:
+        more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
+        raise ModelError(f"its weights lack {', '.join(missing[:SHOWN])}{more}")
     return model
+
+
+def load_parts(directory: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """The encoder-decoder of a directory and its tokenizer.
+
+    Raises:
+        ModelError: It is of another kind, or something is missing or damaged.
+    """
+    if not (Path(directory) / "config.json").exists():
+        raise ModelError("it has no config.json; give the --output of a training run")
+    config = AutoConfig.from_pretrained(directory)
+    if type(config) not in AutoModelForSeq2SeqLM._model_mapping:
+        raise ModelError(f"a {config.model_type!r} model does not translate")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(directory)
+    except Exception as error:  # transformers raises many kinds, and its text may end in a colon
+        raise ModelError(
+            f"its tokenizer cannot be loaded ({in_a_line(error)}); copy the directory anew, or "
+            "train again"
+        ) from error
+    return load_whole(directory), tokenizer
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:

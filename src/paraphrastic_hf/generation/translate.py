@@ -11,23 +11,24 @@ import copy
 import logging
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 from tqdm.auto import tqdm
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted, in_a_line
-from paraphrastic_hf.generation.languages import Languages, source_ids
-from paraphrastic_hf.generation.loading import check_translator, load_whole
+from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
+from paraphrastic_hf.generation.loading import check_translator, load_parts
 from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,
@@ -42,6 +43,7 @@ from paraphrastic_hf.generation.search import (
 )
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
 from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
 
@@ -138,16 +140,13 @@ class Translator(Saved):
         try:
             with no_progress_bar():
                 path = local_directory(name, **of_hub)  # all files of one commit
-                config = AutoConfig.from_pretrained(path)
-                if type(config) not in AutoModelForSeq2SeqLM._model_mapping:
-                    raise ModelError(f"a {config.model_type!r} model does not translate")
-                tokenizer = AutoTokenizer.from_pretrained(path)
-                model = load_whole(path)
+                model, tokenizer = load_parts(path)
         except Exception as error:  # transformers, safetensors and the Hub raise many kinds
             raise ModelError(
                 f"{name} holds no encoder-decoder with its tokenizer: {in_a_line(error)}"
             ) from error
         check_translator(name, model, tokenizer)
+        own["to"] = told_language(tokenizer, own.get("to"), written_language(Path(path)))
         translator = cls(model.eval().to(where), tokenizer, **own)
         translator._directory = path
         return translator
@@ -226,7 +225,7 @@ class Translator(Saved):
         Raises:
             TypeError: `sentences` is no list of strings.
         """
-        lines = listed(sentences, "sentences")
+        lines = [valid_unicode(line) for line in listed(sentences, "sentences")]
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
 
     def begin(self) -> list[int]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 MOST_BEAMS = 1000
+MOST_TOKENS = 100_000  # a search makes room for as many of every beam
+MOST_OUTPUTS = 100_000
+MOST = {"beams": MOST_BEAMS, "outputs": MOST_OUTPUTS, "max_tokens": MOST_TOKENS}
+NUMBERS = (
+    *((name, Integral, "whole number") for name in (*MOST, "seed")),
+    *((name, Real, "number") for name in ("top_p", "temperature", "length_penalty")),
+)
 
 
 @dataclass(frozen=True)
@@ -22,14 +30,14 @@ class Writing:
         top_p: That share, above 0, at most 1.
         temperature: Below 1 likelier tokens are drawn more often, above 1 less often; from 0.001 to
             1,000.
-        outputs: Sentences written from each text, at most `beams` unless they are drawn.
-        max_tokens: Most tokens of a sentence, its end included.
+        outputs: Sentences written from each text, at most `beams`, or 100,000 where they are drawn.
+        max_tokens: Most tokens of a sentence, its end included; at most 100,000.
         seed: Number that every draw follows from.
         length_penalty: Power of its length by which a beam's log-probability is divided; 1 compares
             means over tokens, 0 sums, and above 1 long sentences win more often.
 
     Raises:
-        ValueError: A number is out of range, or `outputs` larger than `beams`.
+        ValueError: A number is none or out of range, or `outputs` larger than `beams`.
 
     Example:
         >>> Writing(sample=True, outputs=3, seed=1).outputs
@@ -46,14 +54,20 @@ class Writing:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("beams", "outputs", "max_tokens"):
+        if not isinstance(self.sample, bool):
+            raise ValueError(f"sample must be True or False, got {self.sample!r}")
+        for name, kind, called in NUMBERS:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise ValueError(f"{name} must be a whole number, got {value!r}")
+            if isinstance(value, bool) or not isinstance(value, kind):
+                raise ValueError(f"{name} must be a {called}, got {value!r}")
+        for name, most in MOST.items():
+            value = getattr(self, name)
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
-        if self.beams > MOST_BEAMS:
-            raise ValueError(f"beams must be at most {MOST_BEAMS:,}, got {self.beams:,}")
+            if value > most:
+                raise ValueError(f"{name} must be at most {most:,}, got {value:,}")
+        if not math.isfinite(self.length_penalty):
+            raise ValueError(f"length_penalty must be finite, got {self.length_penalty}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if not 1e-3 <= self.temperature <= 1e3:

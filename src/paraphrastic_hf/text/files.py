@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -22,7 +24,7 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     """A temporary name beside `path`; the file or folder written there takes its place at the end.
 
     If the block raises, what it wrote is removed and `path` is as it was. What an earlier process
@@ -30,9 +32,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Args:
         path: The file or folder to write or to replace. Its parent folder must exist.
+        is_shared: Whether the folder is one where files of others lie and others write. The
+            temporary name is then of this process alone, so that nothing of theirs is taken for it;
+            of two who write `path`, the last to end wins.
 
     Yields:
-        The temporary name, `path` with `.part` at the end. Nothing is there yet.
+        The temporary name, `path` with `.part` at the end; with `is_shared` host and process come
+        before that. Nothing is there yet.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -46,6 +52,10 @@ def replacing(path: Path) -> Iterator[Path]:
         'hello'
     """
     partial = path.with_name(path.name + ".part")
+    if is_shared:
+        host = gethostname().replace(os.sep, "-")
+        partial = path.with_name(f"{path.name}.{host}-{os.getpid()}.part")
+        _remove_of_the_dead(path, f"{path.name}.{host}-")
     remove(partial)
     try:
         yield partial
@@ -56,6 +66,19 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         remove(partial)
         raise
+
+
+def _remove_of_the_dead(path: Path, start: str) -> None:
+    """Remove what processes of this host that have ended left when they were killed."""
+    for left in path.parent.glob(f"{glob.escape(start)}*.part"):
+        number = left.name.removeprefix(start).removesuffix(".part")
+        if os.name == "posix" and number.isdecimal():  # elsewhere the signal 0 would end it
+            try:
+                os.kill(int(number), 0)
+            except ProcessLookupError:
+                remove(left)
+            except (PermissionError, OverflowError):
+                pass  # it runs, or is no process
 
 
 def remove(path: Path) -> None:
@@ -101,6 +124,8 @@ def output_file(path: str | Path) -> Path:
     Raises:
         DataError: It is a folder, a device or a pipe.
     """
+    if not str(path):
+        raise DataError("the name of the file to write is empty; name one")
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise DataError(f"{path} is a folder; name a file to write")

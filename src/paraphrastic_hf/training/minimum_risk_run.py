@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.encoding.fingerprint import weights_hash
+from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
 from paraphrastic_hf.generation.search import target_ids
 from paraphrastic_hf.generation.translate import Translator
@@ -196,6 +197,12 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
         raise
     except ValueError as error:
         raise RecipeError(f"from_code, to_code: {error}") from error
+    written = written_language(Path(place))
+    if written not in (None, recipe.data.to):
+        raise RecipeError(
+            f"{start} writes {written}, and data.to is {recipe.data.to}: set data.to to {written}, "
+            "or start from another model"
+        )
     if translator.tokenizer.eos_token_id is None:
         raise ModelError(f"the tokenizer in {start} has no token that ends a sentence")
     return translator
