@@ -63,6 +63,13 @@ SAVED_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
 SENTENCE_TRANSFORMERS_FILES = (MODULES, SETTINGS)
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
+COMMANDS = {  # that read what a loader loads
+    "LanguageScorer": "perplexity",
+    "SentenceParser": "parse",
+    "SentencePredictor": "predict",
+    "SyntacticParaphraser": "paraphrase",
+    "Translator": "translate",
+}
 
 
 @dataclass(frozen=True)
@@ -279,9 +286,12 @@ def _check_kind(config: Any, directory: Path, layout: Layout) -> None:
         )
     if type(config) not in layout.auto_class._model_mapping:
         known = [it.loader for it in LAYOUTS if type(config) in it.auto_class._model_mapping]
+        loader = LOADERS.get(kind) or known[0]
+        command = COMMANDS.get(loader)
+        shell = "" if command is None else f", or `paraphrastic {command}`"
         raise ModelError(
             f"{name} holds a {kind!r} model, which {layout.loader} does not load; load it with "
-            f"{LOADERS.get(kind) or known[0]}"
+            f"{loader}{shell}"
         )
 
 
