@@ -78,7 +78,7 @@ def test_probes_come_first_and_are_drawn(tmp_path: Path) -> None:
 
 
 def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="needs at least 10 sentences, got 6"):
+    with pytest.raises(DataError, match="a text of at least 10 sentences, got 6"):
         variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="count must be at least 2"):
         analyse(count=1)

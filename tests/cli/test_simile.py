@@ -193,7 +193,7 @@ def test_few_resamples_show_no_small_p_and_one_segment_none(
 def test_no_resamples_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["simile", "-m", "model", "-s", "hyp.txt", "-r", "ref.txt", "--samples", "0"]
     assert main(arguments) == 2
-    assert "samples must be 1 or more and seed 0 or more, got 0 and 1" in capsys.readouterr().err
+    assert "samples must be 1 or more, got 0" in capsys.readouterr().err
 
 
 def test_a_negative_seed_is_one_line_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,6 +124,6 @@ def test_wrong_numbers_are_refused() -> None:
         compare_bleu([("old", ["a", "b"]), ("new", ["a"])], ["a", "b"])
     with pytest.raises(DataError, match="one at least"):
         compare_bleu([("old", [])], [])
-    for wrong in ({"samples": 0}, {"seed": -1}):
-        with pytest.raises(DataError, match="samples must be 1 or more and seed 0 or more"):
-            compare_bleu([("old", ["a"])], ["a"], **wrong)
+    for name, value, least in (("samples", 0, 1), ("seed", -1, 0)):
+        with pytest.raises(DataError, match=f"{name} must be {least} or more, got {value}"):
+            compare_bleu([("old", ["a"])], ["a"], **{name: value})

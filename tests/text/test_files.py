@@ -63,6 +63,17 @@ def test_a_shared_folder_keeps_what_others_have_there(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "a.txt.part"]
 
 
+def test_long_names_have_room_beside_them(tmp_path: Path) -> None:
+    names = ["猫" * 80 + end for end in ("a", "b")]
+    with (
+        replacing(tmp_path / names[0], is_shared=True) as one,
+        replacing(tmp_path / names[1], is_shared=True) as other,
+    ):
+        one.write_text("one")
+        other.write_text("other")
+    assert [(tmp_path / name).read_text() for name in names] == ["one", "other"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="whether a process runs is asked of POSIX")
 def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(
     tmp_path: Path,

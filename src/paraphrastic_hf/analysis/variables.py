@@ -81,12 +81,15 @@ def variables(
         DataError: There are too few texts, or `count` is below 2.
         ValueError: The model has no variable of that language.
     """
-    if count < 2 or samples < 0:
-        raise DataError(f"count must be at least 2 and samples 0, got {count} and {samples}")
+    for what, value, least in (("count", count, 2), ("samples", samples, 0)):
+        if value < least:
+            raise DataError(f"{what} must be at least {least}, got {value}")
     sources = list(texts[:-SHIFT:STEP][:count])
     styles = list(texts[SHIFT::STEP][: len(sources)])
     if len(styles) < 2:
-        raise DataError(f"style transfer needs at least {2 * SHIFT} sentences, got {len(texts)}")
+        raise DataError(
+            f"style transfer needs a text of at least {2 * SHIFT} sentences, got {len(texts)}"
+        )
     sources = sources[: len(styles)]
     how = Writing(max_tokens=MOST_TOKENS)
     swapped = _first(

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
 
 OWN_TOKENIZER_FILES = ("paraphrastic_tokenizer.json", "ngrams.json")
@@ -66,7 +66,7 @@ def load_encoder(
             )
         except Exception as theirs:
             raise ModelError(
-                f"cannot load {name}: {ours}; sentence-transformers: {theirs}"
+                f"cannot load {name}: {ours}; sentence-transformers: {in_a_line(theirs)}"
             ) from theirs
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from paraphrastic_hf.data.download import cache_folder
 from paraphrastic_hf.data.snapshot import snapshot
-from paraphrastic_hf.errors import DataError, ModelError, nearest, nearest_name
+from paraphrastic_hf.errors import DataError, ModelError, in_a_line, nearest, nearest_name
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power
@@ -241,5 +241,5 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
             ) from error
         raise ModelError(
             f"{name} is neither a model directory nor a Hub repository in reach, nor packaged "
-            f"({', '.join(packaged_names())}): {error}"
+            f"({', '.join(packaged_names())}): {in_a_line(error)}"
         ) from error

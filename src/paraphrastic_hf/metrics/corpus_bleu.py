@@ -110,8 +110,9 @@ def compare_bleu(
         >>> round(new.bleu.mean), new.p_value
         (100, 0.1)
     """
-    if samples < 1 or seed < 0:
-        raise DataError(f"samples must be 1 or more and seed 0 or more, got {samples} and {seed}")
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if value < least:
+            raise DataError(f"{name} must be {least} or more, got {value}")
     lists = [[each] if isinstance(each, str) else list(each) for each in references]
     for name, hypotheses in systems:
         if len(hypotheses) != len(lists) or not lists:

@@ -89,8 +89,9 @@ def compare_systems(
         >>> found[1].p_value
         0.1
     """
-    if samples < 1 or seed < 0:
-        raise DataError(f"samples must be 1 or more and seed 0 or more, got {samples} and {seed}")
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if value < least:
+            raise DataError(f"{name} must be {least} or more, got {value}")
     for name, hypotheses in systems:
         if len(hypotheses) != len(references):
             raise DataError(

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from socket import gethostname
 from typing import Any
+from zlib import crc32
 
 from tokenizers import Tokenizer
 
@@ -20,6 +21,7 @@ MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one af
 SETTINGS = "config_sentence_transformers.json"  # of it: prompts, dimensions kept, similarity
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
+LONG = 30  # characters of a name, each of up to four bytes, of which a disk takes 255
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 
@@ -53,9 +55,9 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     """
     partial = path.with_name(path.name + ".part")
     if is_shared:
-        host = gethostname().replace(os.sep, "-")
-        partial = path.with_name(f"{path.name}.{host}-{os.getpid()}.part")
-        _remove_of_the_dead(path, f"{path.name}.{host}-")
+        start = _start_of_own(path.name)
+        partial = path.with_name(f"{start}{os.getpid()}.part")
+        _remove_of_the_dead(path, start)
     remove(partial)
     try:
         yield partial
@@ -66,6 +68,14 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     except BaseException:
         remove(partial)
         raise
+
+
+def _start_of_own(name: str) -> str:
+    """What temporary names for a file begin with on this host; long names, which would have no room
+    for it, are cut."""
+    host = gethostname().replace(os.sep, "-")[:64]
+    kept = name if len(name) <= LONG else f"{name[:LONG]}-{crc32(os.fsencode(name)):08x}"
+    return f"{kept}.{host}-"
 
 
 def _remove_of_the_dead(path: Path, start: str) -> None:
