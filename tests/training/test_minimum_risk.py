@@ -461,6 +461,20 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
         assert not (tmp_path / "out").exists()
 
 
+def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of_it_named(
+    recipe: Path, start: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    MinimumRisk(load_recipe(recipe), Context())
+    assert "knows English" not in caplog.text
+    MinimumRisk(load_recipe(recipe, ["--data.to", "de"]), Context())
+    assert "cost.model simile knows English, and what is written is in de" in caplog.text
+    shutil.copytree(start, tmp_path / "start")
+    text = "kind: translation\ndata: {to: de}\n"
+    (tmp_path / "start" / "recipe.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError, match="writes de, and data.to is en: set data.to to de"):
+        MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
+
+
 def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
     """Its own text is of other words; the start and its tokenizer decide what comes of that."""
     bitext = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"

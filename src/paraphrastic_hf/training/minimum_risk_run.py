@@ -21,7 +21,7 @@ from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
 from paraphrastic_hf.generation.search import target_ids
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.metrics.costs import make_cost
+from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import open_to_readers, remove
@@ -40,6 +40,7 @@ from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_so
 logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 10_000
+ENGLISH = ("simile", "english", "tiny")  # packaged models of one language
 SIDES = ("sources", "targets", "texts")
 
 
@@ -65,6 +66,7 @@ class MinimumRisk:
             )
         check_sources(recipe.data, context.data_root)
         check_written(recipe.data.sources, recipe.data.to)
+        _warn_of_english(recipe)
         self.cost = make_cost(**recipe.cost.__dict__)
         self.translator = _load(recipe, recipe.start, context.data_root)
 
@@ -179,6 +181,16 @@ class MinimumRisk:
         flat = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
         return Ragged.from_lists(sources), Ragged.from_lists(targets), Ragged(flat, offsets)
+
+
+def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
+    cost, to = recipe.cost, recipe.data.to
+    if cost.metric in SEMANTIC and cost.model in ENGLISH and to != "en":
+        logger.warning(
+            "cost.model %s knows English, and what is written is in %s: set it to multilingual",
+            cost.model,
+            to,
+        )
 
 
 def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
