@@ -471,7 +471,7 @@ def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of
     shutil.copytree(start, tmp_path / "start")
     text = "kind: translation\ndata: {to: de}\n"
     (tmp_path / "start" / "recipe.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(RecipeError, match="writes de, and data.to is en: set data.to to de"):
+    with pytest.raises(RecipeError, match=r"writes de, and data\.to is en: set data\.to to de"):
         MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
 
 
