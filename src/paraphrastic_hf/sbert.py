@@ -1,8 +1,8 @@
 """The bridge to sentence-transformers for encoders that its stock modules cannot express.
 
 Averages over words and sentencepieces load as the stock `StaticEmbedding` and need nothing from
-here. The `modules.json` of others, such as TRIGRAM with its overlapping n-grams, names
-`EncoderModule`, so its dotted name is part of saved files. They load with
+here. The `modules.json` of others, such as TRIGRAM with its overlapping n-grams, or averages of
+text with marks, names `EncoderModule`, so its dotted name is part of saved files. They load with
 `SentenceTransformer(directory, trust_remote_code=True)` where this package is installed.
 """
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from matplotlib.axes import Axes
 
 from paraphrastic_hf.training.curve import Curve, read_curves, write_curve
 from paraphrastic_hf.training.kinds import load_recipe
@@ -82,7 +84,10 @@ def test_names_stand_beside_a_panel_that_has_no_room_for_them(
 ) -> None:
     gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
     write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
-    write_curve(tmp_path)
+    with mock.patch.object(Axes, "plot", autospec=True, side_effect=Axes.plot) as plot:
+        write_curve(tmp_path)
+    drawn = [call.kwargs["label"] for call in plot.call_args_list]
+    assert set(drawn) >= {str(number) for number in range(names)}
     width = int.from_bytes((tmp_path / "training.png").read_bytes()[16:20], "big")
     assert width == 700 + 130 * columns
 

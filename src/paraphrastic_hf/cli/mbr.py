@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.encoding.languages import written_language
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoding.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric-model",
         help="with --decode mbr, the model of SimiLE and SIM (default: simile, and multilingual "
-        "for a --to that is not en)",
+        "where something else than English is known to be written)",
     )
     parser.add_argument(
         "--metric-similarity",
@@ -79,21 +78,17 @@ def decider(
         raise DataError(f"--aggregate is for --metric simile and sim, got {metric}")
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
+    from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
+    from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
+
     model = arguments.metric_model
     if model is not None and metric not in ("simile", "sim"):
         raise DataError(f"--metric-model is for --metric simile and sim, got {metric}")
     if model is None:  # that of English compares no other language
-        to = arguments.to or written_language(Path(arguments.model))
-        model = "simile" if to in (None, "en", "eng", "eng_Latn") else "multilingual"
+        to = arguments.to or written_language(local_directory(arguments.model))
+        model = "simile" if to in (None, *CODES_OF_ENGLISH) else "multilingual"
     check_model_name(model)
-    from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
-    from paraphrastic_hf.metrics.utilities import make_utility
-
-    utility = make_utility(
-        metric,
-        model=model,
-        similarity=arguments.metric_similarity,
-    )
+    utility = make_utility(metric, model=model, similarity=arguments.metric_similarity)
 
     def decide(lines: list[list[Written]]) -> list[list[Written]]:
         found = minimum_bayes_risk(

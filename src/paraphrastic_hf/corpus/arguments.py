@@ -108,9 +108,12 @@ class EngineArguments:
     )
     to: str | None = argument(None, help="the language to write, for models of several")
     prefix: str = argument("", help="text before every line, as T5 wants it")
-    beams: int = argument(12, help="beginnings kept at each step", at_least=1)
+    beams: int = argument(12, help="beginnings kept at each step", at_least=1, at_most=1000)
     outputs: int = argument(
-        1, help="translations of each line, a row each: the best beams, or draws", at_least=1
+        1,
+        help="translations of each line, a row each: the best beams, or draws",
+        at_least=1,
+        at_most=100_000,
     )
     sample: bool = argument(False, help="draw each token instead of searching")
     top_p: float = argument(
@@ -122,7 +125,9 @@ class EngineArguments:
     length_penalty: float = argument(
         1.0, help="power of its length by which a beam's log-probability is divided"
     )
-    max_tokens: int = argument(200, help="most tokens of a translation", at_least=1)
+    max_tokens: int = argument(
+        200, help="most tokens of a translation", at_least=1, at_most=100_000
+    )
     precision: str = argument(
         "int8",
         help="ctranslate2: number format of the weights",

@@ -15,9 +15,10 @@ from typing import Any
 from paraphrastic_hf.corpus.engine import EngineError
 from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.encoding.locate import as_directory
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.generation.languages import Languages, source_ids
+from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 
 WAY_OUT = "use engine.kind transformers, which takes any encoder-decoder"
@@ -99,6 +100,7 @@ class CTranslate2Engine:
             path = as_directory(name)
             tokenizer = AutoTokenizer.from_pretrained(path)
             config = AutoConfig.from_pretrained(path)
+        options["to"] = told_language(tokenizer, options.get("to"), written_language(Path(path)))
         most = getattr(config, "max_position_embeddings", None) or MOST_TOKENS_READ
         model = ctranslate2.Translator(
             str(directory),

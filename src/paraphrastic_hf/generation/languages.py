@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +63,15 @@ class Languages:
         return cls(before=(int(mark),))
 
 
+def is_told(tokenizer: Any) -> bool:
+    """Whether a tokenizer has to be told which language to write.
+
+    Args:
+        tokenizer: As `AutoTokenizer` loads it.
+    """
+    return hasattr(tokenizer, "src_lang") or any(map(_is_mark, tokenizer.get_vocab()))
+
+
 def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | None:
     """What a tokenizer is to be told of the language to write: nothing where the model writes that
     one alone.
@@ -74,9 +84,7 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
     Raises:
         ValueError: The model writes another.
     """
-    if to is None or written is None or hasattr(tokenizer, "src_lang"):
-        return to
-    if any(_is_mark(name) for name in tokenizer.get_vocab()):
+    if to is None or written is None or is_told(tokenizer):
         return to
     if to != written:
         raise ValueError(f"this model writes {written}, not {to!r}")
@@ -98,7 +106,7 @@ def source_ids(
     if not len(lines):
         return []
     before = languages.before
-    texts = [prefix + line for line in lines]
+    texts = [valid_unicode(prefix + line) for line in lines]
     limit = None if most is None else most - len(before)
     found = _ids(tokenizer, texts, limit)
     if limit is not None:

@@ -43,7 +43,6 @@ from paraphrastic_hf.generation.search import (
 )
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
 
@@ -225,7 +224,7 @@ class Translator(Saved):
         Raises:
             TypeError: `sentences` is no list of strings.
         """
-        lines = [valid_unicode(line) for line in listed(sentences, "sentences")]
+        lines = listed(sentences, "sentences")
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
 
     def begin(self) -> list[int]:

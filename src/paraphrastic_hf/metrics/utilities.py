@@ -22,6 +22,7 @@ from paraphrastic_hf.metrics.sentence_scores import (
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.bayes_risk import Utility
 
+CODES_OF_ENGLISH = ("en", "eng", "eng_Latn")  # as tokenizers of several languages have it
 UTILITIES = ("simile", "sim", "bleu", "chrf")
 
 Lists = Sequence[Sequence[str]]

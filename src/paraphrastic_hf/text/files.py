@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from socket import gethostname
 from typing import Any
@@ -21,6 +22,8 @@ MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one af
 SETTINGS = "config_sentence_transformers.json"  # of it: prompts, dimensions kept, similarity
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
+OLD = ".old.part"
+_NUMBERS = count()  # of files that this process writes at a time
 LONG = 30  # characters of a name, each of up to four bytes, of which a disk takes 255
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
@@ -30,17 +33,18 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     """A temporary name beside `path`; the file or folder written there takes its place at the end.
 
     If the block raises, what it wrote is removed and `path` is as it was. What an earlier process
-    left under the temporary name when it was killed is removed first.
+    left under the temporary name when it was killed is removed first; with `is_shared`, what one of
+    this machine left, where the system can tell.
 
     Args:
         path: The file or folder to write or to replace. Its parent folder must exist.
         is_shared: Whether the folder is one where files of others lie and others write. The
-            temporary name is then of this process alone, so that nothing of theirs is taken for it;
-            of two who write `path`, the last to end wins.
+            temporary name is then of this call alone, so that nothing of theirs is taken for it; of
+            two who write the file `path`, the last to end wins.
 
     Yields:
-        The temporary name, `path` with `.part` at the end; with `is_shared` host and process come
-        before that. Nothing is there yet.
+        The temporary name, `path` with `.part` at the end; with `is_shared` host, process and a
+        number come before that. Nothing is there yet.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -56,7 +60,7 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     partial = path.with_name(path.name + ".part")
     if is_shared:
         start = _start_of_own(path.name)
-        partial = path.with_name(f"{start}{os.getpid()}.part")
+        partial = path.with_name(f"{start}{os.getpid()}-{next(_NUMBERS)}.part")
         _remove_of_the_dead(path, start)
     remove(partial)
     try:
@@ -70,10 +74,22 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
         raise
 
 
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _start_of_own(name: str) -> str:
     """What temporary names for a file begin with on this host; long names, which would have no room
     for it, are cut."""
     host = gethostname().replace(os.sep, "-")[:64]
+    with suppress(OSError):  # containers may share a name, and count processes each for itself
+        host += f"-{os.stat('/proc/self/ns/pid').st_ino}"
     kept = name if len(name) <= LONG else f"{name[:LONG]}-{crc32(os.fsencode(name)):08x}"
     return f"{kept}.{host}-"
 
@@ -81,14 +97,13 @@ def _start_of_own(name: str) -> str:
 def _remove_of_the_dead(path: Path, start: str) -> None:
     """Remove what processes of this host that have ended left when they were killed."""
     for left in path.parent.glob(f"{glob.escape(start)}*.part"):
-        number = left.name.removeprefix(start).removesuffix(".part")
+        number = left.name.removeprefix(start).partition("-")[0]
+        if left.name.endswith(OLD) and not path.exists():
+            continue  # all that is left of it
         if os.name == "posix" and number.isdecimal():  # elsewhere the signal 0 would end it
-            try:
-                os.kill(int(number), 0)
-            except ProcessLookupError:
-                remove(left)
-            except (PermissionError, OverflowError):
-                pass  # it runs, or is no process
+            with suppress(OSError, OverflowError):  # it is another user's, or no process
+                if not _runs(int(number)):
+                    remove(left)
 
 
 def remove(path: Path) -> None:
@@ -115,7 +130,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def _replace_folder(new: Path, target: Path) -> None:
     """Put a folder in its place; one that is there already goes only once the new one stands."""
-    old = target.with_name(target.name + ".old.part")
+    old = new.with_name(new.name.removesuffix(".part") + OLD)
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
         os.replace(target, old)

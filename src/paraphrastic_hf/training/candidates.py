@@ -106,7 +106,7 @@ class CandidateMaker:
         """
         how = self.arguments
         writing = Writing(
-            beams=how.beams or how.count,
+            beams=1 if how.search == "sample" else how.beams or how.count,
             sample=how.search == "sample",
             top_p=how.top_p,
             temperature=how.temperature,

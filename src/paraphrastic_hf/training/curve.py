@@ -117,7 +117,8 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
         len(panels), sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
     )
     for axes, names, columns in zip(rows[:, 0], panels, legends, strict=True):
-        for name, (dashes, colour) in zip(names, itertools.product(DASHES, OWN), strict=False):
+        looks = itertools.cycle(itertools.product(DASHES, OWN))
+        for name, (dashes, colour) in zip(names, looks, strict=False):
             curve = curves[name]
             marker = "o" if len(curve.steps) < MARKED else ""
             axes.plot(

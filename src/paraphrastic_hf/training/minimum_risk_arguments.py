@@ -60,7 +60,10 @@ class CandidateArguments:
         choices=("beam", "sample"),
     )
     beams: int | None = argument(
-        None, help="beam: beginnings kept at each step; count if absent", at_least=2
+        None,
+        help="beam: beginnings kept at each step; count if absent",
+        at_least=2,
+        at_most=1000,
     )
     top_p: float = argument(
         1.0,
@@ -250,6 +253,12 @@ class MinimumRiskRecipe:
                     beams,
                     f"at least {candidates.count}: an n-best list is no longer than the beam; or "
                     "sample",
+                ),
+                (
+                    candidates.count <= 1000 or candidates.search == "sample",
+                    "candidates.count with candidates.search beam",
+                    candidates.count,
+                    "at most 1,000",
                 ),
                 (
                     beams is None or candidates.search == "beam",

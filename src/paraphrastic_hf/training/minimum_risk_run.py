@@ -19,9 +19,11 @@ from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
+from paraphrastic_hf.generation.languages import is_told
 from paraphrastic_hf.generation.search import target_ids
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
+from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.files import open_to_readers, remove
@@ -185,7 +187,7 @@ class MinimumRisk:
 
 def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
     cost, to = recipe.cost, recipe.data.to
-    if cost.metric in SEMANTIC and cost.model in ENGLISH and to != "en":
+    if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
         logger.warning(
             "cost.model %s knows English, and what is written is in %s: set it to multilingual",
             cost.model,
@@ -209,7 +211,7 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
         raise
     except ValueError as error:
         raise RecipeError(f"from_code, to_code: {error}") from error
-    written = written_language(Path(place))
+    written = None if is_told(translator.tokenizer) else written_language(translator._directory)
     if written not in (None, recipe.data.to):
         raise RecipeError(
             f"{start} writes {written}, and data.to is {recipe.data.to}: set data.to to {written}, "

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.text.load import load_tokenizer
@@ -115,7 +115,7 @@ class Translation(Seq2SeqRun):
             [sentences[number].tolist() for number in chosen[:, side]] for side in (0, 1)
         )
         translator = Translator(model, copy.copy(self.stock_tokenizer))
-        limit = self.recipe.data.max_length
+        limit = min(self.recipe.data.max_length, MOST_TOKENS)
         written = translator.write(sources, Writing(beams=1, max_tokens=limit), scores=False)
         references = [[self.tokenizer.decode(ids)] for ids in targets]
         counts = bleu_counts([best[0].text for best in written], references)
