@@ -14,11 +14,13 @@ import pytest
 import torch
 from transformers import MarianMTModel
 
+from paraphrastic_hf.corpus import arguments as corpus_arguments
 from paraphrastic_hf.corpus.arguments import EngineArguments
 from paraphrastic_hf.corpus.commands import MOST_ODD_LINES, Apertium, CommandEngine
 from paraphrastic_hf.corpus.engine import Engine, EngineError
 from paraphrastic_hf.corpus.engines import make_engine
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation import writing
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.models.marian import marian_config
@@ -266,3 +268,8 @@ def test_a_call_of_ctranslate2_that_hangs_is_given_up(folder: Path, tmp_path: Pa
 def test_an_engine_that_must_name_a_model_says_so() -> None:
     with pytest.raises(ModelError, match="nothing is there"):
         make_engine(EngineArguments(kind="transformers", model="runs/none"))
+
+
+def test_a_recipe_allows_what_can_be_written() -> None:
+    for name, most in writing.MOST.items():
+        assert getattr(corpus_arguments, f"MOST_{name.rpartition('_')[2].upper()}") == most

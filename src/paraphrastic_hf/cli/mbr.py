@@ -81,12 +81,13 @@ def decider(
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 
-    model = arguments.metric_model
-    if model is not None and metric not in ("simile", "sim"):
+    model = arguments.metric_model or "simile"
+    if arguments.metric_model and metric not in ("simile", "sim"):
         raise DataError(f"--metric-model is for --metric simile and sim, got {metric}")
-    if model is None:  # that of English compares no other language
+    if not arguments.metric_model and metric in ("simile", "sim"):
         to = arguments.to or written_language(local_directory(arguments.model))
-        model = "simile" if to in (None, *CODES_OF_ENGLISH) else "multilingual"
+        if to not in (None, *CODES_OF_ENGLISH):  # which `simile` does not compare
+            model = "multilingual"
     check_model_name(model)
     utility = make_utility(metric, model=model, similarity=arguments.metric_similarity)
 

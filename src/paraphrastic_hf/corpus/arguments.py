@@ -28,6 +28,8 @@ from paraphrastic_hf.recipe import (
 from paraphrastic_hf.training.arguments import DatasetArguments, refuse_unless, seed_argument
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
+# As in `generation/writing.py`, which wants torch.
+MOST_BEAMS, MOST_OUTPUTS, MOST_TOKENS = 1000, 100_000, 100_000
 PROGRAMS = ("apertium", "command")  # engines that are programs, of no directory and without scores
 
 
@@ -108,12 +110,12 @@ class EngineArguments:
     )
     to: str | None = argument(None, help="the language to write, for models of several")
     prefix: str = argument("", help="text before every line, as T5 wants it")
-    beams: int = argument(12, help="beginnings kept at each step", at_least=1, at_most=1000)
+    beams: int = argument(12, help="beginnings kept at each step", at_least=1, at_most=MOST_BEAMS)
     outputs: int = argument(
         1,
         help="translations of each line, a row each: the best beams, or draws",
         at_least=1,
-        at_most=100_000,
+        at_most=MOST_OUTPUTS,
     )
     sample: bool = argument(False, help="draw each token instead of searching")
     top_p: float = argument(
@@ -126,7 +128,7 @@ class EngineArguments:
         1.0, help="power of its length by which a beam's log-probability is divided"
     )
     max_tokens: int = argument(
-        200, help="most tokens of a translation", at_least=1, at_most=100_000
+        200, help="most tokens of a translation", at_least=1, at_most=MOST_TOKENS
     )
     precision: str = argument(
         "int8",

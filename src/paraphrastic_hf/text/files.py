@@ -74,16 +74,6 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
         raise
 
 
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _start_of_own(name: str) -> str:
     """What temporary names for a file begin with on this host; long names, which would have no room
     for it, are cut."""
@@ -96,14 +86,24 @@ def _start_of_own(name: str) -> str:
 
 def _remove_of_the_dead(path: Path, start: str) -> None:
     """Remove what processes of this host that have ended left when they were killed."""
+    if os.name != "posix":  # elsewhere the signal 0 would end a process
+        return
     for left in path.parent.glob(f"{glob.escape(start)}*.part"):
         number = left.name.removeprefix(start).partition("-")[0]
-        if left.name.endswith(OLD) and not path.exists():
-            continue  # all that is left of it
-        if os.name == "posix" and number.isdecimal():  # elsewhere the signal 0 would end it
-            with suppress(OSError, OverflowError):  # it is another user's, or no process
+        is_all = left.name.endswith(OLD) and not path.exists()  # that is left of a folder
+        if number.isdecimal() and not is_all:
+            with suppress(OSError, OverflowError):  # another user's, or no process
                 if not _runs(int(number)):
                     remove(left)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of ours runs; PermissionError says that one of another user does."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def remove(path: Path) -> None:

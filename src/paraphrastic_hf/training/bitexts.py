@@ -10,7 +10,7 @@ import numpy as np
 
 from paraphrastic_hf.data.filters import first_side_probabilities
 from paraphrastic_hf.training.batching import plan_pair_batches
-from paraphrastic_hf.training.corpus import PairCorpus
+from paraphrastic_hf.training.corpus import PairCorpus, language_shares
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,7 @@ class Bitexts:
     def shares(self, exponent: float) -> np.ndarray:
         """The share of an epoch's pairs that each bitext has: proportional to its pairs to the
         power of `exponent`."""
-        counts = self.counts()
-        weights = np.where(counts > 0, np.maximum(counts, 1) ** float(exponent), 0.0)
-        return weights / weights.sum()
+        return language_shares(self.counts(), exponent)
 
     def draw(self, exponent: float, random: np.random.Generator) -> np.ndarray:
         """The numbers of an epoch's pairs, as many as there are.

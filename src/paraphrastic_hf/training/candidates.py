@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing, Written
 from paraphrastic_hf.metrics.bootstrap import check_finite
 from paraphrastic_hf.metrics.costs import Cost
 from paraphrastic_hf.text.files import replacing
@@ -21,7 +21,6 @@ from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments
 
 logger = logging.getLogger(__name__)
 
-NO_LIMIT = 100_000  # tokens; a candidate's own limit comes from its source
 EQUAL = 1e-9  # costs that are closer are the same
 
 
@@ -111,7 +110,7 @@ class CandidateMaker:
             top_p=how.top_p,
             temperature=how.temperature,
             outputs=how.count,
-            max_tokens=NO_LIMIT,
+            max_tokens=MOST_TOKENS,  # a candidate's own limit comes from its source
             seed=seed,
         )
         found = self.translator.write(sources, writing, scores=False)

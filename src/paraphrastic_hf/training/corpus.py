@@ -150,19 +150,18 @@ class PairCorpus:
         """
         if exponent == 1:
             return self
-        members = np.bincount(self.source, minlength=len(self.names))
-        present, first = np.unique(self.source, return_index=True)
-        languages = dict(zip(present, np.sort(self.language.reshape(-1, 2)[first], 1), strict=True))
-        keys = [tuple(languages.get(number, ())) for number in range(len(self.names))]
-        seen: dict[tuple[int, ...], float] = dict.fromkeys(keys, 0.0)
-        for key, weight, count in zip(keys, self.weights, members, strict=True):
-            seen[key] += weight * count
-        shares = {key: pairs**exponent if pairs else 0.0 for key, pairs in seen.items()}
-        scale = sum(seen.values()) / (sum(shares.values()) or 1.0)
-        weights = [
-            weight * scale * shares[key] / seen[key] if seen[key] else weight
-            for key, weight in zip(keys, self.weights, strict=True)
-        ]
+        present, first, members = np.unique(self.source, return_index=True, return_counts=True)
+        languages = np.sort(self.language.reshape(-1, 2)[first], 1)
+        _, group = np.unique(languages, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        seen = np.bincount(group, np.asarray(self.weights)[present] * members)
+        if not seen.any():
+            return self
+        wanted = seen.sum() * language_shares(seen, exponent)
+        factors = wanted / np.where(seen > 0, seen, 1)
+        weights = list(self.weights)
+        for number, own in zip(present.tolist(), group.tolist(), strict=True):
+            weights[number] *= float(factors[own])
         return replace(self, weights=weights)
 
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
@@ -178,6 +177,17 @@ class PairCorpus:
             random.shuffle(order)
         swapped = np.asarray(self.swaps)[self.source[order]] & (random.random(len(order)) < 0.5)
         return order * 2 + swapped
+
+
+def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
+    """The share of an epoch that each pair of languages has: proportional to its pairs to a power.
+
+    Args:
+        counts: (pairs of languages,) how many sentence pairs each has, one of them above 0.
+        exponent: 0 for equally many of each that has any, 1 for as many as it has.
+    """
+    weights = np.where(counts > 0, np.where(counts > 0, counts, 1) ** float(exponent), 0.0)
+    return weights / weights.sum()
 
 
 def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:

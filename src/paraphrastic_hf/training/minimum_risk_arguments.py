@@ -24,12 +24,13 @@ from paraphrastic_hf.training.seq2seq_arguments import (
     chosen_by_score,
 )
 
-# As in `metrics/costs.py`, `metrics/scorer.py` and `losses/minimum_risk.py`, which would import
-# what no recipe needs.
+# As in `metrics/costs.py`, `metrics/scorer.py`, `losses/minimum_risk.py` and
+# `generation/writing.py`, which would import what no recipe needs.
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
 SIMILARITIES = ("sentences", "windows")
 PROBABILITIES = ("sequence", "token", "released")
 REFERENCES = ("as_found", "excluded", "added")
+MOST_BEAMS = 1000
 DEVELOPMENT = ("expected_cost", "first", "none")
 
 
@@ -63,7 +64,7 @@ class CandidateArguments:
         None,
         help="beam: beginnings kept at each step; count if absent",
         at_least=2,
-        at_most=1000,
+        at_most=MOST_BEAMS,
     )
     top_p: float = argument(
         1.0,
@@ -255,10 +256,10 @@ class MinimumRiskRecipe:
                     "sample",
                 ),
                 (
-                    candidates.count <= 1000 or candidates.search == "sample",
+                    candidates.count <= MOST_BEAMS or candidates.search == "sample",
                     "candidates.count with candidates.search beam",
                     candidates.count,
-                    "at most 1,000",
+                    f"at most {MOST_BEAMS:,}",
                 ),
                 (
                     beams is None or candidates.search == "beam",
