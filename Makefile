@@ -51,12 +51,11 @@ test-damaged: install  ## model directories and data files that are cut short or
 test-ray: install  ## corpora made by a Ray cluster of two nodes on this machine (`pip install ray`)
 	$(BIN)/python -m tests.robustness.ray_cluster
 
-check: install  ## what CI runs: format, lint, types, tests, the site, and the built wheel on its own
+check: install  ## what CI runs: format, lint, types, tests (they build the site), and the built wheel on its own
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
-	$(MAKE) docs
 	$(BIN)/python tests/check_wheel.py
 
 format: install ## format and sort imports

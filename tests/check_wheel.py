@@ -56,7 +56,7 @@ def check_core(wheel: Path, folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    install = [str(python), "-m", "pip", "install", "--quiet", str(wheel)]
+    install = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", str(wheel)]
     subprocess.run(install, check=True, env=environment)
     check = [str(python), str(ROOT / "tests" / "check_core.py")]
     subprocess.run(check, check=True, cwd=folder, env=environment)

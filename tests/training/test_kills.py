@@ -60,11 +60,13 @@ import os, signal, sys
 from pathlib import Path
 import matplotlib.figure
 import torch
+from paraphrastic_hf.data.language_id import known_languages
 from paraphrastic_hf.training import contrastive_run, generative_run, language_model
 from paraphrastic_hf.training import translation_run
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
+known_languages()  # the model that tells languages apart takes longer to read than a run
 recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
 points = int(sys.argv[3])
 KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}

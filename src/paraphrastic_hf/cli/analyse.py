@@ -275,6 +275,7 @@ def _variables_arguments(kind: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "--samples", type=int, default=8, help="how many of them to show (default: 8)"
     )
+    kind.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
 def _languages_arguments(kind: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -162,7 +163,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
             count=arguments.count,
             samples=arguments.samples,
             name=_name(arguments.model),
-            progress=True,
+            progress=not arguments.quiet and sys.stderr.isatty(),
         )
     except ValueError as error:  # of a language that the model has not
         raise DataError(str(error)) from error
