@@ -56,16 +56,23 @@ run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
 # Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
 # recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
 PROGRAM = """
-import os, signal, sys
+import gc, os, signal, sys
 from pathlib import Path
-import matplotlib.figure
 import torch
 from paraphrastic_hf.data.language_id import known_languages
-from paraphrastic_hf.training import contrastive_run, generative_run, language_model
+from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.training import contrastive_run, curve, generative_run, language_model
 from paraphrastic_hf.training import translation_run
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
+
+def write_numbers(curves, path):
+    with replacing(path) as partial:
+        partial.write_text(repr(sorted(curves.items())))
+
+
+curve.draw = write_numbers  # of the picture, what it shows: to draw it takes longer than a run
 known_languages()  # the model that tells languages apart takes longer to read than a run
 recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
 points = int(sys.argv[3])
@@ -92,6 +99,8 @@ def in_a_fork(output, kill_at=None):
         sys.addaudithook(hook)
         try:
             train(recipe, output, progress=False)
+            if output.name == "whole":
+                (folder / "modules").write_text(" ".join(sys.modules))
         except BaseException:
             import traceback
 
@@ -106,6 +115,12 @@ def in_a_fork(output, kill_at=None):
 
 total, _, code = in_a_fork(folder / "whole")
 assert code == 0
+for module in (folder / "modules").read_text().split():
+    try:
+        __import__(module)  # so that each fork need not
+    except ImportError:
+        pass
+gc.freeze()
 for number in range(points):
     point = 1 + number * (total - 1) // (points - 1)
     output = folder / f"killed-{number}"
