@@ -180,10 +180,12 @@ def test_a_tiny_model_overfits_eight_pairs(name: str) -> None:
         vectors = model(ids, pooled_only=True).sentence_embedding
         first, second = vectors[:8], vectors[8:]
         loss = margin_loss(first, second, second.roll(1, 0), first.roll(1, 0), 0.4)
+        if loss.item() < 0.01:
+            return
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert loss.item() < 0.01
+    pytest.fail(f"the loss is still {loss.item():.3f}")
 
 
 @EVERY

@@ -71,7 +71,7 @@ class Scorer(nn.Module):
         scores = linear(states, rows[:, : self.dim])
         if rows.shape[1] > self.dim:
             end = self.dim + latent.shape[1]
-            scores = scores + linear(latent, rows[:, self.dim : end])[sentence]
+            scores = scores + linear(latent, rows[:, self.dim : end]).index_select(0, sentence)
         return scores[:, :count]
 
 

@@ -1,4 +1,4 @@
-/* The arithmetic of `RowAdam` on the rows of a table, for `training/optimizers.py`, which says what
+/* The arithmetic of `RowAdam` on the rows of a table, for `training/row_adam.py`, which says what
    it is; each row is read and written once. The tables are float32, on the CPU, and contiguous. */
 
 #define PY_SSIZE_T_CLEAN
@@ -194,7 +194,7 @@ static PyModuleDef_Slot slots[] = {{0, NULL}};
 static PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_rows",
-    .m_doc = "Adam on the rows of a table; see training/optimizers.py.",
+    .m_doc = "Adam on the rows of a table; see training/row_adam.py.",
     .m_methods = methods,
     .m_slots = slots,
 };
