@@ -88,3 +88,8 @@ def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path
         read_probes(path)
     with pytest.raises(DataError, match=r"give its file probing\.json"):
         read_probes(tmp_path / "absent.json")
+    of_one = {"suite": "probing", "model": "one", "settings": {"weights": "a1"}, "rows": []}
+    path.write_text(json.dumps(of_one))
+    assert read_probes(path, "a1") == read_probes(path) == {}
+    with pytest.raises(DataError, match="probes of another model, one with the weights a1"):
+        read_probes(path, "b2")

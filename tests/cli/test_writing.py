@@ -36,11 +36,17 @@ def run(*arguments: str) -> int:
 
 
 def test_a_line_is_written_for_every_line(
-    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("the cat sleeps on the wall\n\nzzz qqq\nmy sister\n", encoding="utf-8")
     assert run("translate", model, str(lines), "--to", "fr", "--max-tokens", "9") == 0
+    assert (
+        "for 1 of the lines with text an empty one was written, such as for line 3" in caplog.text
+    )
     written = capsys.readouterr().out.split("\n")
     assert len(written) == 5
     assert written[1] == written[2] == written[4] == ""

@@ -218,3 +218,10 @@ def test_a_language_kept_apart_shares_no_piece_but_the_space(sentences: list[str
     pieces = tokenizer.tokens()
     shared = set(tokenizer.encode_batch(plain).ids) & set(tokenizer.encode_batch(apart).ids)
     assert {pieces[i] for i in shared} <= {SPACE_MARK}
+
+
+def test_what_has_no_piece_is_counted_by_lines() -> None:
+    tokenizer = SubwordTokenizer.train(["a room", "No room"] * 40, vocab_size=40)
+    left_out = tokenizer.left_out(["Room 2", "room ça", "no 2"])
+    assert left_out == {"2": 2, "ç": 1}
+    assert tokenizer.left_out(["no room"]) == {}

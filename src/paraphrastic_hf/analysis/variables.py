@@ -25,20 +25,27 @@ POINTS = 5  # on the line between two sentences, both ends among them
 Probes = Mapping[str, Mapping[str, float]]
 
 
-def read_probes(path: str | Path) -> dict[str, dict[str, float]]:
+def read_probes(path: str | Path, weights: str | None = None) -> dict[str, dict[str, float]]:
     """Read the scores of a run of the suite `probing`, by encoder and task.
 
     Args:
         path: The file `probing.json` that `paraphrastic evaluate --suite probing` wrote.
+        weights: What `weights_hash` says of the model that must have been probed; any if None.
 
     Raises:
-        DataError: The file is not there, damaged, or of another suite.
+        DataError: The file is not there, damaged, of another suite, or of another model.
     """
     try:
         found: dict[str, dict[str, float]] = {}
         record = read_json(Path(path))
         if record["suite"] != "probing":
             raise DataError(f"{path} holds the suite {record['suite']}; give that of probing")
+        probed = record.get("settings", {}).get("weights", weights)
+        if weights is not None and probed != weights:
+            raise DataError(
+                f"{path} holds the probes of another model, {record.get('model')} with the weights "
+                f"{probed}, and this one has {weights}: give the file of an evaluation of this one"
+            )
         for row in record["rows"]:
             found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -140,6 +140,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.variables import variables as analyse
     from paraphrastic_hf.data.lines import text_lines
     from paraphrastic_hf.data.load import load_dataset
+    from paraphrastic_hf.encoding.fingerprint import weights_hash
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     if arguments.text is not None:
@@ -152,7 +153,9 @@ def variables(arguments: argparse.Namespace) -> Analysis:
         LatentGenerator.from_pretrained(arguments.model),
         load_encoder(arguments.encoder),
     )
-    probes = None if arguments.probes is None else read_probes(arguments.probes)
+    probes = None
+    if arguments.probes is not None:
+        probes = read_probes(arguments.probes, weights_hash(load_encoder(arguments.model)))
     try:
         return analyse(
             generator,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Text = TypeVar("Text", str, tuple[str, str])
 
 LINES_AT_A_TIME = 1024
+logger = logging.getLogger(__name__)
 
 
 def add_writing_options(
@@ -147,6 +149,7 @@ def write_blocks(
     from tqdm.auto import tqdm
 
     before = 0
+    without: list[int] = []  # lines with text from which nothing was written
     with (
         open_output(arguments.output) as output,
         tqdm(unit=" lines", disable=arguments.quiet or None) as bar,
@@ -157,8 +160,20 @@ def write_blocks(
             except ValueError as error:
                 raise DataError(str(error)) from error
             print_written(output, before + 1, found)
+            without += [
+                before + number
+                for number, (line, sentences) in enumerate(zip(block, found, strict=True), 1)
+                if "".join(line).strip() and not any(sentence.text for sentence in sentences)
+            ]
             before += len(block)
             bar.update(len(block))
+    if without:
+        logger.warning(
+            "for %s of the lines with text an empty one was written, such as for line %s: the "
+            "model may know none of its tokens",
+            f"{len(without):,}",
+            f"{without[0]:,}",
+        )
 
 
 def print_written(output: IO[str], first: int, found: Iterable[list[Written]]) -> None:

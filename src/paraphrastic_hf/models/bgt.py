@@ -69,7 +69,8 @@ class BGTConfig(LatentConfig):
             for language in named:
                 if language not in self.languages:
                     raise ValueError(
-                        f"{name} must name some of {', '.join(self.languages)}, got {language!r}"
+                        f"{name} must name some of {', '.join(self.languages)}, which are those of "
+                        f"the pairs, got {language!r}"
                     )
         if not self.reconstructs and not self.translates:
             raise ValueError("reconstructs or translates must name a language")

@@ -16,6 +16,7 @@ would be all that is left of a word in an unknown script, and make any two such 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,24 @@ class SubwordTokenizer:
         # Every text begins with a space mark, so an unknown piece after a bare mark is of its text.
         is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
         return ids.where(~(is_unknown | is_bare_mark))
+
+    def left_out(self, lines: Sequence[str]) -> dict[str, int]:
+        """Find characters that have no piece, and so no part in what the ids say of a text.
+
+        Args:
+            lines: Raw text.
+
+        Returns:
+            In how many of the lines each of them is, those in most lines first.
+        """
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(set(normalize(line, self.lowercase)) - {" "})
+        return {
+            character: count
+            for character, count in counts.most_common()
+            if self._processor.piece_to_id(character) == UNKNOWN_ID
+        }
 
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
         """Make a tokenizer without the pieces of languages that `keep_apart` mapped.

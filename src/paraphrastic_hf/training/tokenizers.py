@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from paraphrastic_hf.text.char import CharTokenizer
@@ -11,12 +11,16 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, TokenizerArguments
 from paraphrastic_hf.training.sources import SourcePairs
 
 logger = logging.getLogger(__name__)
+SAMPLE = 20_000  # lines that are looked at for characters without a piece
+MANY = 0.05  # of these, a share that is worth a warning
+NAMED = 30  # characters that it names at most
 
 
 def train_tokenizers(
@@ -50,13 +54,16 @@ def train_tokenizer(
     }
     tokenizer: TextTokenizer
     if arguments.kind == "sentencepiece":
+        sample: list[str] = []
         tokenizer = SubwordTokenizer.train(
-            lines,
+            _sampled(lines, sample),
             **shared,
             character_coverage=arguments.character_coverage,
             input_sentence_size=arguments.input_sentence_size,
             seed=seed % 2**32,
         )
+        if not arguments.keep_unknown:
+            _warn_of_left_out(tokenizer, sample)
     elif arguments.kind == "word":
         tokenizer = WordTokenizer.train(lines, **shared)
     elif arguments.kind == "char":
@@ -78,3 +85,31 @@ def train_tokenizer(
             arguments.vocab_size,
         )
     return tokenizer if arguments.marks == "none" else MarkedTokenizer(tokenizer, arguments.marks)
+
+
+def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
+    """The lines as they are, of which every so many-th is put into the sample."""
+    stride = 1
+    for number, line in enumerate(lines):
+        if number % stride == 0:
+            sample.append(line)
+        if len(sample) > SAMPLE:
+            del sample[1::2]
+            stride *= 2
+        yield line
+
+
+def _warn_of_left_out(tokenizer: SubwordTokenizer, sample: Sequence[str]) -> None:
+    """Say which characters have no piece where that changes many texts: two sentences that differ
+    in nothing else are one to the model."""
+    left_out = tokenizer.left_out(sample)
+    changed = sum(
+        not left_out.keys().isdisjoint(normalize(line, tokenizer.lowercase)) for line in sample
+    )
+    if changed >= MANY * len(sample) and left_out:
+        logger.warning(
+            "of 100 lines %d have characters without a piece, which are dropped wherever they are: "
+            "%s; a greater tokenizer.character_coverage, such as 0.9995, keeps more",
+            100 * changed // len(sample),
+            " ".join(list(left_out)[:NAMED]),
+        )
