@@ -61,7 +61,9 @@ def _lock(folder: Path, doing: str) -> int | None:
         except OSError as error:
             if left and isinstance(error, FileNotFoundError):
                 continue  # another process has just removed it
-            raise CheckpointError(f"cannot write to {folder}: {error}") from error
+            is_file = isinstance(error, (FileExistsError, NotADirectoryError))
+            why = "a file is in its place; choose another --output" if is_file else error
+            raise CheckpointError(f"cannot write to {folder}: {why}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
