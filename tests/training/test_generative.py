@@ -540,7 +540,10 @@ def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
         (["--heads", "3"], "state_size must be even and a multiple of num_attention_heads"),
         (["--state_size", "7"], "model.state_size must be even, got 7"),
         (["--latent_at", "[here]"], "latent_at must name some of word, hidden, attention, logit"),
-        (["--translates", "[de]"], "translates must name some of en, fr, got 'de'"),
+        (
+            ["--translates", "[de]"],
+            "translates must name some of en, fr, which are those of the pairs, got 'de'",
+        ),
         (["--reconstructs", "[]"], "has_language_variables needs languages that are"),
         (["--development", "held_out"], "data.held_out with run.development held_out"),
         (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
