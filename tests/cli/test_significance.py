@@ -41,6 +41,22 @@ def test_two_models_are_compared_dataset_by_dataset(
     assert capsys.readouterr().out == printed
 
 
+def test_suites_are_compared_in_one_table(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_sts(tmp_path / "eval")
+    arguments = ["significance", *models, "--samples", "5", "--data", str(data), "--suite"]
+    main([*arguments, "sts17"])
+    alone = [row for row in capsys.readouterr().out.splitlines() if row.startswith("| STS17 |")]
+    assert main([*arguments, "sts17", "sts"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "# one and two: sts17, sts"
+    assert [row for row in printed if row.startswith("| STS17 |")] == alone
+    assert any(row.startswith("| 2012 |") for row in printed)
+    assert main([*arguments, "sts17", "x"]) == 2
+    assert "no suite 'x'" in capsys.readouterr().err
+
+
 def test_a_model_is_compared_with_a_smaller_copy_of_itself(
     models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

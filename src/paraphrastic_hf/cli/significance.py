@@ -20,7 +20,7 @@ chance. A task without data is named and skipped; then the exit status is 3.
 examples:
   paraphrastic significance english multilingual --data DATA
   paraphrastic significance english english --dimension 80 --precision int4 --data DATA
-  paraphrastic significance runs/mgt runs/sp --suite tatoeba --data DATA
+  paraphrastic significance runs/mgt runs/sp --suite sts17 tatoeba --data DATA
   paraphrastic significance runs/sp runs/word --suite words --output words.md"""
 
 
@@ -32,9 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("second", metavar="MODEL_B", help="the model to compare it with")
     parser.add_argument(
         "--suite",
-        default="sts",
+        nargs="+",
+        default=["sts"],
         metavar="NAME",
-        help="a suite of scored pairs, or tatoeba, bucc or xnli (default: sts)",
+        help="suites of scored pairs, or tatoeba, bucc or xnli (default: sts)",
     )
     add_data_option(parser, "or its folder eval, which holds the official files")
     parser.add_argument(
@@ -100,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"Mean difference over {datasets} datasets of STS years, signs apart: {mean:.2f}."
         )
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
-    table = "\n".join([f"# {names[0]} and {names[1]}: {arguments.suite}", "", *lines]) + "\n"
+    suites = ", ".join(arguments.suite)
+    table = "\n".join([f"# {names[0]} and {names[1]}: {suites}", "", *lines]) + "\n"
     if arguments.output != "-":  # which is where it is printed
         print(table, end="")
     if arguments.output:

@@ -68,19 +68,21 @@ class Difference:
 def compare_encoders(
     first: Any,
     second: Any,
-    suite: str,
+    suite: str | Sequence[str],
     data_dir: str | Path,
     *,
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Compare two encoders on every dataset of a suite whose score is a correlation with people's,
-    or an accuracy or F1 that can be told example by example.
+    """Compare two encoders on every dataset of one or more suites that allows it.
+
+    Its score is a correlation with people's, or an accuracy or F1 that can be told example by
+    example.
 
     Args:
         first: Any object with `encode`.
         second: The encoder to compare it with.
-        suite: The name of a suite in `evaluation/suites.py`.
+        suite: The name of a suite in `evaluation/suites.py`, or several.
         data_dir: Folder of the official files.
         samples: Number of resamples of the bootstrap, 1 or more.
         seed: Seed of the bootstrap's draws.
@@ -93,14 +95,8 @@ def compare_encoders(
         DataError: No task has its data.
         ModelError: `encode` returns something other than finite vectors.
     """
-    if suite not in SUITES:
-        known = nearest_name(suite, _names().split(", "))
-        raise RecipeError(f"there is no suite {suite!r} that can be compared; {known}")
-    tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
-    if not tasks:
-        raise RecipeError(
-            f"the suite {suite} cannot be compared pair by pair; those that can are {_names()}"
-        )
+    suites = [suite] if isinstance(suite, str) else list(suite)
+    tasks = {name: task for one in suites for name, task in _compared_tasks(one).items()}
     differences: list[Difference] = []
     skipped: dict[str, str] = {}
     for name, task in tasks.items():
@@ -115,8 +111,21 @@ def compare_encoders(
             continue
         differences += _compare_pairs(datasets, task.measure, (first, second), samples, seed)
     if not differences:
-        raise DataError(f"no task of the suite {suite} has its data: {'; '.join(skipped.values())}")
+        asked = f"suite{'s' * (len(suites) > 1)} {' and '.join(suites)}"
+        raise DataError(f"no task of the {asked} has its data: {'; '.join(skipped.values())}")
     return differences, skipped
+
+
+def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
+    if suite not in SUITES:
+        known = nearest_name(suite, _names().split(", "))
+        raise RecipeError(f"there is no suite {suite!r} that can be compared; {known}")
+    tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
+    if not tasks:
+        raise RecipeError(
+            f"the suite {suite} cannot be compared pair by pair; those that can are {_names()}"
+        )
+    return tasks
 
 
 def _compare_pairs(
