@@ -76,8 +76,8 @@ def compare_encoders(
 ) -> tuple[list[Difference], dict[str, str]]:
     """Compare two encoders on every dataset of one or more suites that allows it.
 
-    Its score is a correlation with people's, or an accuracy or F1 that can be told example by
-    example.
+    A dataset does where its score is a correlation with people's, or an accuracy or F1 that can be
+    told example by example.
 
     Args:
         first: Any object with `encode`.
