@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.smaller import add_dimension_option, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 OF_RUNS = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
@@ -16,11 +20,14 @@ The copy loads here and by transformers' AutoModel. Stock sentence-transformers 
 --precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
 Of a generative model over averages (encoder: average) the copy is the table of its meaning.
+Runs of one vocabulary (train with --tokenizer.of the first) are better together than each alone;
+where the table is whitened, have the last run merge the others: its recipe's finish.merge.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
   paraphrastic pack english --dimension 128 --output runs/small    # a table of 4 MB
   paraphrastic pack runs/mine --precision int8 --output runs/mine-int8
+  paraphrastic pack runs/one --merge runs/two runs/three --output runs/all
   paraphrastic evaluate runs/small --data DATA"""
 
 
@@ -30,6 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", required=True, help="the model directory to write")
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the model if --output holds one"
+    )
+    parser.add_argument(
+        "--merge",
+        nargs="+",
+        metavar="MODEL",
+        default=[],
+        help="other averages of the same vocabulary and dimension, of which the copy is the mean, "
+        "each turned onto the first",
     )
     add_dimension_option(parser)
     parser.add_argument(
@@ -45,10 +60,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write a smaller copy and say how large it is."""
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
     from paraphrastic_hf.encoding.locate import holds_model
 
-    check_model_name(arguments.model)
+    for name in (arguments.model, *arguments.merge):
+        check_model_name(name)
     output, precision = Path(arguments.output), arguments.precision
     if any((output / name).exists() for name in OF_RUNS):
         raise DataError(f"{output} holds a training run: choose another --output")
@@ -56,16 +71,11 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"{output} holds a model: choose another --output, or give --overwrite")
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
         raise DataError(f"{output} holds other things than a model: choose another --output")
-    encoder = SentenceEncoder.from_pretrained(arguments.model)
-    if encoder.table(slice(0, 0)) is None:
-        from paraphrastic_hf.encoding.averaged import averaged
+    encoder = _average(arguments.model)
+    if arguments.merge:
+        from paraphrastic_hf.encoding.merged import merged
 
-        try:
-            encoder = averaged(encoder)
-        except ModelError as error:
-            raise ModelError(f"{arguments.model}: {error}") from error
-    if encoder.table(slice(0, 0)) is None:
-        raise ModelError(f"{arguments.model} is no average, and only averages are packed")
+        encoder = merged([encoder, *map(_average, arguments.merge)])
     if precision == "float16":  # which is of files alone
         arguments.precision = None
     encoder = smaller(encoder, arguments, arguments.model)
@@ -76,3 +86,24 @@ def run(arguments: argparse.Namespace) -> None:
     size = (output / "model.safetensors").stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     print(f"{output}: {encoder.dimension} dimensions, {shown} of weights")
+
+
+def _average(name: str) -> SentenceEncoder:
+    """The averaging model of a name.
+
+    Raises:
+        ModelError: It is not there, or no average.
+    """
+    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(name)
+    if encoder.table(slice(0, 0)) is None:
+        from paraphrastic_hf.encoding.averaged import averaged
+
+        try:
+            encoder = averaged(encoder)
+        except ModelError as error:
+            raise ModelError(f"{name}: {error}") from error
+    if encoder.table(slice(0, 0)) is None:
+        raise ModelError(f"{name} is no average, and only averages are packed")
+    return encoder

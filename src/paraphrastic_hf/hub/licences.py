@@ -178,7 +178,7 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
             found.append((dataset_title(dataset), dataset["name"]))
         else:
             found.append((str(source.get("path")), None))
-    begun = [*trained.starts, *trained.teachers]
+    begun = [*trained.starts, *trained.teachers, *trained.merges]
     return list(dict.fromkeys([*found, *((name, None) for name in begun)]))
 
 

@@ -218,6 +218,9 @@ def circumstances(trained: TrainedModel) -> str:
     begun = f" It started from {starts}, whose sources and licence count as well." * bool(starts)
     if trained.teachers:
         begun += f" It learned the vectors of {' and '.join(map(_source_name, trained.teachers))}."
+    if trained.merges:
+        merges = " and ".join(map(_source_name, trained.merges))
+        begun += f" Its table is the mean of its own and of {merges}, turned onto it."
     return (
         f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {counted(examples, 'example')} "
         f"seen in {_duration(at['seconds'])} of training with "

@@ -110,6 +110,11 @@ class TrainedModel:
         return [str(teacher["model"]) for teacher in self.recipe.get("teachers") or ()]
 
     @property
+    def merges(self) -> list[str]:
+        """The runs whose tables were averaged with its own."""
+        return [str(name) for name in (self.recipe.get("finish") or {}).get("merge") or ()]
+
+    @property
     def counts(self) -> tuple[str, Mapping[str, int]] | None:
         """What was counted of every source, `pairs` or `sentences`, and how many; None if the run
         has not counted by source."""

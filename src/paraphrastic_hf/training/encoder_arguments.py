@@ -68,10 +68,24 @@ class TokenizerArguments:
     apart: list[str] = argument(
         [], help="languages whose pieces are kept apart from all others (5.3.2)"
     )
+    of: str | None = argument(
+        None,
+        help="a run's directory, a packaged model or one on the Hub whose tokenizer is taken as it "
+        "is, so that finish.merge can make one model of both; of the other keys marks alone has an "
+        "effect then",
+    )
 
     def __post_init__(self) -> None:
         refuse_unless(
-            [(bool(self.orders), "tokenizer.orders", self.orders, "lengths of at least 1")]
+            [
+                (bool(self.orders), "tokenizer.orders", self.orders, "lengths of at least 1"),
+                (
+                    self.of is None or not self.apart,
+                    "tokenizer.apart",
+                    self.apart,
+                    "empty beside tokenizer.of, whose pieces are what they are",
+                ),
+            ]
         )
 
 

@@ -34,8 +34,13 @@ DEVELOPMENT_SETS = (
 
 @dataclass(frozen=True)
 class FinishArguments:
-    """What is done to a trained table before it is saved."""
+    """What is done to a trained table before it is saved, in this order."""
 
+    merge: list[str] = argument(
+        [],
+        help="other runs of the same vocabulary (tokenizer.of), whose tables are turned onto this "
+        "one's and averaged with it; best of float32 and without whitening of their own",
+    )
     whiten: float = argument(
         0.0,
         help="partial whitening: principal axes are scaled by their eigenvalue to the minus this",

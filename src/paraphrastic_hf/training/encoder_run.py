@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
+from paraphrastic_hf.encoding.merged import check_alike
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.build import build_model, check_encoders, check_start
@@ -36,7 +37,7 @@ class EncoderRun(Generic[AnyRecipe]):
     Raises:
         RecipeError: A setting is wrong, or a combination of settings has no meaning.
         DataError: A source is not there.
-        ModelError: `start` is no encoder of this package.
+        ModelError: `start`, or a run to merge, is no encoder of this package.
     """
 
     tokenizer: TextTokenizer
@@ -49,6 +50,7 @@ class EncoderRun(Generic[AnyRecipe]):
         if self.start is not None:
             check_start(recipe, self.start.model)
         self.development_pairs = read_development(recipe.run.development, context.data_root)
+        self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge]
         self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
@@ -70,8 +72,12 @@ class EncoderRun(Generic[AnyRecipe]):
         """The encoder with random weights, or those of the recipe's `start`."""
         recipe = self.recipe
         if self.start is not None:
-            return encoder_from_start(self.start, recipe.model)
-        return build_model(recipe, self.tokenizer, self.context.data_root)
+            model = encoder_from_start(self.start, recipe.model)
+        else:
+            model = build_model(recipe, self.tokenizer, self.context.data_root)
+        for other in self.merges:
+            check_alike(other, self.tokenizer, model.config.hidden_size, "this run")
+        return model
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the recipe's development set."""
@@ -96,7 +102,8 @@ class EncoderRun(Generic[AnyRecipe]):
             What it comes to, for `run.json`.
         """
         recipe = self.recipe
-        model, tokenizer = finish(model, self.tokenizer, corpus, recipe)
+        others = [table for each in self.merges if (table := each.table()) is not None]
+        model, tokenizer = finish(model, self.tokenizer, corpus, recipe, others)
         precision = recipe.finish.precision
         save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)
         held_out = {name: len(pairs) for name, pairs in self.held_out.items()}

@@ -1,14 +1,16 @@
 """What is done to an averaging model's table after training, before it is saved.
 
 All of it is linear in the rows, or a rounding of them, so it costs nothing when the model is used:
-the pieces of languages that were kept apart are dropped; principal components of sentence vectors
-are brought nearer to one scale (partial whitening), the leading ones first, of which some may be
-kept; the axes are put in an order in which any prefix of the dimensions is a good smaller model;
-and numbers are rounded, so that files compress.
+tables of other runs are averaged with it (`encoding/merged.py`); the pieces of languages that were
+kept apart are dropped; principal components of sentence vectors are brought nearer to one scale
+(partial whitening), the leading ones first, of which some may be kept; the axes are put in an order
+in which any prefix of the dimensions is a good smaller model; and numbers are rounded, so that
+files compress.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +18,7 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.encoding.batches import embed_texts
+from paraphrastic_hf.encoding.merged import merged_table
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -45,15 +48,26 @@ def finish(
     tokenizer: TextTokenizer,
     corpus: SentenceCorpus,
     recipe: EncoderRecipe,
+    others: Sequence[np.ndarray] = (),
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
     """The model and tokenizer to save, as the recipe's `finish` asks.
 
     Only an averaging model has something to do; a recipe that asks others for it is refused before
     training (`build.check_encoders`).
+
+    Args:
+        model: The trained encoder.
+        tokenizer: Its tokenizer.
+        corpus: What it was trained on.
+        recipe: The whole recipe.
+        others: The tables of the runs that `finish.merge` names, (vocab, dim) each.
     """
     asked = recipe.finish
     if not isinstance(model, AveragingModel):
         return model, tokenizer
+    if others:
+        own_table = model.embedding.weight.detach().float().cpu().numpy()
+        model = with_table(model, torch.from_numpy(merged_table([own_table, *others])))
     if asked.whiten or asked.dimension is not None:
         own = [name not in recipe.tokenizer.apart for name in corpus.languages]
         sample = _sample(np.asarray(own)[corpus.language], asked.sample, recipe.seed)

@@ -109,6 +109,8 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
     if getattr(recipe, "start", None) is not None:
         resolve_model(recipe.start, data_root)
+    if getattr(getattr(recipe, "tokenizer", None), "of", None) is not None:
+        resolve_model(recipe.tokenizer.of, None)
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -16,6 +17,7 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments, TokenizerArguments
 from paraphrastic_hf.training.sources import SourcePairs
+from paraphrastic_hf.training.start import load_start
 
 logger = logging.getLogger(__name__)
 SAMPLE = 20_000  # lines that are looked at for characters without a piece
@@ -41,11 +43,15 @@ def train_tokenizers(
 def train_tokenizer(
     arguments: TokenizerArguments, lines: Iterable[str], seed: int
 ) -> TextTokenizer:
-    """The tokenizer a recipe asks for, from lines of text.
+    """The tokenizer a recipe asks for, from lines of text, or that of another model.
 
     Raises:
         DataError: Too little text for the vocabulary.
+        ModelError: The model that `of` names is not there.
+        RecipeError: That model's tokenizer has other marks.
     """
+    if arguments.of is not None:
+        return _of_model(arguments.of, arguments.marks)
     shared: dict[str, Any] = {
         "vocab_size": arguments.vocab_size,
         "hard_vocab_limit": arguments.hard_vocab_limit,
@@ -85,6 +91,20 @@ def train_tokenizer(
             arguments.vocab_size,
         )
     return tokenizer if arguments.marks == "none" else MarkedTokenizer(tokenizer, arguments.marks)
+
+
+def _of_model(name: str, marks: str) -> TextTokenizer:
+    """The tokenizer of a trained model, with marks if it has none and the recipe asks for them."""
+    tokenizer = load_start(name, None).tokenizer
+    if not isinstance(tokenizer, MarkedTokenizer) and marks != "none":
+        return MarkedTokenizer(tokenizer, marks)
+    own = tokenizer.marks if isinstance(tokenizer, MarkedTokenizer) else "none"
+    if own != marks:
+        raise RecipeError(
+            f"tokenizer.of: the tokenizer of {name} has marks {own}, and the recipe asks for "
+            f"{marks}; set tokenizer.marks to {own}, or name another model"
+        )
+    return tokenizer
 
 
 def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
