@@ -16,6 +16,7 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.contract import TextTokenizer
 
 BLOCK = 65_536  # rows whose products are summed at a time
+LEAST = 1e-30  # that anything is divided by
 
 
 def merged(encoders: Sequence[SentenceEncoder]) -> SentenceEncoder:
@@ -30,7 +31,7 @@ def merged(encoders: Sequence[SentenceEncoder]) -> SentenceEncoder:
             rounded: the packaged ones have been.
 
     Returns:
-        An encoder with the tokenizer of the first, whose rows are as long as its own.
+        An encoder with the tokenizer of the first.
 
     Raises:
         ModelError: One is no averaging model, or has another vocabulary or dimension.
@@ -61,19 +62,25 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
     """The mean of tables, each turned by the rotation that brings its rows nearest to those of the
     mean of the ones before it, and counted alike whatever its scale.
 
+    A row that the runs disagree on would be short in the mean, and its token count for less than in
+    any of them. So every row has the mean length that it has in the tables, and the mean decides
+    where it points.
+
     Args:
         tables: One or more, (vocab, dim), the same shape in all.
 
     Returns:
-        (vocab, dim) float32, its rows as long as those of the first (root mean square).
+        (vocab, dim) float32, in the scale of the first (root mean square of its rows' lengths).
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)
+    lengths = np.linalg.norm(mean, axis=1)
     for number, table in enumerate(tables[1:], start=1):
         turned = table.astype(np.float32) @ _rotation(table, mean)
-        turned *= size / max(_size(turned), 1e-30)
+        turned *= size / max(_size(turned), LEAST)
+        lengths += (np.linalg.norm(turned, axis=1) - lengths) / (number + 1)
         mean += (turned - mean) / (number + 1)
-    mean *= size / max(_size(mean), 1e-30)
+    mean *= (lengths / np.maximum(np.linalg.norm(mean, axis=1), LEAST))[:, None]
     return mean
 
 
