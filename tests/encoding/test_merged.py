@@ -119,7 +119,7 @@ def test_a_run_merges_others_before_it_whitens(
     train(recipe(PAIRS), "one")
     second = dataclasses.replace(recipe(PAIRS), tokenizer=TokenizerArguments(of="one"), seed=2)
     train(second, "two")
-    finish = FinishArguments(merge=["one"], whiten=0.25, spread=True)
+    finish = FinishArguments(merge_with=["one"], whiten=0.25, spread=True)
     train(dataclasses.replace(second, finish=finish), "both")
     one, two, both = map(SentenceEncoder.from_pretrained, ("one", "two", "both"))
     assert one.tokenizer.tokens() == both.tokenizer.tokens()
@@ -141,9 +141,9 @@ def test_a_run_merges_others_before_it_whitens(
 
 def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="tiny has another vocabulary than this run"):
-        train(recipe(PAIRS, merge=["tiny"]), tmp_path / "run")
+        train(recipe(PAIRS, merge_with=["tiny"]), tmp_path / "run")
     with pytest.raises(ModelError, match="nowhere"):
-        train(recipe(PAIRS, merge=["nowhere"]), tmp_path / "other")
+        train(recipe(PAIRS, merge_with=["nowhere"]), tmp_path / "other")
 
 
 @pytest.mark.parametrize("marks", ["none", "end"])

@@ -21,7 +21,7 @@ The copy loads here and by transformers' AutoModel. Stock sentence-transformers 
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
 Of a generative model over averages (encoder: average) the copy is the table of its meaning.
 Runs of one vocabulary (train with --tokenizer.of the first) are better together than each alone;
-where the table is whitened, have the last run merge the others: its recipe's finish.merge.
+where the table is whitened, have the last run merge the others: its recipe's finish.merge_with.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:

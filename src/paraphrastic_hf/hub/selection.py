@@ -58,5 +58,5 @@ def selection(trained: TrainedModel) -> str:
 def _is_changed(recipe: Mapping[str, Any]) -> bool:
     """Whether the saved table differs from the one whose score decided."""
     asked = recipe.get("finish") or {}
-    steps = ("merge", "whiten", "dimension", "spread", "drop_apart", "significant_bits")
+    steps = ("merge_with", "whiten", "dimension", "spread", "drop_apart", "significant_bits")
     return any(asked.get(step) for step in steps) or asked.get("precision", "float32") != "float32"

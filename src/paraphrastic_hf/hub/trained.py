@@ -112,7 +112,7 @@ class TrainedModel:
     @property
     def merges(self) -> list[str]:
         """The runs whose tables were averaged with its own."""
-        return [str(name) for name in (self.recipe.get("finish") or {}).get("merge") or ()]
+        return [str(name) for name in (self.recipe.get("finish") or {}).get("merge_with") or ()]
 
     @property
     def counts(self) -> tuple[str, Mapping[str, int]] | None:

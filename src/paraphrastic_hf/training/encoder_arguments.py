@@ -71,8 +71,8 @@ class TokenizerArguments:
     of: str | None = argument(
         None,
         help="a run's directory, a packaged model or one on the Hub whose tokenizer is taken as it "
-        "is, so that finish.merge can make one model of both; of the other keys marks alone has an "
-        "effect then",
+        "is, so that finish.merge_with can make one model of both; of the other keys marks alone "
+        "has an effect then",
     )
 
     def __post_init__(self) -> None:

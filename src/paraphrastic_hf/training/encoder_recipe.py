@@ -36,7 +36,7 @@ DEVELOPMENT_SETS = (
 class FinishArguments:
     """What is done to a trained table before it is saved, in this order."""
 
-    merge: list[str] = argument(
+    merge_with: list[str] = argument(
         [],
         help="other runs of the same vocabulary (tokenizer.of), whose tables are turned onto this "
         "one's and averaged with it; best of float32 and without whitening of their own",

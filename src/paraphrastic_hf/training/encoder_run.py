@@ -50,7 +50,7 @@ class EncoderRun(Generic[AnyRecipe]):
         if self.start is not None:
             check_start(recipe, self.start.model)
         self.development_pairs = read_development(recipe.run.development, context.data_root)
-        self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge]
+        self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
         self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:

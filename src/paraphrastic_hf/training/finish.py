@@ -60,7 +60,7 @@ def finish(
         tokenizer: Its tokenizer.
         corpus: What it was trained on.
         recipe: The whole recipe.
-        others: The tables of the runs that `finish.merge` names, (vocab, dim) each.
+        others: The tables of the runs that `finish.merge_with` names, (vocab, dim) each.
     """
     asked = recipe.finish
     if not isinstance(model, AveragingModel):
