@@ -14,6 +14,7 @@ from paraphrastic_hf.encoding.averaged import averaged
 from paraphrastic_hf.encoding.languages import languages_of
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
@@ -21,22 +22,34 @@ TEXTS = ["a cat sleeps on the mat", "", "rain"]
 
 
 def generative(
-    inner: SubwordTokenizer, kind: str = "average", start: int | None = None
+    inner: SubwordTokenizer,
+    kind: str = "average",
+    start: int | None = None,
+    languages: list[str] | None = None,
 ) -> SentenceEncoder:
     tokenizer = MarkedTokenizer(inner, "end")
     end = tokenizer.special.end[0]
     torch.manual_seed(0)
-    config = BGTConfig(
-        vocab_size=tokenizer.vocab_size,
-        hidden_size=8,
-        encoder_kind=kind,
-        encoder_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        eos_token_id=end,
-        decoder_start_token_id=start,
-    )
-    return SentenceEncoder(BGTModel(config).eval(), tokenizer)
+    settings = {
+        "vocab_size": tokenizer.vocab_size,
+        "hidden_size": 8,
+        "encoder_kind": kind,
+        "encoder_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "eos_token_id": end,
+        "decoder_start_token_id": start,
+    }
+    if languages is not None:
+        shared = MGTConfig(**settings, languages=languages, has_language_variables=False)
+        return SentenceEncoder(MGTModel(shared).eval(), tokenizer)
+    return SentenceEncoder(BGTModel(BGTConfig(**settings)).eval(), tokenizer)
+
+
+def test_of_a_shared_encoder_too(subword: SubwordTokenizer) -> None:
+    encoder = generative(subword, start=1, languages=["en", "fr", "de"])
+    expected = encoder.encode(TEXTS, normalize=True)
+    np.testing.assert_allclose(averaged(encoder).encode(TEXTS, normalize=True), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("start", [None, 0, 1])

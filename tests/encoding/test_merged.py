@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import AveragingConfig, MixedConfig, MixedModel, SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoding.merged import merged, merged_table
 from paraphrastic_hf.errors import ModelError, RecipeError
 from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
 from paraphrastic_hf.training.encoder_recipe import FinishArguments
@@ -139,7 +140,32 @@ def test_a_run_merges_others_before_it_whitens(
     assert "Its table is the mean of its own and of one, turned onto it." in " ".join(card.split())
 
 
+def test_a_tokenizer_is_found_under_the_data_root(tmp_path: Path) -> None:
+    _, (table, _), _ = runs(2, noise=0)
+    SentenceEncoder.from_table(table, WordTokenizer(WORDS)).save_pretrained(tmp_path / "words")
+    arguments = TokenizerArguments(of="words", kind="word")
+    assert train_tokenizer(arguments, [], 1, tmp_path).vocab_size == len(WORDS) + 2
+
+
+def test_a_mixture_has_no_tokenizer_that_a_recipe_could_have(tmp_path: Path) -> None:
+    mixed = MixedTokenizer([WordTokenizer(WORDS), WordTokenizer(WORDS)])
+    config = MixedConfig(
+        parts=[AveragingConfig(vocab_size=len(WORDS) + 2, hidden_size=2).to_dict()] * 2
+    )
+    SentenceEncoder(MixedModel(config), mixed).save_pretrained(tmp_path)
+    with pytest.raises(RecipeError, match="is of several parts or of byte pairs"):
+        train_tokenizer(TokenizerArguments(of=str(tmp_path)), [], seed=1)
+
+
 def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) -> None:
+    known = dataclasses.replace(
+        recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(of="tiny")
+    )
+    with pytest.raises(ModelError, match="english has another vocabulary than this run"):
+        train(known, tmp_path / "at-once")
+    assert not (tmp_path / "at-once" / "work" / "corpus").exists()
+    with pytest.raises(RecipeError, match=r"finish\.merge_with names a run twice \(tiny, tiny\)"):
+        train(recipe(PAIRS, merge_with=["tiny", "tiny"]), tmp_path / "twice")
     with pytest.raises(ModelError, match="tiny has another vocabulary than this run"):
         train(recipe(PAIRS, merge_with=["tiny"]), tmp_path / "run")
     with pytest.raises(ModelError, match="nowhere"):
@@ -160,6 +186,12 @@ def test_a_tokenizer_with_other_marks_is_refused(tmp_path: Path) -> None:
     rows = np.ones((marked.vocab_size, 2), np.float32)
     SentenceEncoder.from_table(rows, marked).save_pretrained(tmp_path)
     with pytest.raises(RecipeError, match="has marks end, and the recipe asks for none"):
+        train_tokenizer(TokenizerArguments(of=str(tmp_path), kind="word"), [], seed=1)
+    with pytest.raises(RecipeError, match=r"has kind word.*sentencepiece; set tokenizer\.kind to"):
         train_tokenizer(TokenizerArguments(of=str(tmp_path)), [], seed=1)
+    with pytest.raises(RecipeError, match="has lowercase true, and the recipe asks for false"):
+        train_tokenizer(TokenizerArguments(of="tiny", lowercase=False), [], seed=1)
+    with pytest.raises(RecipeError, match=r"tokenizer\.of must be a model's name"):
+        TokenizerArguments(of=" ")
     with pytest.raises(RecipeError, match=r"tokenizer\.apart must be empty beside tokenizer\.of"):
         TokenizerArguments(of="tiny", apart=["fr"])

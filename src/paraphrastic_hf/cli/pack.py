@@ -21,7 +21,7 @@ The copy loads here and by transformers' AutoModel. Stock sentence-transformers 
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
 Of a generative model over averages (encoder: average) the copy is the table of its meaning.
 Runs of one vocabulary (train with --tokenizer.of the first) are better together than each alone;
-where the table is whitened, have the last run merge the others: its recipe's finish.merge_with.
+where tables are whitened, have the last run merge the others: its recipe's finish.merge_with.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
@@ -73,6 +73,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"{output} holds other things than a model: choose another --output")
     encoder = _average(arguments.model)
     if arguments.merge:
+        names = [arguments.model, *arguments.merge]
+        if len(set(names)) < len(names):
+            raise ModelError(f"--merge names a model twice ({', '.join(names)}): name each once")
         from paraphrastic_hf.encoding.merged import merged
 
         encoder = merged([encoder, *map(_average, arguments.merge)])

@@ -8,6 +8,7 @@ from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.layers.latent_encoder import AverageEncoder
 from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.latent_parts import Purpose
 from paraphrastic_hf.models.pair_terms import SEMANTIC
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
@@ -43,7 +44,8 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
             "the model has a mean taken from its sentence vectors, which an average cannot say: "
             "train it without training.centre"
         )
-    average = cast(AverageEncoder, model.encoder_of(SEMANTIC).encoder)
+    reading = model.encoder_of(SEMANTIC).encoder
+    average = cast(AverageEncoder, reading.shared if isinstance(reading, Purpose) else reading)
     tokenizer = encoder.tokenizer
     marks = (*tokenizer.special.start, *tokenizer.special.end)
     if marks != (() if average.end is None else (average.end,)):

@@ -1,8 +1,8 @@
 """Several averaging models of one vocabulary made one, of the size of each.
 
-What training does not settle in a table, such as rows that are seldom met, is noise of its random
-start and of the order of its batches. It differs from run to run, so that it shrinks in a mean. Two
-runs differ by a rotation, which changes no cosine and is undone first (orthogonal Procrustes).
+What training does not settle in a table is noise of its random start and of the order of its
+batches. It differs from run to run, so that it shrinks in a mean. Two runs differ by a rotation as
+well, which changes no cosine and is undone first (orthogonal Procrustes).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LEAST = 1e-30  # that anything is divided by
 def merged(encoders: Sequence[SentenceEncoder]) -> SentenceEncoder:
     """The mean of averaging models that cut texts alike, each turned onto those before it.
 
-    No paper has it. It costs nothing when the model is used, and two runs of `multilingual` gain
-    most of a point on its development set by it (recipes/default). The axes are about those of the
-    first, so that its leading dimensions stay good models.
+    No paper has it. It costs nothing when the model is used (what it gains: recipes/default, "Two
+    runs made one"). The axes are about those of the first, so that its leading dimensions stay good
+    models.
 
     Args:
         encoders: One or more, the same vocabulary and dimension in all. They have best not been

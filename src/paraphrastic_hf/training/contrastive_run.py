@@ -29,7 +29,9 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         if self.start is not None:
             tokenizer = self.start.tokenizer
         else:
-            tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
+            tokenizer = train_tokenizers(
+                recipe.encoders, sources, recipe.seed, self.context.data_root
+            )
         tokenizer.save(work / "tokenizer")
         exclude, progress = recipe.training.exclude, self.context.progress
         build_corpus(sources, tokenizer, work / "corpus", exclude=exclude, progress=progress)

@@ -61,7 +61,12 @@ class Distillation(EncoderRun[DistillationRecipe]):
             tokenizer = self.start.tokenizer
         else:
             trained = [
-                train_tokenizer(encoder.tokenizer, (each.text for each in found), self.recipe.seed)
+                train_tokenizer(
+                    encoder.tokenizer,
+                    (each.text for each in found),
+                    self.recipe.seed,
+                    self.context.data_root,
+                )
                 for encoder in self.recipe.encoders
             ]
             tokenizer = trained[0] if len(trained) == 1 else MixedTokenizer(trained)

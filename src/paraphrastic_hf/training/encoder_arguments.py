@@ -71,14 +71,20 @@ class TokenizerArguments:
     of: str | None = argument(
         None,
         help="a run's directory, a packaged model or one on the Hub whose tokenizer is taken as it "
-        "is, so that finish.merge_with can make one model of both; of the other keys marks alone "
-        "has an effect then",
+        "is, so that finish.merge_with can make one model of both; kind and lowercase must be its "
+        "own, and marks may be added",
     )
 
     def __post_init__(self) -> None:
         refuse_unless(
             [
                 (bool(self.orders), "tokenizer.orders", self.orders, "lengths of at least 1"),
+                (
+                    self.of is None or bool(self.of.strip()),
+                    "tokenizer.of",
+                    self.of,
+                    "a model's name",
+                ),
                 (
                     self.of is None or not self.apart,
                     "tokenizer.apart",

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
+from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.merged import check_alike
+from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.build import build_model, check_encoders, check_start
@@ -19,6 +21,7 @@ from paraphrastic_hf.training.held_out import HeldOut, hold_out, write_held_out
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
 from paraphrastic_hf.training.start import encoder_from_start, load_start, resolve_vectors
+from paraphrastic_hf.training.tokenizers import given_tokenizer
 
 AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 
@@ -50,7 +53,7 @@ class EncoderRun(Generic[AnyRecipe]):
         if self.start is not None:
             check_start(recipe, self.start.model)
         self.development_pairs = read_development(recipe.run.development, context.data_root)
-        self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
+        self.merges = self._models_to_merge()
         self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
@@ -75,9 +78,31 @@ class EncoderRun(Generic[AnyRecipe]):
             model = encoder_from_start(self.start, recipe.model)
         else:
             model = build_model(recipe, self.tokenizer, self.context.data_root)
-        for other in self.merges:
-            check_alike(other, self.tokenizer, model.config.hidden_size, "this run")
+        self._check_merges(self.tokenizer)
         return model
+
+    def _models_to_merge(self) -> list[SentenceEncoder]:
+        """The models that `finish.merge_with` names, refused at once where the vocabulary of this
+        run is known: it is `tokenizer.of` or `start` that gives it."""
+        recipe, root = self.recipe, self.context.data_root
+        names = recipe.finish.merge_with
+        if len(set(names)) < len(names):
+            raise RecipeError(
+                f"finish.merge_with names a run twice ({', '.join(names)}): name each once"
+            )
+        self.merges = [load_start(name, root) for name in names]
+        if self.start is not None:
+            self._check_merges(self.start.tokenizer)
+        elif recipe.tokenizer.of is not None and not recipe.parts:
+            tokenizer = given_tokenizer(recipe.tokenizer, root)
+            self._check_merges(tokenizer)
+        return self.merges
+
+    def _check_merges(self, tokenizer: TextTokenizer) -> None:
+        """Refuse models that cannot be averaged with one of this tokenizer."""
+        width = self.recipe.model.hidden_size if self.start is None else self.start.dimension
+        for other in self.merges:
+            check_alike(other, tokenizer, width, "this run")
 
     def development(self) -> Callable[[Any], float] | None:
         """The score on the recipe's development set."""

@@ -98,7 +98,7 @@ class Generative:
         if self.start is None:
             _check_number(recipe.model.kind, found)
             lines = (side for source in sources for pair in source.pairs for side in pair)
-            tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
+            tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
         else:
             _check_of_start(self.start.model, recipe, found)
             tokenizer = self.start.tokenizer

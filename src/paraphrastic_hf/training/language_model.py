@@ -123,7 +123,7 @@ class LanguageModelling:
         sentences = read_sentences(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        tokenizer = train_tokenizer(recipe.tokenizer, sentences, recipe.seed)
+        tokenizer = train_tokenizer(recipe.tokenizer, sentences, recipe.seed, context.data_root)
         tokenizer.save(work / "tokenizer")
         ids = tokenizer.encode_batch(sentences)
         known = np.flatnonzero(np.diff(ids.offsets) > 0)

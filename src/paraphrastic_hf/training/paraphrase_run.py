@@ -90,7 +90,9 @@ class Paraphrasing(Seq2SeqRun):
             tokenizer = MarkedTokenizer(tokenizer, "end")
         elif writes_sentences(recipe):
             lines = texts_to_learn(pairs, recipe)
-            tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
+            tokenizer = train_tokenizer(
+                recipe.tokenizer, lines, recipe.seed, self.context.data_root
+            )
         tokenizer.save(work / "tokenizer")
         build_parsed_corpus(pairs, tokenizer, recipe, work / "corpus")
 

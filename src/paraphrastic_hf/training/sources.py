@@ -109,8 +109,10 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
     if getattr(recipe, "start", None) is not None:
         resolve_model(recipe.start, data_root)
-    if getattr(getattr(recipe, "tokenizer", None), "of", None) is not None:
-        resolve_model(recipe.tokenizer.of, None)
+    for part in (recipe, *getattr(recipe, "parts", ())):
+        of = getattr(getattr(part, "tokenizer", None), "of", None)
+        if of is not None:
+            resolve_model(of, data_root)
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)

@@ -59,7 +59,9 @@ class Supervised:
             # Given vectors are the vocabulary in the papers; a random table has the training words.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
             lines = self.problem.lines(splits)
-            tokenizer = train_tokenizer(self.recipe.tokenizer, lines, self.recipe.seed)
+            tokenizer = train_tokenizer(
+                self.recipe.tokenizer, lines, self.recipe.seed, self.data_root
+            )
         tokenizer.save(work / "tokenizer")
         (work / "ready").touch()
 
@@ -67,7 +69,10 @@ class Supervised:
         """The tokenizer of `start`, and those of the parts beside it."""
         parts = self.recipe.parts
         lines = list(self.problem.lines(SPLITS[:1])) if parts else []
-        made = [train_tokenizer(part.tokenizer, lines, self.recipe.seed) for part in parts]
+        made = [
+            train_tokenizer(part.tokenizer, lines, self.recipe.seed, self.data_root)
+            for part in parts
+        ]
         return MixedTokenizer([tokenizer, *made]) if made else tokenizer
 
     def build(self, work: Path) -> SupervisedModel:

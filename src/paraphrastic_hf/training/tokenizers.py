@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
@@ -20,13 +21,22 @@ from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.start import load_start
 
 logger = logging.getLogger(__name__)
+KINDS: dict[str, type] = {
+    "sentencepiece": SubwordTokenizer,
+    "word": WordTokenizer,
+    "char_ngram": CharNgramTokenizer,
+    "char": CharTokenizer,
+}
 SAMPLE = 20_000  # lines that are looked at for characters without a piece
 MANY = 0.05  # of these, a share that is worth a warning
 NAMED = 30  # characters that it names at most
 
 
 def train_tokenizers(
-    encoders: Sequence[EncoderArguments], sources: Sequence[SourcePairs], seed: int
+    encoders: Sequence[EncoderArguments],
+    sources: Sequence[SourcePairs],
+    seed: int,
+    data_root: str | Path | None = None,
 ) -> TextTokenizer:
     """The tokenizer of an encoder, or those of all parts of a mixture as one."""
     trained = [
@@ -34,6 +44,7 @@ def train_tokenizers(
             encoder.tokenizer,
             (side for source in sources for pair in source.pairs for side in pair),
             seed,
+            data_root,
         )
         for encoder in encoders
     ]
@@ -41,17 +52,26 @@ def train_tokenizers(
 
 
 def train_tokenizer(
-    arguments: TokenizerArguments, lines: Iterable[str], seed: int
+    arguments: TokenizerArguments,
+    lines: Iterable[str],
+    seed: int,
+    data_root: str | Path | None = None,
 ) -> TextTokenizer:
     """The tokenizer a recipe asks for, from lines of text, or that of another model.
+
+    Args:
+        arguments: The recipe's.
+        lines: The text, which is not read where `of` names a model.
+        seed: The recipe's.
+        data_root: Folder that the recipe's paths start from.
 
     Raises:
         DataError: Too little text for the vocabulary.
         ModelError: The model that `of` names is not there.
-        RecipeError: That model's tokenizer has other marks.
+        RecipeError: Its tokenizer is none that the recipe asks for (`given_tokenizer`).
     """
     if arguments.of is not None:
-        return _of_model(arguments.of, arguments.marks)
+        return given_tokenizer(arguments, data_root)
     shared: dict[str, Any] = {
         "vocab_size": arguments.vocab_size,
         "hard_vocab_limit": arguments.hard_vocab_limit,
@@ -93,17 +113,40 @@ def train_tokenizer(
     return tokenizer if arguments.marks == "none" else MarkedTokenizer(tokenizer, arguments.marks)
 
 
-def _of_model(name: str, marks: str) -> TextTokenizer:
-    """The tokenizer of a trained model, with marks if it has none and the recipe asks for them."""
-    tokenizer = load_start(name, None).tokenizer
-    if not isinstance(tokenizer, MarkedTokenizer) and marks != "none":
-        return MarkedTokenizer(tokenizer, marks)
+def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None) -> TextTokenizer:
+    """The tokenizer of the model that `of` names, with marks if it has none and the recipe asks for
+    them.
+
+    Args:
+        arguments: The recipe's, with `of`.
+        data_root: Folder that the recipe's paths start from.
+
+    Raises:
+        ModelError: The model is not there.
+        RecipeError: Its tokenizer is of another kind than the recipe says, keeps case or lowers it
+            other than that, has other marks, or is of several parts.
+    """
+    name = str(arguments.of)
+    tokenizer = load_start(name, data_root).tokenizer
     own = tokenizer.marks if isinstance(tokenizer, MarkedTokenizer) else "none"
-    if own != marks:
+    inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
+    kind = next((kind for kind, made in KINDS.items() if isinstance(inner, made)), "another")
+    if own == "none" and arguments.marks != "none" and kind != "another":
+        own, tokenizer = arguments.marks, MarkedTokenizer(inner, arguments.marks)
+    if kind == "another":
         raise RecipeError(
-            f"tokenizer.of: the tokenizer of {name} has marks {own}, and the recipe asks for "
-            f"{marks}; set tokenizer.marks to {own}, or name another model"
+            f"tokenizer.of: the tokenizer of {name} is of several parts or of byte pairs, which no "
+            "recipe trains; name another model"
         )
+    has = {"kind": kind, "lowercase": inner.lowercase, "marks": own}
+    for key, value in has.items():
+        asked = getattr(arguments, key)
+        if asked != value:
+            value, asked = (str(each).lower() for each in (value, asked))
+            raise RecipeError(
+                f"tokenizer.of: the tokenizer of {name} has {key} {value}, and the recipe asks for "
+                f"{asked}; set tokenizer.{key} to {value}, or name another model"
+            )
     return tokenizer
 
 

@@ -69,7 +69,7 @@ class Translation(Seq2SeqRun):
         for item in sources:
             written_side(item.source, recipe.data.to)
         lines = (side for source in sources for pair in source.pairs for side in pair)
-        tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed)
+        tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
         tokenizer.save(work / "tokenizer")
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
 
