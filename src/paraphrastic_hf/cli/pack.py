@@ -20,7 +20,7 @@ The copy loads here and by transformers' AutoModel. Stock sentence-transformers 
 --precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
 Of a generative model over averages (encoder: average) the copy is the table of its meaning.
-Runs of one vocabulary (train with --tokenizer.of the first) are better together than each alone;
+The mean of runs of one vocabulary (--tokenizer.of the first) is mostly a little better than each;
 where tables are whitened, have the last run merge the others: its recipe's finish.merge_with.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
@@ -62,8 +62,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Write a smaller copy and say how large it is."""
     from paraphrastic_hf.encoding.locate import holds_model
 
-    for name in (arguments.model, *arguments.merge):
+    names = [arguments.model, *arguments.merge]
+    for name in names:
         check_model_name(name)
+    if len(set(names)) < len(names):
+        raise ModelError(f"--merge names a model twice ({', '.join(names)}): name each once")
     output, precision = Path(arguments.output), arguments.precision
     if any((output / name).exists() for name in OF_RUNS):
         raise DataError(f"{output} holds a training run: choose another --output")
@@ -73,9 +76,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"{output} holds other things than a model: choose another --output")
     encoder = _average(arguments.model)
     if arguments.merge:
-        names = [arguments.model, *arguments.merge]
-        if len(set(names)) < len(names):
-            raise ModelError(f"--merge names a model twice ({', '.join(names)}): name each once")
         from paraphrastic_hf.encoding.merged import merged
 
         encoder = merged([encoder, *map(_average, arguments.merge)])

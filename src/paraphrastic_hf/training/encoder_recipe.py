@@ -68,6 +68,12 @@ class FinishArguments:
         choices=("float32", "float16", "int8", "int4"),
     )
 
+    def __post_init__(self) -> None:
+        once = len(set(self.merge_with)) == len(self.merge_with)
+        refuse_unless(
+            [(once, "finish.merge_with", self.merge_with, "runs that are named once each")]
+        )
+
 
 @dataclass(frozen=True)
 class EncoderRunArguments(RunArguments):

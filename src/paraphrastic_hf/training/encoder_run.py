@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, save_model
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.merged import check_alike
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.build import build_model, check_encoders, check_start
@@ -53,7 +51,8 @@ class EncoderRun(Generic[AnyRecipe]):
         if self.start is not None:
             check_start(recipe, self.start.model)
         self.development_pairs = read_development(recipe.run.development, context.data_root)
-        self.merges = self._models_to_merge()
+        self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
+        self._check_given_vocabulary()
         self.holds_out = recipe.run.development == "clean-and-bitext"
         check_sources(recipe.data, context.data_root)
         for encoder in recipe.encoders:
@@ -81,22 +80,13 @@ class EncoderRun(Generic[AnyRecipe]):
         self._check_merges(self.tokenizer)
         return model
 
-    def _models_to_merge(self) -> list[SentenceEncoder]:
-        """The models that `finish.merge_with` names, refused at once where the vocabulary of this
-        run is known: it is `tokenizer.of` or `start` that gives it."""
-        recipe, root = self.recipe, self.context.data_root
-        names = recipe.finish.merge_with
-        if len(set(names)) < len(names):
-            raise RecipeError(
-                f"finish.merge_with names a run twice ({', '.join(names)}): name each once"
-            )
-        self.merges = [load_start(name, root) for name in names]
+    def _check_given_vocabulary(self) -> None:
+        """Refuse at once what `start` or `tokenizer.of` decides, before any text is read."""
+        tokenizer = self.recipe.tokenizer
         if self.start is not None:
             self._check_merges(self.start.tokenizer)
-        elif recipe.tokenizer.of is not None and not recipe.parts:
-            tokenizer = given_tokenizer(recipe.tokenizer, root)
-            self._check_merges(tokenizer)
-        return self.merges
+        elif tokenizer.of is not None and not self.recipe.parts:
+            self._check_merges(given_tokenizer(tokenizer, self.context.data_root))
 
     def _check_merges(self, tokenizer: TextTokenizer) -> None:
         """Refuse models that cannot be averaged with one of this tokenizer."""

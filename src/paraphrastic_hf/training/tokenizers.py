@@ -128,17 +128,17 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
     """
     name = str(arguments.of)
     tokenizer = load_start(name, data_root).tokenizer
-    own = tokenizer.marks if isinstance(tokenizer, MarkedTokenizer) else "none"
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
-    kind = next((kind for kind, made in KINDS.items() if isinstance(inner, made)), "another")
-    if own == "none" and arguments.marks != "none" and kind != "another":
-        own, tokenizer = arguments.marks, MarkedTokenizer(inner, arguments.marks)
-    if kind == "another":
+    kind = next((kind for kind, made in KINDS.items() if isinstance(inner, made)), None)
+    if kind is None:
         raise RecipeError(
             f"tokenizer.of: the tokenizer of {name} is of several parts or of byte pairs, which no "
             "recipe trains; name another model"
         )
-    has = {"kind": kind, "lowercase": inner.lowercase, "marks": own}
+    if tokenizer is inner and arguments.marks != "none":
+        tokenizer = MarkedTokenizer(inner, arguments.marks)
+    marks = tokenizer.marks if isinstance(tokenizer, MarkedTokenizer) else "none"
+    has = {"kind": kind, "lowercase": inner.lowercase, "marks": marks}
     for key, value in has.items():
         asked = getattr(arguments, key)
         if asked != value:
