@@ -84,6 +84,7 @@ def argument(
     at_most: float | None = None,
     above: float | None = None,
     below: float | None = None,
+    names: str = "",
 ) -> Any:
     """A dataclass field with its help text and the values it may have.
 
@@ -95,17 +96,15 @@ def argument(
         at_most: Largest value.
         above: Values must be larger than this.
         below: Values must be smaller than this.
+        names: What a value is, for `places.named_weights`: `model`, or `weights`, also of a file.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
         ... class Oven:
         ...     heat: float = argument(180.0, help="degrees Celsius", at_least=50, at_most=300)
     """
-    metadata = {
-        "help": help,
-        "choices": tuple(choices),
-        "bounds": Bounds(at_least, at_most, above, below),
-    }
+    bounds = Bounds(at_least, at_most, above, below)
+    metadata = {"help": help, "choices": tuple(choices), "bounds": bounds, "names": names}
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
         return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)

@@ -157,6 +157,11 @@ def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
         teacher_vectors(texts[1:], TEACHER, load, tmp_path)
     with pytest.raises(CheckpointError, match="or of another teacher than multilingual"):
         teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
+    for weights in ("", "first", "", "first"):  # not said, then said, then gone
+        teacher_vectors(texts, TEACHER, load, tmp_path, weights=weights)
+    with pytest.raises(CheckpointError, match="or of another teacher"):
+        teacher_vectors(texts, TEACHER, load, tmp_path, weights="trained again")
+    assert calls == [7]
 
 
 def test_a_tokenizer_that_is_there_is_not_trained_again(

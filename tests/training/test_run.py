@@ -241,6 +241,9 @@ def test_a_run_is_replaced_only_where_the_next_one_begins(recipe: Path, tmp_path
     own = load_recipe(recipe, ["--start", str(out)])
     with pytest.raises(RecipeError, match="is where the model is to be written"):
         train(own, out, progress=False, overwrite=True)
+    merged = load_recipe(recipe, ["--finish.merge_with", str(out)])
+    with pytest.raises(RecipeError, match=r"finish\.merge_with .* where the model is to be"):
+        train(merged, out, progress=False, overwrite=True)
     train(load_recipe(recipe, ["--training.steps", "3"]), out, progress=False, overwrite=True)
     assert sorted(path.name for path in out.iterdir()) == sorted(before)
 

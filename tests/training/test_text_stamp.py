@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from datasets import Dataset
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.training.kinds import KINDS, load_recipe
 from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.text_stamp import weights_stamp
 from tests.training.test_run import SMALL
 
 
@@ -81,3 +84,32 @@ def test_runs_share_the_text_that_they_are_given_and_no_other(recipe: Path, tmp_
     (work / "text.json").write_text("{", encoding="utf-8")
     with pytest.raises(CheckpointError, match="is damaged; remove the folder"):
         train(chosen, tmp_path / "c", datasets=[rows(9)], **options)
+
+
+def test_a_run_from_one_model_is_not_taken_for_a_run_from_another(
+    recipe: Path, tmp_path: Path
+) -> None:
+    own, start, output = tmp_path / "own.tsv", tmp_path / "start", tmp_path / "out"
+    first = load_recipe(recipe, ["--sources", written(own, 20)])
+    train(first, start, progress=False)
+    further = load_recipe(recipe, ["--sources", str(own), "--start", str(start), "--epochs", "1"])
+    done = train(further, output, progress=False)
+    assert train(further, output, progress=False) == done
+    train(replace(first, seed=2), start, progress=False, overwrite=True)
+    with pytest.raises(CheckpointError, match=r"of another model than start: .*start; .*overwrite"):
+        train(further, output, progress=False)
+    shutil.rmtree(start)  # of which nothing is left to be told
+    assert train(further, output, progress=False) == done
+
+
+def test_the_stamp_of_a_model_is_of_its_weights_and_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("none", encoding="utf-8")
+    assert weights_stamp("run", tmp_path) == weights_stamp("some/repository", tmp_path) == ""
+    (tmp_path / "run" / "model.safetensors").write_bytes(b"weights")
+    stamp = weights_stamp("run", tmp_path)
+    (tmp_path / "run" / "notes.txt").write_text("some", encoding="utf-8")
+    assert weights_stamp("run", tmp_path) == stamp != ""
+    (tmp_path / "run" / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert weights_stamp("run", tmp_path) != stamp
+    assert weights_stamp("run/model.safetensors", tmp_path) not in ("", stamp)

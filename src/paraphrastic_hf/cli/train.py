@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.training.sources import check_text
 
     recipe = load_recipe(arguments.recipe, arguments.overrides)
-    check_text(recipe, arguments.data)  # before seconds of imports
+    if arguments.overwrite or not (Path(arguments.output) / "run.json").exists():
+        check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.run import train
 
     if arguments.quiet:

@@ -104,6 +104,7 @@ class EngineArguments:
         "apertium, the two languages: spa-eng; of command, the program with its arguments, split "
         "as a shell does but run without one (sh -c '...' for a pipe), whose paths start in the "
         "working folder",
+        names="weights",
     )
     source: str | None = argument(
         None, help="the language of the lines, for models that must be told: NLLB, M2M100, mBART"

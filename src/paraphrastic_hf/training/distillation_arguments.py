@@ -42,7 +42,8 @@ class TeacherArguments:
     model: str = argument(
         help="its directory, or its name on the Hub or in this package; any model of "
         "sentence-transformers will do; with engine python module:name, what Python can import: a "
-        "function from texts to vectors, or a class that is made without arguments and has encode"
+        "function from texts to vectors, or a class that is made without arguments and has encode",
+        names="weights",
     )
     languages: list[str] = argument(
         [], help="languages that it reads; data.teacher_languages if empty"

@@ -33,6 +33,7 @@ from paraphrastic_hf.training.encoder_run import EncoderRun
 from paraphrastic_hf.training.held_out import read_held_out
 from paraphrastic_hf.training.sources import SourcePairs
 from paraphrastic_hf.training.teacher import load_teacher, narrowed, side_by_side, teacher_vectors
+from paraphrastic_hf.training.text_stamp import weights_stamp
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
 T = TypeVar("T")
@@ -90,7 +91,14 @@ class Distillation(EncoderRun[DistillationRecipe]):
             converted = work / f"converted{number}"
             load = partial(load_teacher, teacher, context.data_root, converted)
             texts, rows = _distinct([it[number] for it in reads])
-            vectors = teacher_vectors(texts, teacher, load, folder, progress=context.progress)
+            vectors = teacher_vectors(
+                texts,
+                teacher,
+                load,
+                folder,
+                weights=weights_stamp(teacher.model, context.data_root),
+                progress=context.progress,
+            )
             of_teachers.append(vectors[rows])
         vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
         widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]

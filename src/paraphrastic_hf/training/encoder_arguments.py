@@ -73,6 +73,7 @@ class TokenizerArguments:
         help="a run's directory, a packaged model or one on the Hub whose tokenizer is taken as it "
         "is, so that finish.merge_with can make one model of both; kind and lowercase must be its "
         "own, and marks may be added",
+        names="model",
     )
 
     def __post_init__(self) -> None:
@@ -157,6 +158,7 @@ class ModelArguments:
         None,
         help="word vectors (GloVe text format), an earlier run's directory or a packaged model, to "
         "start the rows of known entries from; words may start from a model of pieces",
+        names="weights",
     )
     bad_vectors: str = argument(
         "refuse",

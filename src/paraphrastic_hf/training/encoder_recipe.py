@@ -40,6 +40,7 @@ class FinishArguments:
         [],
         help="other runs of the same vocabulary (tokenizer.of), whose tables are turned onto this "
         "one's and averaged with it; best of float32 and without whitening of their own",
+        names="model",
     )
     whiten: float = argument(
         0.0,
@@ -100,6 +101,7 @@ class EncoderRecipe:
         help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
         "parameters are the start; on the command line it takes the place of the recipe's own "
         "tokenizer and model",
+        names="model",
     )
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(), help="how text becomes ids; with `start`, its own"

@@ -132,6 +132,7 @@ class LatentArguments:
         None,
         help="a trained model of pieces, such as an SP, whose vectors the semantic encoder's table "
         "starts from",
+        names="weights",
     )
 
 
@@ -239,6 +240,7 @@ class GenerativeRecipe:
         None,
         help="a trained generative model to go on from, a directory or a Hub repository, with its "
         "tokenizer and its sizes; an mgt takes in the languages that it lacks",
+        names="model",
     )
     run: GenerativeRunArguments = argument(GenerativeRunArguments(), help="checkpoints and logs")
     seed: int = seed_argument()

@@ -114,7 +114,9 @@ class CostArguments:
         choices=METRICS,
     )
     model: str = argument(
-        "simile", help="simile, sim, half: the model of SIM, as `paraphrastic simile` takes it"
+        "simile",
+        help="simile, sim, half: the model of SIM, as `paraphrastic simile` takes it",
+        names="weights",
     )
     similarity: str = argument(
         "sentences",
@@ -217,6 +219,7 @@ class MinimumRiskRecipe:
         None,
         help="the model that training starts from, with its tokenizer: a directory or a Hub "
         "repository that AutoModelForSeq2SeqLM loads",
+        names="model",
     )
     from_code: str | None = argument(
         None, help="of tokenizers that must be told the language of a text: that of the sources"

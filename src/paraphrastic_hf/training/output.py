@@ -18,7 +18,7 @@ from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import build, is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
-from paraphrastic_hf.training.places import resolve_model
+from paraphrastic_hf.training.places import named_weights, resolve_model
 from paraphrastic_hf.training.progress import Progress
 from paraphrastic_hf.training.text_stamp import Stamp, refuse_other_text
 
@@ -56,17 +56,17 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
 
 
 def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None) -> None:
-    """Refuse to write a model over the one that it starts from.
+    """Refuse to write a model over one that it starts from, or is otherwise made of.
 
     Raises:
         RecipeError: They are in one folder.
     """
-    start = getattr(recipe, "start", None)
-    found = None if start is None else Path(resolve_model(start, data_root))
-    if found is not None and found.exists() and output.exists() and output.samefile(found):
-        raise RecipeError(
-            f"start ({start}) is where the model is to be written: choose another --output"
-        )
+    for key, name in named_weights(recipe, models_only=True):
+        found = Path(resolve_model(name, data_root))
+        if found.exists() and output.exists() and output.samefile(found):
+            raise RecipeError(
+                f"{key} ({name}) is where the model is to be written: choose another --output"
+            )
 
 
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:

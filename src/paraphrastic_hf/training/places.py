@@ -3,8 +3,9 @@ corpora by name."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,28 @@ def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
     except ModelError as error:
         raise ModelError(f"{error} (it was looked for at {_listed(places)})") from None
     return name
+
+
+def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tuple[str, str]]:
+    """Every model, and every other file of weights, that a recipe names, with its dotted key.
+
+    Args:
+        arguments: An instance of a dataclass whose fields were made by `argument`.
+        models_only: Leave out what may be no model of ours, or of the Hub.
+
+    Example:
+        >>> from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
+        >>> list(named_weights(MinimumRiskRecipe(start="runs/one")))
+        [('start', 'runs/one'), ('cost.model', 'simile')]
+    """
+    for field in dataclasses.fields(arguments):
+        value, names = getattr(arguments, field.name), field.metadata.get("names")
+        for item in value if isinstance(value, list) else [value]:
+            if dataclasses.is_dataclass(item):
+                for key, name in named_weights(item, models_only=models_only):
+                    yield f"{field.name}.{key}", name
+            elif isinstance(item, str) and names and (names == "model" or not models_only):
+                yield field.name, item
 
 
 def _places(path: str, data_root: str | Path | None) -> list[Path]:

@@ -103,15 +103,17 @@ def train(
             f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
         )
     output = Path(output)
-    refuse_own_start(recipe, output, data_root)
     context = Context(data_root, datasets, progress)
-    kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before anything is removed
+    kind: Kind | None = None
+    if overwrite or not is_finished(output):  # what a finished run was made of may be gone by now
+        refuse_own_start(recipe, output, data_root)
+        kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
     accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process
     with locked(output, is_main):
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
-        if is_finished(output):
+        if kind is None or is_finished(output):
             logger.info("%s is finished; nothing to do", output)
             if is_main:
                 clear_work(output)  # where a kill came between the end of a run and this

@@ -31,6 +31,7 @@ from paraphrastic_hf.training.encoder_arguments import TokenizerArguments
 from paraphrastic_hf.training.language_model_arguments import SentenceArguments
 from paraphrastic_hf.training.places import (
     dataset_folder,
+    named_weights,
     open_dataset,
     resolve_model,
     resolve_path,
@@ -107,12 +108,8 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
     """
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
-    if getattr(recipe, "start", None) is not None:
-        resolve_model(recipe.start, data_root)
-    for part in (recipe, *getattr(recipe, "parts", ())):
-        of = getattr(getattr(part, "tokenizer", None), "of", None)
-        if of is not None:
-            resolve_model(of, data_root)
+    for _, name in named_weights(recipe, models_only=True):
+        resolve_model(name, data_root)
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)

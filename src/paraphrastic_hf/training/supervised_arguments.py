@@ -149,6 +149,7 @@ class SupervisedRecipe:
         None,
         help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
         "parameters are the start (3.2.4.1)",
+        names="model",
     )
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(), help="how text becomes ids; with `start`, its own"

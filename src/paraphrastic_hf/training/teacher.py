@@ -70,6 +70,7 @@ def teacher_vectors(
     load: Callable[[], Encode],
     directory: Path,
     *,
+    weights: str = "",
     progress: bool = False,
 ) -> np.ndarray:
     """The unit vectors of texts, from files in `directory` where a run before has left them.
@@ -79,6 +80,7 @@ def teacher_vectors(
         teacher: Which teacher it is.
         load: Makes the teacher; called if there is anything left to encode.
         directory: Folder of the files.
+        weights: What `weights_stamp` says of the teacher.
         progress: Show a progress bar.
 
     Returns:
@@ -88,7 +90,7 @@ def teacher_vectors(
         CheckpointError: The files there are of other texts or another teacher, or damaged.
         ModelError: The teacher gives a number that is not finite, or not one vector a text.
     """
-    _claim(texts, teacher, directory)
+    _claim(texts, teacher, weights, directory)
     parts: list[np.ndarray] = []
     encode: Encode | None = None
     with tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar:
@@ -152,7 +154,7 @@ def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
         yield vectors[start : start + TEXTS_AT_A_TIME].astype(np.float32)
 
 
-def _claim(texts: Sequence[str], teacher: TeacherArguments, directory: Path) -> None:
+def _claim(texts: Sequence[str], teacher: TeacherArguments, weights: str, directory: Path) -> None:
     """Refuse a folder of other texts, or of another teacher."""
     digest = hashlib.sha256()
     for text in texts:
@@ -167,7 +169,10 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, directory: Path) -> 
     if teacher.precision != "float32":
         own["precision"] = teacher.precision
     path = directory / META
-    if path.exists() and read_json(path) != own:
+    begun = read_json(path) if path.exists() else own
+    said = begun.get("weights") or weights  # a folder of an earlier version says nothing
+    own["weights"] = weights or said  # the teacher may be gone by now
+    if {**begun, "weights": said} != own:
         raise CheckpointError(
             f"the vectors in {directory} are of other texts, or of another teacher than "
             f"{teacher.model} as the recipe has it; name another folder, or remove that one and "

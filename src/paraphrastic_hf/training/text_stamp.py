@@ -1,5 +1,5 @@
-"""What the text of a run was when it began, so that no run goes on, or is taken for finished, with
-the model of other text."""
+"""What a run began with, its text and the models that it names, so that none goes on, or is taken
+for finished, with others."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.training.arguments import SourceArguments
-from paraphrastic_hf.training.places import resolve_path
+from paraphrastic_hf.training.places import named_weights, resolve_path
 
 FILE = "text.json"
+# of a model's folder; sentence-transformers has those of a table one folder further down
+WEIGHTS = ("*.safetensors", "*/model.safetensors", "*.bin", "tokenizer.json", "*.model")
 Stamp = dict[str, str]
 
 
 def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any] = ()) -> Stamp:
-    """Every file that a recipe reads, and every dataset given beside it, with a hash of its text,
-    which is empty for a file that is not there.
+    """Every file that a recipe reads, every dataset given beside it and every model on this disk
+    that it names, with a hash of its text or weights, which is empty for what is not there.
 
-    Corpora, and datasets that can be read once only, are not among them.
+    Corpora, datasets that can be read once only and models of the Hub are not among them.
 
     Args:
         recipe: The whole recipe, of any kind.
@@ -44,7 +46,26 @@ def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any
         dataset, source = item if isinstance(item, tuple) else (item, SourceArguments())
         if hasattr(dataset, "__len__"):
             found[f"dataset {number}"] = _of_rows(dataset, source)
+    for key, name in named_weights(recipe):
+        found[f"{key}: {name}"] = weights_stamp(name, data_root)
     return found
+
+
+def weights_stamp(name: str, data_root: str | Path | None) -> str:
+    """A hash of the weights and the vocabulary of a model on this disk; empty for any other.
+
+    Args:
+        name: As a recipe names it.
+        data_root: Folder that it may start from.
+    """
+    try:
+        path = resolve_path(name, data_root)
+    except (RecipeError, OSError, ValueError):  # a name on the Hub, or a command line
+        return ""
+    if path.is_file():
+        return sha256_of(path)
+    files = {file for pattern in WEIGHTS for file in path.glob(pattern) if file.is_file()}
+    return _of_all(path, files) if files else ""
 
 
 def keep_stamp(stamp: Stamp, work: Path, way_out: str | None = None) -> None:
@@ -87,19 +108,32 @@ def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out
     changed = [
         name
         for name in {**begun, **stamp}
-        if begun.get(name) != stamp.get(name) and "" not in (begun.get(name), stamp.get(name))
+        if begun.get(name) != stamp.get(name)
+        and "" not in (begun.get(name), stamp.get(name))
+        # an earlier version did not say which models, and runs that share text may name others
+        and ((name in begun and name in stamp) or not _is_of_model(name))
     ]
     if changed:
+        other = "another model" if _is_of_model(changed[0]) else "other text"
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        raise CheckpointError(f"{what} is of other text than {changed[0]}{more}; {way_out}")
+        raise CheckpointError(f"{what} is of {other} than {changed[0]}{more}; {way_out}")
+
+
+def _is_of_model(name: str) -> bool:
+    return ": " in name
 
 
 def _of_files(path: Path) -> str:
     """A hash of a file's bytes; of a folder, of the names and bytes of all its files."""
     if not path.is_dir():
         return sha256_of(path)
+    return _of_all(path, filter(Path.is_file, path.rglob("*")))
+
+
+def _of_all(path: Path, files: Iterable[Path]) -> str:
+    """A hash of the names and bytes of some files of a folder."""
     digest = hashlib.sha256()
-    for file in filter(Path.is_file, sorted(path.rglob("*"))):
+    for file in sorted(files):
         line = f"{file.relative_to(path).as_posix()} {sha256_of(file)}\n"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
