@@ -13,6 +13,7 @@ from paraphrastic_hf.training.optimisation import (
     learning_rate,
     make_optimizer,
     use_sparse_tables,
+    warn_of_warmup,
 )
 from paraphrastic_hf.training.row_adam import RowAdam
 
@@ -29,6 +30,15 @@ def test_schedules_by_hand() -> None:
     found = rates(16, schedule="inverse_root", warmup_steps=4)
     assert found[:4] == [0.5, 1, 1.5, 2]
     assert found[15] == 1  # sqrt(4 / 16)
+
+
+def test_a_run_shorter_than_its_warmup_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    arguments = OptimisationArguments(learning_rate=1e-3, warmup_steps=400)
+    warn_of_warmup(arguments, 400)
+    assert not caplog.records
+    warn_of_warmup(arguments, 100)
+    assert "ends after 100 steps" in caplog.text
+    assert "0.00025 of the 0.001" in caplog.text
 
 
 def averages() -> AveragingModel:

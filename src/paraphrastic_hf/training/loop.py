@@ -33,7 +33,12 @@ from paraphrastic_hf.training.checkpoint import (
 )
 from paraphrastic_hf.training.interruption import Interruption
 from paraphrastic_hf.training.log import TrainingLog
-from paraphrastic_hf.training.optimisation import learning_rate, make_optimizer, use_sparse_tables
+from paraphrastic_hf.training.optimisation import (
+    learning_rate,
+    make_optimizer,
+    use_sparse_tables,
+    warn_of_warmup,
+)
 from paraphrastic_hf.training.progress import Progress
 from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients
 
@@ -201,6 +206,8 @@ class TrainingLoop:
         all_steps = sum(map(objective.steps, range(epochs)))
         total_steps = all_steps if (most := self.training.steps) is None else min(all_steps, most)
         is_main = self.accelerator.is_main_process
+        if is_main:
+            warn_of_warmup(self.training, total_steps)
         bar = tqdm(
             total=sum(map(objective.examples, range(epochs))) * total_steps // max(1, all_steps),
             initial=at.examples,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 import torch
 from torch import nn
 from transformers import PreTrainedModel
 
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.arguments import OptimisationArguments
 from paraphrastic_hf.training.row_adam import RowAdam
+
+logger = logging.getLogger(__name__)
 
 
 def use_sparse_tables(model: PreTrainedModel, arguments: OptimisationArguments) -> None:
@@ -96,3 +101,16 @@ def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int)
     if arguments.schedule == "inverse_root":
         return rate * (warmup / (step + 1)) ** 0.5
     return rate
+
+
+def warn_of_warmup(arguments: OptimisationArguments, total_steps: int) -> None:
+    """Say so where a run ends while its learning rate still rises."""
+    if 0 < total_steps < arguments.warmup_steps:
+        logger.warning(
+            "the run ends after %s, while the learning rate still rises: it comes to %.2g of the "
+            "%.2g asked for; lower training.warmup_steps (%s), or train for longer",
+            counted(total_steps, "step"),
+            learning_rate(arguments, total_steps - 1, total_steps),
+            arguments.learning_rate,
+            f"{arguments.warmup_steps:,}",
+        )
