@@ -21,6 +21,7 @@ KINDS = {
     "scpn": [],
     "parse-generator": ["--writes", "parse", "--model.template", "template"],
     "by-template": ["--model.template", "template"],
+    "untemplated": ["--model.template", "none"],
     "paraphraser": ["--model.kind", "paraphraser", "--model.template", "none"],
     "marian": ["--model.kind", "marian", *STOCK],
     "bart": ["--model.kind", "bart", "--model.template", "template", *STOCK],

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.languages import Languages, told_language
 from paraphrastic_hf.generation.translate import EXTRA_TOKENS, Translator
+from tests.generation import scpn
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
@@ -274,3 +275,25 @@ def test_a_lone_surrogate_is_read_as_what_replaces_it(translator: Translator) ->
 def test_a_language_is_refused_where_there_is_one_alone(folder: Path) -> None:
     with pytest.raises(ValueError, match="writes one language"):
         Translator.from_pretrained(folder, to="de")
+
+
+def test_a_model_whose_encoder_gives_more_than_states_translates(tmp_path: Path) -> None:
+    # a copying SCPN without templates also needs to know which words there are to copy
+    translator = Translator.from_pretrained(scpn.make("untemplated", tmp_path))
+    lines = ["a cat sleeps", "the dog is in the garden"]
+    together = translator.translate(lines, beams=2, outputs=2, scores=True)
+    alone = [translator.translate([line], beams=2, outputs=2, scores=True)[0] for line in lines]
+    assert [[each.ids for each in found] for found in together] == [
+        [each.ids for each in found] for found in alone
+    ]
+    assert all(math.isfinite(each.nats) for found in together for each in found)
+    assert np.isfinite(translator.score(lines, lines)).all()
+
+
+def test_padding_of_no_probability_does_not_count(folder: Path) -> None:
+    translator = Translator.from_pretrained(folder)
+    before = [found[0].nats for found in translator.translate(SENTENCES[:4], scores=True)]
+    translator.model.final_logits_bias[0, translator.tokenizer.pad_token_id] = -math.inf
+    after = [found[0].nats for found in translator.translate(SENTENCES[:4], scores=True)]
+    assert np.isfinite(after).all()
+    assert len(before) == len(after)

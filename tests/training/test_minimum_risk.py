@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from torch.nn import functional as F
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
-from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import MOST_BEAMS
 from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
@@ -33,6 +33,7 @@ from paraphrastic_hf.training.minimum_risk import MinimumRiskObjective
 from paraphrastic_hf.training.minimum_risk_arguments import CandidateArguments, CostArguments
 from paraphrastic_hf.training.minimum_risk_run import MinimumRisk
 from paraphrastic_hf.training.run import train
+from tests.generation import scpn
 from tests.training.marian import sentences, write_marian, write_pairs
 from tests.training.processes import train_in_two_processes
 
@@ -65,6 +66,19 @@ def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("trained") / "out"
     train(load_recipe(recipe), output, progress=False)
     return output
+
+
+def test_a_model_whose_encoder_gives_more_than_states_is_trained(
+    recipe: Path, tmp_path: Path
+) -> None:
+    start, pairs = scpn.make("untemplated", tmp_path), tmp_path / "pairs.tsv"
+    rows = [line.split("\t")[:2] for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
+    pairs.write_text("".join("\t".join(row) + "\n" for row in rows[:40]), encoding="utf-8")
+    source = f"{{path: {pairs}, languages: [de, en]}}"
+    settings = ["--start", str(start), "--sources", source, "--training.steps", "2"]
+    output = tmp_path / "out"
+    assert train(load_recipe(recipe, settings), output, progress=False).step == 2
+    assert all(math.isfinite(risk) for risk in lines_of(output, "risk"))
 
 
 def test_recipes_have_the_choices_that_there_are() -> None:
@@ -369,6 +383,9 @@ def test_candidates_of_another_start_are_not_taken(
     with torch.no_grad():
         model.model.shared.weight[3] += 1
     model.save_pretrained(tmp_path / "start")
+    with pytest.raises(CheckpointError, match="is of another model than start"):
+        train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
+    (tmp_path / "work" / "text.json").unlink()  # as if it did not say
     train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
     assert len(searched) == 2 * once
 

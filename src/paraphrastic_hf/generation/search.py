@@ -3,7 +3,7 @@ how likely the model finds it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,6 +103,30 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
     return is_end.cumsum(1) - is_end == 0
 
 
+def encoded_by(model: Any, inputs: Mapping[str, Tensor]) -> ModelOutput:
+    """What a model's encoder makes of sources, for `generate` and `forward`.
+
+    Args:
+        model: The encoder-decoder.
+        inputs: Ids and their mask, as its encoder takes them.
+
+    Returns:
+        The tensors of its own output, a row a source.
+    """
+    read = model.get_encoder()(**inputs, return_dict=True)
+    return type(read)(**{name: of for name, of in read.items() if isinstance(of, Tensor)})
+
+
+def rows_of(encoded: ModelOutput, rows: Tensor) -> ModelOutput:
+    """What an encoder gives, for some sources.
+
+    Args:
+        encoded: Tensors of a row a source.
+        rows: Numbers of the sources, each as often as it is wanted.
+    """
+    return type(encoded)(**{name: of[rows] for name, of in encoded.items()})
+
+
 def copied(encoded: ModelOutput) -> ModelOutput:
     """What an encoder gives, for `generate`, which repeats its rows in place.
 
@@ -141,7 +165,7 @@ def mean_log_probabilities(
     for lines in torch.arange(len(sequences), device=sequences.device).split(at_a_time):
         source = lines // count
         logits = model(
-            encoder_outputs=type(encoded)(**{name: of[source] for name, of in encoded.items()}),
+            encoder_outputs=rows_of(encoded, source),
             decoder_input_ids=sequences[lines, :-1],
             use_cache=False,
             **{n: of[source] if isinstance(of, Tensor) else of for n, of in inputs.items()},
@@ -150,7 +174,8 @@ def mean_log_probabilities(
             logits.flatten(0, 1).float(), sequences[lines, -seq:].flatten(), reduction="none"
         )
         kept = is_written[lines]
-        found.append(-(of_tokens.view_as(kept) * kept).sum(1) / kept.sum(1))
+        # padding may be of no probability at all
+        found.append(-of_tokens.view_as(kept).where(kept, 0).sum(1) / kept.sum(1))
     return torch.cat(found)
 
 

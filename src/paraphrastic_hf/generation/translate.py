@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from tqdm.auto import tqdm
-from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.device import chosen_device
@@ -33,6 +32,7 @@ from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,
     drawing,
+    encoded_by,
     generating,
     is_out_of_memory,
     mean_log_probabilities,
@@ -307,7 +307,7 @@ class Translator(Saved):
                 sequences = self._padded([begin + targets[row] for row in rows])
                 found = mean_log_probabilities(
                     self.model,
-                    self._encoded(sources),
+                    encoded_by(self.model, sources),
                     sequences["input_ids"],
                     sequences["attention_mask"][:, len(begin) :].bool(),
                     attention_mask=sources["attention_mask"],
@@ -353,7 +353,7 @@ class Translator(Saved):
         if self.languages.forced is not None:
             config.forced_bos_token_id = self.languages.forced
         rows = writing.outputs if writing.sample else writing.beams
-        encoded = self._encoded(sources)
+        encoded = encoded_by(self.model, sources)
         with generating(self.model, config):
             sequences = self.model.generate(
                 encoder_outputs=copied(encoded),
@@ -388,7 +388,3 @@ class Translator(Saved):
 
     def _padded(self, batch: Sequence[Sequence[int]]) -> dict[str, Tensor]:
         return padded(batch, self.tokenizer.pad_token_id, self.model.device)
-
-    def _encoded(self, sources: dict[str, Tensor]) -> BaseModelOutput:
-        read = self.model.get_encoder()(**sources, return_dict=True)
-        return BaseModelOutput(last_hidden_state=read.last_hidden_state)

@@ -11,15 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
-from transformers.modeling_outputs import BaseModelOutput
 
-from paraphrastic_hf.generation.search import padded
+from paraphrastic_hf.generation.search import encoded_by, padded, rows_of
 from paraphrastic_hf.losses.likelihood import log_likelihoods
 from paraphrastic_hf.losses.minimum_risk import (
     expected_cost,
@@ -169,13 +167,12 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         translator = self.maker.translator
         pad, device = translator.tokenizer.pad_token_id, self.accelerator.device
         inputs = padded(sources, pad, device)
-        encoder: Any = translator.model.get_encoder()
-        encoded = encoder(**inputs, return_dict=True).last_hidden_state
+        encoded = encoded_by(translator.model, inputs)
         begin = translator.begin()
         outputs = padded([[*begin, *ids] for ids in written], pad, device)
-        chosen = torch.from_numpy(rows).to(encoded.device)
+        chosen = torch.from_numpy(rows).to(device)
         logits = model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=encoded[chosen]),
+            encoder_outputs=rows_of(encoded, chosen),
             attention_mask=inputs["attention_mask"][chosen],
             decoder_input_ids=outputs["input_ids"][:, :-1],
             use_cache=False,

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from transformers.modeling_outputs import BaseModelOutput
 
-from paraphrastic_hf.generation.search import mean_log_probabilities, padded
+from paraphrastic_hf.generation.search import encoded_by, mean_log_probabilities, padded, rows_of
 from paraphrastic_hf.metrics.costs import Cost, make_cost
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.training.candidates import CandidateLists, CandidateMaker
@@ -54,11 +53,12 @@ class RiskGauges:
         figures = {"candidates": float(lists.counts.mean())}
         costs = {"": lists.costs}
         costs |= {f"_{name}": cost(texts, references) for name, cost in self.others.items()}
+        is_list = torch.from_numpy(lists.counts > 0)  # where nothing was found there is no cost
         firsts = (np.cumsum(lists.counts) - lists.counts)[lists.counts > 0]
         for name, values in costs.items():
             priced = CandidateLists(lists.ids, lists.counts, np.asarray(values, np.float64))
             risks = list_risks(sums, priced, self.probability)
-            figures[f"expected_cost{name}"] = 100 * float(risks.double().mean())
+            figures[f"expected_cost{name}"] = 100 * float(risks.double()[is_list].mean())
             figures[f"first{name}"] = 100 * float(priced.costs[firsts].mean())
         return figures
 
@@ -87,14 +87,14 @@ class RiskGauges:
                 if not len(rows):
                     continue
                 inputs = padded([sources[n] for n in chosen], pad, model.device)
-                encoded = model.get_encoder()(**inputs, return_dict=True).last_hidden_state
+                encoded = encoded_by(model, inputs)
                 of_row = torch.from_numpy(np.repeat(np.arange(len(chosen)), lists.counts[chosen]))
                 written = [[*begin, *lists.ids[row].tolist()] for row in rows]
                 outputs = padded(written, pad, model.device)
                 is_token = outputs["attention_mask"][:, len(begin) :].bool()
                 means = mean_log_probabilities(
                     model,
-                    BaseModelOutput(last_hidden_state=encoded[of_row]),
+                    rows_of(encoded, of_row),
                     outputs["input_ids"],
                     is_token,
                     attention_mask=inputs["attention_mask"][of_row],

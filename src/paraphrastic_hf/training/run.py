@@ -114,10 +114,11 @@ def train(
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
         if kind is None or is_finished(output):
+            done = read_finished(output, text_stamp(recipe, data_root, datasets))
             logger.info("%s is finished; nothing to do", output)
             if is_main:
                 clear_work(output)  # where a kill came between the end of a run and this
-            return read_finished(output, text_stamp(recipe, data_root, datasets))
+            return done
         work = output / "work" if work is None else Path(work)
         is_begun = False
         stamp: Stamp = {}
