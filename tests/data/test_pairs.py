@@ -373,3 +373,12 @@ def test_a_saved_dataset_with_changed_bytes_is_refused_or_read(
     path.write_bytes(data)
     with pytest.raises(DataError, match=r"pairs (is damaged|is a folder but no saved dataset)"):
         read_pairs(tmp_path / "pairs")
+
+
+def test_texts_in_other_columns_are_not_taken_for_the_first_two(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("id\tSentence1\tsentence2\n1\ta cat\tthe cat\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r'a\.tsv:1 names its columns.*columns: \["2", "3"\]'):
+        list(read_pairs(path))
+    path.write_text("sentence1\tsentence2\tid\na cat\tthe cat\t1\n", encoding="utf-8")
+    assert read_pairs(path) == [("a cat", "the cat")]

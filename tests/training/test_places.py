@@ -43,3 +43,11 @@ def test_the_places_that_were_tried_are_named(root: Path) -> None:
         resolve_path("a.tsv", root)
     with pytest.raises(RecipeError, match=f"nothing is at {re.escape('/absent.tsv')}; name"):
         resolve_path("/absent.tsv", root)
+
+
+def test_a_path_that_says_so_is_of_the_working_folder(root: Path) -> None:
+    (root / "pairs.tsv").write_text("a\tb\n", encoding="utf-8")
+    assert resolve_path("./pairs.tsv", root) == root / "pairs.tsv"
+    Path("pairs.tsv").write_text("c\td\n", encoding="utf-8")
+    assert resolve_path("pairs.tsv", root) == root / "pairs.tsv"
+    assert resolve_path("./pairs.tsv", root).samefile("pairs.tsv")

@@ -24,11 +24,11 @@ EXAMPLES = """examples:
   paraphrastic attack runs/sentiment dev.tsv --back-translate runs/en-es runs/es-en --output attack/
   paraphrastic attack someone/text-classifier dev.tsv --paraphrases paraphrases.tsv --output attack/
 
-A row of EXAMPLES is a label and a text, tab-separated, and of pairs the second text; paraphrases
-are of the first. A file of paraphrases is what `paraphrastic paraphrase` writes, or rows of a
-line's number, from 1, and a paraphrase. The folder gets attack.md and attack.json, and for each
-source of paraphrases NAME.broken.tsv and NAME.training.tsv: label, paraphrase and second text,
-which task.further of a recipe takes to train again.
+A row of the examples is a label and a text, tab-separated, and of pairs the second text;
+paraphrases are of the first. A file of paraphrases is what `paraphrastic paraphrase` writes, or
+rows of a line's number, from 1, and a paraphrase. The folder gets attack.md and attack.json, and
+for each source of paraphrases NAME.broken.tsv and NAME.training.tsv: label, paraphrase and second
+text, which task.further of a recipe takes to train again.
 """
 
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="a model directory or the name of a model on the Hub")
+    parser.add_argument(
+        "model",
+        help="a model directory, a packaged model such as english, or the name of one on the Hub",
+    )
     parser.add_argument(
         "corpus",
         help="the texts to search, one a line (also .gz, .xz, .bz2), or - for standard input",

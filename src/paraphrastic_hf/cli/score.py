@@ -12,7 +12,10 @@ from paraphrastic_hf.encoding.locate import check_model_name
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument("model", help="a model directory or the name of a model on the Hub")
+    parser.add_argument(
+        "model",
+        help="a model directory, a packaged model such as english, or the name of one on the Hub",
+    )
     parser.add_argument(
         "pairs",
         help="a file with two tab-separated texts a line (also .gz, .xz, .bz2), or - for "

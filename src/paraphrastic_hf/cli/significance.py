@@ -27,7 +27,9 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
-        "first", metavar="MODEL_A", help="a model directory or the name of a model on the Hub"
+        "first",
+        metavar="MODEL_A",
+        help="a model directory, a packaged model such as english, or the name of one on the Hub",
     )
     parser.add_argument("second", metavar="MODEL_B", help="the model to compare it with")
     parser.add_argument(

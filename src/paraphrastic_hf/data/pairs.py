@@ -1,8 +1,7 @@
 """Sentence pairs from the files people have: TSV, aligned text, CSV, JSON, `datasets` folders.
 
 A bad row, such as a first line of names of columns, never stops a run: it is counted by reason,
-with the place of the first few, and skipped; or it is refused at once, by option. Tokenizing is not
-done here.
+with the place of the first few, and skipped; or it is refused at once, by option.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.lines import BOM, raw_lines, table_kind
-from paraphrastic_hf.data.tables import names_columns, rows_of_table
+from paraphrastic_hf.data.tables import names_columns, refuse_texts_elsewhere, rows_of_table
 from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)
@@ -337,11 +336,10 @@ def good_rows(
         columns: Columns a row must have; as many as the first good one if 0.
         number: A column that must hold a finite number.
         bad_rows: `skip` or `refuse`.
-        report: Where bad rows are counted, for a caller who tells of them; there is no warning
-            then.
+        report: Where bad rows are counted, for a caller who tells of them; then nothing is warned.
 
     Raises:
-        DataError: A row is bad and `bad_rows` is `refuse`.
+        DataError: The first row names other columns, or a row is bad and `bad_rows` is `refuse`.
     """
     if bad_rows not in BAD_ROWS:
         raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
@@ -349,6 +347,8 @@ def good_rows(
     as_first = "" if columns else " as in the first row"
     for index, (place, sides) in enumerate(rows):
         wrong = sides if isinstance(sides, str) else None
+        if not index and not isinstance(sides, str):
+            refuse_texts_elsewhere(place, sides)
         if wrong is None and len(sides) < 2:
             wrong = "without two columns"
         elif not isinstance(sides, str) and not index and names_columns(sides):

@@ -32,6 +32,28 @@ def names_columns(sides: Sequence[str]) -> bool:
     return frozenset(map(_plain, sides[:2])) in HEADERS
 
 
+def refuse_texts_elsewhere(place: str, sides: Sequence[str]) -> None:
+    """Refuse a first row that names other columns than the first two as the texts (`HEADERS`).
+
+    Args:
+        place: Where the row is.
+        sides: Its columns.
+
+    Raises:
+        DataError: It does.
+    """
+    names = list(map(_plain, sides))
+    header = next((header for header in HEADERS if header <= set(names)), None)
+    if header is None or names_columns(sides):
+        return
+    first, second = sorted(names.index(name) + 1 for name in header)
+    raise DataError(
+        f"{place} names its columns, and the texts are in {first} and {second}, not in 1 and 2: "
+        f'set columns: ["{first}", "{second}"] of the source, or keep these two alone (cut '
+        f"-f{first},{second})"
+    )
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name).casefold()
 

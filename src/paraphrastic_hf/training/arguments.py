@@ -64,8 +64,9 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV, JSON Lines, text or parquet file, or saved dataset; relative to the data "
-        "root; .gz, .xz and .bz2 are read",
+        help="TSV, CSV (which begins with the names of its columns), JSON Lines, text or parquet "
+        "file, or saved dataset; relative to the data root, or else, and with ./ before it at "
+        "once, to the working folder; .gz, .xz and .bz2 are read",
     )
     dataset: DatasetArguments | None = argument(
         None, help="instead of a path, a corpus: {name: multi30k, config: en-fr}"

@@ -27,7 +27,8 @@ def find_data_root(data_root: str | Path | None) -> str | Path | None:
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
     """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
-    folder, or a text that comes with the package's recipes.
+    folder, or a text that comes with the package's recipes. The working folder comes first for one
+    that begins with `./` or `../`.
 
     Raises:
         RecipeError: Nothing is at any of these places.
@@ -86,7 +87,9 @@ def _places(path: str, data_root: str | Path | None) -> list[Path]:
     root = find_data_root(data_root)
     under_root = [] if root is None else [Path(root) / path]
     packaged = [RECIPES.parent / path] if path.startswith("recipes/") else []
-    return [*under_root, Path(path), *packaged]
+    is_here = path.startswith(("./", "../"))
+    first = [Path(path), *under_root] if is_here else [*under_root, Path(path)]
+    return [*first, *packaged]
 
 
 def _listed(places: Iterable[Path]) -> str:
