@@ -21,6 +21,7 @@ OF_A_READER = (
     "...",
     "more.yaml",
     "mgt.yaml",
+    "student.yaml",
     "tuned/best.yaml",
 )  # that a reader fills in or has made
 
