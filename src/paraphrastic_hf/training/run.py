@@ -86,7 +86,7 @@ def train(
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
         CheckpointError: All checkpoints are damaged, or one could not be written; or `output`
-            or `work` was begun with other text.
+            or `work` was begun with other text, or another model.
         TypeError: `recipe` is the name of one, or `datasets` a single one.
         KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM came. Where training had begun,
             in one process, where it is has been written, and the same call goes on from there.

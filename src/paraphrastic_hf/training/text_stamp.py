@@ -16,6 +16,7 @@ from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.places import named_weights, resolve_path
 
 FILE = "text.json"
+MODEL = "model of "  # begins what the stamp calls a model, before its key
 # of a model's folder; sentence-transformers has those of a table one folder further down
 WEIGHTS = ("*.safetensors", "*/model.safetensors", "*.bin", "tokenizer.json", "*.model")
 Stamp = dict[str, str]
@@ -47,7 +48,7 @@ def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any
         if hasattr(dataset, "__len__"):
             found[f"dataset {number}"] = _of_rows(dataset, source)
     for key, name in named_weights(recipe):
-        found[f"{key}: {name}"] = weights_stamp(name, data_root)
+        found[f"{MODEL}{key}: {name}"] = weights_stamp(name, data_root)
     return found
 
 
@@ -111,16 +112,13 @@ def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out
         if begun.get(name) != stamp.get(name)
         and "" not in (begun.get(name), stamp.get(name))
         # an earlier version did not say which models, and runs that share text may name others
-        and ((name in begun and name in stamp) or not _is_of_model(name))
+        and ((name in begun and name in stamp) or not name.startswith(MODEL))
     ]
     if changed:
-        other = "another model" if _is_of_model(changed[0]) else "other text"
+        other = "another model" if changed[0].startswith(MODEL) else "other text"
+        first = changed[0].removeprefix(MODEL)
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        raise CheckpointError(f"{what} is of {other} than {changed[0]}{more}; {way_out}")
-
-
-def _is_of_model(name: str) -> bool:
-    return ": " in name
+        raise CheckpointError(f"{what} is of {other} than {first}{more}; {way_out}")
 
 
 def _of_files(path: Path) -> str:
