@@ -6,7 +6,7 @@ the same German-English pairs, and what each then makes of held-out pairs, in on
   width, depth, vocabulary and start.
 
 All train in float32 once over the pairs, with as many tokens of both sides in a batch on average,
-and score the whole vocabulary.
+and score the whole vocabulary. They take turns in each repetition; figures are medians.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -130,11 +132,29 @@ def train_theirs(setting: Setting, folder: Path, batch_tokens: int) -> None:
     setting.model.load_state_dict(marian.state_dict(), strict=False)
 
 
+def measure(name: str, args: argparse.Namespace, place: Path) -> dict[str, float]:
+    """The speed of one contender, and what it then makes of held-out pairs."""
+    is_theirs = name == "trainer"
+    setting = Setting("marian" if is_theirs else name, args, place.parent / "work")
+    started, used = time.perf_counter(), time.process_time()
+    if is_theirs:
+        train_theirs(setting, place, args.batch_tokens)
+    else:
+        train_ours(setting, place)
+    seconds, processor = time.perf_counter() - started, time.process_time() - used
+    return {
+        "target_tokens_per_second": setting.target_tokens() / seconds,
+        "target_tokens_per_cpu_second": setting.target_tokens() / processor,
+        "held_out_nats_per_token": setting.nats(),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="the folder of all data")
     parser.add_argument("--pairs", type=int, default=4000)
     parser.add_argument("--batch-tokens", type=int, default=2000, help="of both sides")
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", required=True, help="folder of the results")
     args = parser.parse_args()
@@ -142,27 +162,23 @@ def main() -> None:
     results: dict[str, Any] = {
         "threads": args.threads,
         "pairs": args.pairs,
+        "repetitions": args.repetitions,
         "load_average_before": os.getloadavg()[0],
+        "machine": platform.processor() or platform.machine(),
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
     }
+    found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("marian", "trainer", "gated_conv"):
-            place = Path(folder) / name
-            place.mkdir()
-            setting = Setting("marian" if name == "trainer" else name, args, Path(folder) / "work")
-            started, used = time.perf_counter(), time.process_time()
-            if name == "trainer":
-                train_theirs(setting, place, args.batch_tokens)
-            else:
-                train_ours(setting, place)
-            results[name] = {
-                "target_tokens_per_second": setting.target_tokens()
-                / (time.perf_counter() - started),
-                "target_tokens_per_cpu_second": setting.target_tokens()
-                / (time.process_time() - used),
-                "held_out_nats_per_token": setting.nats(),
-            }
-            print(name, json.dumps(results[name]), flush=True)
+        for repetition in range(args.repetitions):
+            for name in ("marian", "trainer", "gated_conv"):
+                place = Path(folder) / f"{name}-{repetition}"
+                place.mkdir()
+                found.setdefault(name, []).append(measure(name, args, place))
+                print(name, json.dumps(found[name][-1]), flush=True)
+    for name, runs in found.items():
+        results[name] = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+        speeds = [run["target_tokens_per_second"] for run in runs]
+        results[name]["range"] = [min(speeds), max(speeds)]
     output = Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     write_json(output / "translation-training.json", results)

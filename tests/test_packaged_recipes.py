@@ -78,6 +78,13 @@ def test_a_name_of_none_or_several_is_refused_with_the_way_out(name: str, messag
         find_recipe(name)
 
 
+def test_a_text_is_not_taken_for_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv.gz"
+    path.write_bytes(b"")
+    with pytest.raises(RecipeError, match=r"pairs\.tsv\.gz is text .* --sources .*pairs\.tsv\.gz"):
+        find_recipe(path)
+
+
 def test_the_small_texts_of_recipes_are_found_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -306,7 +306,7 @@ def test_aliases_cannot_multiply(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_much_too_long_is_not_read_whole(tmp_path: Path) -> None:
-    path = tmp_path / "data.tsv"
+    path = tmp_path / "data.yaml"
     with path.open("wb") as file:
         file.truncate(10 << 30)
     with pytest.raises(RecipeError, match="has more than 10,000,000 bytes"):

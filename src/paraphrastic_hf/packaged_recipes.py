@@ -16,6 +16,7 @@ RECIPES = next(
     (path for path in (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes") if path.is_dir()),
     _PACKAGE / "recipes",
 )
+TEXTS = {".tsv", ".txt", ".csv", ".jsonl", ".parquet"}  # endings of names
 
 
 def find_recipe(name: str | Path) -> Path:
@@ -36,6 +37,11 @@ def find_recipe(name: str | Path) -> Path:
         True
     """
     if Path(name).is_file():
+        if TEXTS & set(Path(name).suffixes):
+            raise RecipeError(
+                f"{name} is text by its name and no recipe: name a recipe first, such as own, and "
+                f"then what to train on, --sources {name}"
+            )
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")
     known = recipe_names()

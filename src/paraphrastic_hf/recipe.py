@@ -205,7 +205,8 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
     for key, values in groups:
         if not values:
             raise RecipeError(f"--{key} needs a value")
-        loaded = [parse_yaml(value, f"the value of --{key}") for value in values]
+        named = f"the value of --{key}"  # what begins with * is a pattern of files, in quotes
+        loaded = [v if v.startswith("*") else parse_yaml(v, named) for v in values]
         parsed.append((key, loaded if len(loaded) > 1 else loaded[0]))
     return parsed
 

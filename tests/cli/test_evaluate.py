@@ -29,6 +29,10 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     assert "SentenceTransformer" in results["settings"]["encoder"]
     assert len(results["rows"]) == 39
     assert "| **stock** |" in capsys.readouterr().out
+    assert main(["evaluate", "tiny", "--data", str(data), "--output", str(output)]) == 2
+    assert (
+        f"{output} holds the results of stock on sts, and this is tiny" in capsys.readouterr().err
+    )
     assert main(["report", str(output), "--output", str(tmp_path / "page")]) == 0
     page, table = capsys.readouterr().out.splitlines()
     assert page == f"{tmp_path / 'page' / 'report.html'}: the page, for a browser"

@@ -45,7 +45,8 @@ def test_every_line_keeps_its_place_and_what_is_no_text_is_named(
         *("the\ufffdcat", "the \ufffd\ufffd\ufffd"),
     ]
     assert capsys.readouterr().err == (
-        f"{bad}: 2 lines are blank (2, 4); 3 lines are not UTF-8 text throughout (3, 5, 6)\n"
+        f"{bad}: 2 lines are blank (2, 4); "
+        "3 lines are not UTF-8 text without NUL characters (3, 5, 6)\n"
     )
 
 
@@ -97,7 +98,9 @@ def test_an_output_makes_its_folder(model: str, tmp_path: Path) -> None:
 
 def test_texts_of_the_command_line_follow_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert valid_texts(["caf\udce9", "né"], "--query") == ["caf\ufffd", "né"]
-    assert capsys.readouterr().err == "--query: 1 line is not UTF-8 text throughout (1)\n"
+    assert (
+        capsys.readouterr().err == "--query: 1 line is not UTF-8 text without NUL characters (1)\n"
+    )
 
 
 def test_encode_gives_a_blank_line_zeros(model: str, bad: str, tmp_path: Path) -> None:
@@ -116,7 +119,22 @@ def test_score_gives_a_blank_line_nan(
     assert scores[1] == "nan"
     assert -1 <= float(scores[0]) <= 1
     assert -1 <= float(scores[2]) <= 1
-    assert "1 line is blank (2); 1 line is not UTF-8 text throughout (3)" in err
+    assert "1 line is blank (2); 1 line is not UTF-8 text without NUL characters (3)" in err
+
+
+def test_a_header_and_a_blank_text_have_no_score(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("sentence1\tsentence2\tid\nthe cat\ta cat\t1\nthe cat\t \t2\n")
+    assert main(["score", model, str(path)]) == 0
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert head == "similarity\tsentence1\tsentence2\tid"
+    assert -1 <= float(first.split("\t")[0]) <= 1
+    assert second == "nan\tthe cat\t \t2"
+    path.write_text("id\tsentence1\tsentence2\n1\tthe cat\ta cat\n")
+    assert main(["score", model, str(path)]) == 2
+    assert "pairs.tsv:1 names its columns, and the texts are in 2 and 3" in capsys.readouterr().err
 
 
 def test_a_blank_line_is_no_neighbour_and_the_numbers_of_lines_stay(
@@ -170,7 +188,7 @@ def test_every_command_refuses_what_is_no_text_if_told_to(
     path = str(tmp_path / "text")
     given = [{"MODEL": model, "FILE": path}.get(item, item) for item in command]
     assert main([*given, "--bad-lines", "refuse"]) == 2
-    assert f"{path}:2 is not UTF-8 text throughout" in capsys.readouterr().err
+    assert f"{path}:2 is not UTF-8 text without NUL characters" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

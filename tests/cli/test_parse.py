@@ -57,7 +57,7 @@ def test_pairs_are_written_with_their_trees(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs, output = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
-    pairs.write_text("She drove.\tDrove, she\t7\nShe\tShe\n\t\n", encoding="utf-8")
+    pairs.write_text("She drove.\tDrove, she\t7\nShe\tShe\n\t\n\n", encoding="utf-8")
     options = ["--model", model, "--output", str(output)]
     assert parse("--pairs", str(pairs), *options) == 0
     rows = [line.split("\t") for line in output.read_text(encoding="utf-8").splitlines()]
@@ -66,7 +66,7 @@ def test_pairs_are_written_with_their_trees(
         ["She", "drove", "."],
         ["Drove", ",", "she"],
     ]
-    assert "pairs left out: 1 the same parse; 1 empty" in capsys.readouterr().err
+    assert "pairs left out: 2 empty; 1 the same parse" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

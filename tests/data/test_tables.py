@@ -92,3 +92,12 @@ def test_columns_that_are_not_there_are_refused_with_those_that_are(tmp_path: Pa
     (tmp_path / "pairs.json").write_text("[{")
     with pytest.raises(DataError, match="is damaged"):
         read_pairs(tmp_path / "pairs.json")
+
+
+def test_a_csv_that_begins_with_a_pair_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("A cat sleeps.,The cat is asleep.\nHe ran.,He was running.\n")
+    with pytest.raises(DataError, match=r"names of its columns should be \('A cat sleeps\.'\)"):
+        read_pairs(path)
+    path.write_text("the original sentence,the paraphrase of it\nHe ran.,He was running.\n")
+    assert read_pairs(path) == [("He ran.", "He was running.")]

@@ -299,3 +299,11 @@ def test_a_stock_model_searches_as_it_is_told(models: dict[str, Path]) -> None:
     assert writer.joined is not None
     assert writer.joined.model is writer.model
     assert writer.joined.batch_size == 3
+
+
+def test_a_limit_saved_with_a_model_is_not_obeyed(models: dict[str, Path]) -> None:
+    writer = TemplatedWriter.from_pretrained(models["scpn"])
+    writer.model.generation_config.max_new_tokens = 1
+    how = Writing(sample=True, top_p=1, outputs=5, max_tokens=4)
+    ((outputs,),) = writer.write(["the cat sleeps ."], [["(ROOT (S (NP) (VP) (.)))"]], how)
+    assert max(len(each.ids) for each in outputs) == 4

@@ -288,6 +288,8 @@ def test_a_model_whose_encoder_gives_more_than_states_translates(tmp_path: Path)
     ]
     assert all(math.isfinite(each.nats) for found in together for each in found)
     assert np.isfinite(translator.score(lines, lines)).all()
+    with pytest.raises(ModelError, match="reads a template beside each sentence"):
+        Translator.from_pretrained(scpn.make("by-template", tmp_path))
 
 
 def test_padding_of_no_probability_does_not_count(folder: Path) -> None:

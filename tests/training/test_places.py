@@ -41,6 +41,8 @@ def test_the_places_that_were_tried_are_named(root: Path) -> None:
     tried = re.escape(f"{root}/a.tsv or {Path.cwd()}/a.tsv")
     with pytest.raises(RecipeError, match=f"nothing is at {tried}; name its folder with --data"):
         resolve_path("a.tsv", root)
+    with pytest.raises(RecipeError, match="for the shell: write it without quotes"):
+        resolve_path("*.tsv", root)
     with pytest.raises(RecipeError, match=f"nothing is at {re.escape('/absent.tsv')}; name"):
         resolve_path("/absent.tsv", root)
 

@@ -143,16 +143,14 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.encoding.fingerprint import weights_hash
     from paraphrastic_hf.generation.latent import LatentGenerator
 
+    generator = LatentGenerator.from_pretrained(arguments.model)
+    judge = load_encoder(arguments.encoder)
     if arguments.text is not None:
         texts = [line for _, line in text_lines(Path(arguments.text))]
     else:
         root = data_root(arguments.data, "SICK's sentences")
         rows = load_dataset("sick", split="validation", data_dir=evaluation_files(root))
         texts = [row["sentence1"] for row in rows]
-    generator, judge = (
-        LatentGenerator.from_pretrained(arguments.model),
-        load_encoder(arguments.encoder),
-    )
     probes = None
     if arguments.probes is not None:
         probes = read_probes(arguments.probes, weights_hash(load_encoder(arguments.model)))

@@ -42,9 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         command = actions.add_parser(action, help=summary, description=summary)
         command.add_argument("name", help="the name of the corpus (`paraphrastic data list`)")
-        command.add_argument(
-            "--config", help="the configuration to read (default: the first; of export, all)"
-        )
+        default = "all" if action == "export" else "the first"
+        command.add_argument("--config", help=f"the configuration to read (default: {default})")
         command.add_argument(
             "--data",
             metavar="DIR",

@@ -68,12 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_model_name(arguments.model)
     data_dir = evaluation_folder(arguments.data)
     from paraphrastic_hf.encoding.load import load_encoder
-    from paraphrastic_hf.evaluation.report import markdown, write_report
+    from paraphrastic_hf.evaluation.report import markdown, refuse_other_results, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
-    suites = chosen_suites(arguments.suite)
+    suites, name = chosen_suites(arguments.suite), arguments.name or _name(arguments)
     if arguments.output:
         check_output(arguments.output, is_folder=True)
+        refuse_other_results(arguments.output, suites, name)
     encoder = smaller(
         load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model
     )
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
                 encoder,
                 suite,
                 data_dir,
-                name=arguments.name or _name(arguments),
+                name=name,
                 keep=os.path.join(arguments.output, "tasks") if arguments.output else None,
                 progress=not arguments.quiet and sys.stderr.isatty(),
             )

@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import paraphrastic_hf
 from paraphrastic_hf.cli.parser import Parser
@@ -149,6 +150,8 @@ def _explained(error: OSError, output: str | None) -> str:
     is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))
     if is_no_folder and output and os.path.isfile(output):
         return f"{output} is a file; name a folder to write to"
+    if ".cache" in Path(str(error.filename)).parts:
+        return f"{error}: caches cannot be kept there; name another folder in the variable HF_HOME"
     return str(error)
 
 

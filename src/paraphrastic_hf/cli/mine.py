@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 Lines that are equal but for white space around them are one sentence, which stands where it came
-first; lines without text, or without a token the model knows, are in no pair. If both files are
-the same, every line is paired with itself, unless --different is given; but of lines with equal
-vectors, such as the same words in another order, the first is the partner of all, so that the
-others are in no pair without --many. Of equal scores the lower source line wins, then the lower
-target line. Without --many every line is in one pair at most.
+first; lines without text, or without a token the model knows, are in no pair. Without --many every
+line is in one pair at most; of equal scores the lower source line wins, then the lower target line.
+
+To find paraphrases within one file, name it twice and give --different: else every line is the
+nearest to itself. Lines with equal vectors, such as the same words in another order, have one
+partner, the first of them, so that --many is needed to see the others.
 
 Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
 interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x

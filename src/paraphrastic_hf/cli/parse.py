@@ -7,9 +7,10 @@ import sys
 from collections import Counter
 
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
-from paraphrastic_hf.data.blocks import read_blocks
+from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.parsed import EMPTY
 
 BLOCK = 1024  # lines that are parsed at a time
 OTHERS = ("link-grammar", "stanza", "benepar")
@@ -51,7 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_bad_lines(parser)
     parser.epilog = (
         "Every line keeps its place. One without words, and one too long to parse, is (ROOT);\n"
-        "standard error says how many there were. Sentences are cut into words as in the Penn\n"
+        "of pairs, one with such a side is left out. Standard error says how many there were.\n"
+        "Sentences are cut into words as in the Penn\n"
         "Treebank, and stay as they are if they are cut already.\n\n"
         "examples:\n  echo 'She drove home.' | paraphrastic parse - --parser runs/parser\n"
         "  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"
@@ -107,14 +109,18 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
     number = 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.pairs, BLOCK, bad_lines=arguments.bad_lines):
-            rows = [line.split("\t") for line in block]
-            for place, row in enumerate(rows, number + 1):
-                if len(row) < 2:
+            pairs = []
+            for line in block:
+                number, row = number + 1, line.split("\t")
+                if is_blank(line):
+                    parser.left_out[EMPTY] += 1
+                elif len(row) < 2:
                     raise DataError(
-                        f"{arguments.pairs}:{place} has one column, but pairs have two sentences "
+                        f"{arguments.pairs}:{number} has one column, but pairs have two sentences "
                         f"with a tab between: {row[0][:60]!r}"
                     )
-            number += len(rows)
-            for kept in parser.rows([(row[0], row[1]) for row in rows]):
+                else:
+                    pairs.append((row[0], row[1]))
+            for kept in parser.rows(pairs):
                 output.write("\t".join(kept) + "\n")
     return parser.left_out

@@ -26,9 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its similarity before it to this TSV file (default: print)",
     )
-    add_bad_lines(parser, "a blank line scored nan and ")
+    add_bad_lines(parser, "a blank line or text scored nan and ")
     parser.epilog = (
-        "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n\n"
+        "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n"
+        "A first line that names the columns, such as sentence1 and sentence2, is written with\n"
+        "`similarity` before it; further columns stay as they are.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
     add_latent_option(parser)
@@ -36,12 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the cosine of each pair before its line; nan for a blank line."""
+    """Print the cosine of each pair before its line; nan for a blank line or text."""
     check_model_name(arguments.model)
     check_inputs(arguments.pairs)
     check_output(arguments.output)
     import numpy as np
 
+    from paraphrastic_hf.data.tables import names_columns, refuse_texts_elsewhere
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import pairwise_cosine
     from paraphrastic_hf.errors import DataError
@@ -56,9 +59,14 @@ def run(arguments: argparse.Namespace) -> None:
                     raise DataError(
                         f"{arguments.pairs}:{i} has no tab between two texts: {row[0][:60]!r}"
                     )
+            if not number:
+                refuse_texts_elsewhere(f"{arguments.pairs}:1", rows[0])
+                if names_columns(rows[0]):
+                    output.write(f"similarity\t{block[0]}\n")
+                    block, rows, number = block[1:], rows[1:], 1
             number += len(rows)
             cosine = pairwise_cosine(
                 *(encoder.encode([row[side] for row in rows]) for side in (0, 1))
             )
-            cosine = np.where([is_blank(line) for line in block], np.nan, cosine)
+            cosine = np.where([any(map(is_blank, row[:2])) for row in rows], np.nan, cosine)
             output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))

@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.lines import BOM, raw_lines, table_kind
-from paraphrastic_hf.data.tables import names_columns, refuse_texts_elsewhere, rows_of_table
+from paraphrastic_hf.data.tables import (
+    mappings,
+    names_columns,
+    refuse_texts_elsewhere,
+    rows_of_table,
+    text_columns,
+)
 from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)
@@ -198,18 +204,18 @@ def rows_of_dataset(
     if isinstance(dataset, Mapping):
         raise DataError(f"the dataset has splits, {', '.join(map(str, dataset))}; give one of them")
     features = getattr(dataset, "features", None)
-    rows = iter(dataset)
+    rows = mappings(dataset)
     if columns:
         names = tuple(columns)
     elif features is not None:
-        names = _text_columns(
+        names = text_columns(
             {n: "string" in str(getattr(f, "dtype", "")) for n, f in features.items()}
         )
     else:
         first = list(islice(rows, FIRST_ROWS))
         known = {name: False for row in first for name in row}
         known |= {n: True for row in first for n, v in row.items() if isinstance(v, str)}
-        names = _text_columns(known)
+        names = text_columns(known)
         rows = chain(first, rows)
     for number, row in enumerate(rows):
         missing = [column for column in (*names[:2], *beside) if column not in row]
@@ -223,16 +229,6 @@ def rows_of_dataset(
             )
         others = ("" if row[column] is None else str(row[column]) for column in beside)
         yield f"{name}:{number}", [*sides, *others]
-
-
-def _text_columns(holds_text: Mapping[str, bool]) -> tuple[str, str]:
-    """The first two columns that hold text."""
-    text = [name for name, is_text in holds_text.items() if is_text]
-    if len(text) < 2:
-        raise DataError(
-            f"the dataset needs two text columns, it has {', '.join(holds_text) or 'no rows'}"
-        )
-    return text[0], text[1]
 
 
 def _numbered_lines(path: Path) -> Generator[tuple[int, str | tuple[str]], None, None]:
@@ -304,7 +300,7 @@ def _parquet_rows(
     try:
         schema = pq.read_schema(files[0])
         kinds = zip(schema.names, schema.types, strict=True)
-        names = tuple(columns or _text_columns({n: "string" in str(kind) for n, kind in kinds}))
+        names = tuple(columns or text_columns({n: "string" in str(kind) for n, kind in kinds}))
         wanted = [each for each in dict.fromkeys((*names[:2], *beside)) if each in schema.names]
         batches = (
             batch for file in files for batch in pq.ParquetFile(file).iter_batches(columns=wanted)

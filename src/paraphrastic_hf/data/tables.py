@@ -10,7 +10,7 @@ import io
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 NAMES = "sentence1 sentence2, text1 text2, question1 question2, phrase1 phrase2, source target, "
 NAMES += "src tgt, reference translation, anchor positive, premise hypothesis"
 HEADERS = {frozenset(names.split()) for names in NAMES.split(",")}  # of files of pairs, line 1
+WORDS = 6  # of a column's name that is text instead
 BLANK, NO_OBJECT = "without two columns", "that is no JSON object"
 Found = tuple[str, Mapping[str, Any] | str]  # the place of a row, and the row or what is wrong
 
@@ -49,8 +50,8 @@ def refuse_texts_elsewhere(place: str, sides: Sequence[str]) -> None:
     first, second = sorted(names.index(name) + 1 for name in header)
     raise DataError(
         f"{place} names its columns, and the texts are in {first} and {second}, not in 1 and 2: "
-        f'set columns: ["{first}", "{second}"] of the source, or keep these two alone (cut '
-        f"-f{first},{second})"
+        f"keep these two alone (cut -f{first},{second}), or, of a recipe's source, set columns: "
+        f'["{first}", "{second}"]'
     )
 
 
@@ -71,7 +72,8 @@ def rows_of_table(
         beside: Further columns, which follow the two texts, as text.
 
     Raises:
-        DataError: The file is missing or damaged, or has no such columns.
+        DataError: The file is missing or damaged, has no such columns, or a CSV file has text in
+            the place of their names.
     """
     found = _csv_rows(path) if table_kind(path) == "CSV" else _json_rows(path)
     before: list[Found] = []
@@ -99,6 +101,41 @@ def rows_of_table(
         yield place, [*sides, *others] if is_text else "whose sides are no texts"
 
 
+def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """The rows of a dataset, which have names of columns.
+
+    Args:
+        rows: What a caller gave as a dataset.
+
+    Raises:
+        DataError: A row is something else.
+    """
+    for row in rows:
+        if not isinstance(row, Mapping):
+            shown = repr(row)[:60]
+            raise DataError(
+                "rows of a dataset are mappings, such as {'sentence1': 'A cat.', 'sentence2': 'The "
+                f"cat.'}}, got {shown}"
+            )
+        yield row
+
+
+def text_columns(holds_text: Mapping[str, bool]) -> tuple[str, str]:
+    """The first two columns of a dataset that hold text.
+
+    Args:
+        holds_text: For the name of each column, whether it does.
+
+    Raises:
+        DataError: Fewer than two do.
+    """
+    text = [name for name, is_text in holds_text.items() if is_text]
+    if len(text) < 2:
+        has = f"it has {', '.join(holds_text)}" if holds_text else "and it has no rows"
+        raise DataError(f"the dataset needs two columns of text, {has}")
+    return text[0], text[1]
+
+
 def _usual_columns(path: Path, first: Mapping[str, Any]) -> list[str]:
     """The columns that are taken where none are named."""
     for usual in HEADERS:
@@ -110,6 +147,12 @@ def _usual_columns(path: Path, first: Mapping[str, Any]) -> list[str]:
         raise DataError(
             f"{path.name} needs two columns of text, it has {', '.join(map(str, first))}"
         )
+    for name in texts[:2] if table_kind(path) == "CSV" else ():
+        if len(name.split()) >= WORDS or name.endswith((*".!?。？！",)):
+            raise DataError(
+                f"{path.name} begins with text where the names of its columns should be "
+                f"({name[:60]!r}): put such a row before it, sentence1,sentence2"
+            )
     return texts[:2]
 
 

@@ -35,6 +35,29 @@ def write_report(results: dict[str, Any], directory: str | Path) -> list[Path]:
     return paths
 
 
+def refuse_other_results(directory: str | Path, suites: Iterable[str], model: str) -> None:
+    """Refuse a folder in which results of another model would be replaced.
+
+    Args:
+        directory: Where `write_report` is to write.
+        suites: The suites that are to be scored.
+        model: What the model is called.
+
+    Raises:
+        DataError: There are such results.
+    """
+    for suite in suites:
+        try:
+            other = read_json(Path(directory) / f"{suite}.json")["model"]
+        except (OSError, ValueError, TypeError, KeyError):  # there are none, or damaged ones
+            continue
+        if other != model:
+            raise DataError(
+                f"{directory} holds the results of {other} on {suite}, and this is {model}: name "
+                "another --output, or the same model with --name"
+            )
+
+
 def read_results(directory: str | Path) -> list[dict[str, Any]]:
     """Read the results that `write_report` wrote to a folder, suites in alphabetical order.
 

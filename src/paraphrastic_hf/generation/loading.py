@@ -95,8 +95,8 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
     tokenizer of transformers goes with it.
 
     Raises:
-        ModelError: It is one of several tasks, one is not, or the tokenizer has more tokens than
-            the model or another end mark.
+        ModelError: It is one of several tasks or reads templates, a weight is no number, or the
+            tokenizer has more tokens than the model or another end mark.
     """
     if isinstance(model, LatentModel):
         raise ModelError(
@@ -106,6 +106,10 @@ def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -
     if getattr(model.config, "writes", "sentence") == "parse":
         raise ModelError(
             f"{name} writes parses, no sentences: see `paraphrastic paraphrase --help`"
+        )
+    if getattr(model, "reads_template", False):
+        raise ModelError(
+            f"{name} reads a template beside each sentence: see `paraphrastic paraphrase --help`"
         )
     check_weights(name, model)
     if tokenizer.pad_token_id is None:

@@ -229,6 +229,8 @@ class TemplatedWriter(Saved):
         encoded, inputs = self._encoded(batch, templates)
         config = copy.deepcopy(self.model.generation_config)
         config.update(**writing.options(), max_length=writing.max_tokens + 1)
+        if config.max_new_tokens is not None:  # which counts where both are given
+            config.max_new_tokens = writing.max_tokens
         sequences = self.model.generate(
             encoder_outputs=copied(encoded), generation_config=config, **inputs
         )

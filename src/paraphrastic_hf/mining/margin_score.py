@@ -16,7 +16,7 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 
 SCORES = ("absolute", "distance", "ratio")
-SMALLEST_MEAN = 1e-3  # a ratio to a smaller mean of neighbours would say nothing
+SMALLEST_MEAN = 0.1  # the ratio of two cosines near 0, as in a short file, would say nothing
 
 
 def neighbour_mean(scores: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ def margin_score(
         cosine: Cosine of the two sentences of each pair, any shape.
         source_mean: Mean cosine of the source with its k nearest targets, any shape.
         target_mean: Mean cosine of the target with its k nearest sources, any shape.
-        kind: `absolute`, `distance` or `ratio`; in a ratio, a mean below 0.001 counts as 0.001.
+        kind: `absolute`, `distance` or `ratio`; in a ratio, a mean below 0.1 counts as 0.1.
 
     Returns:
         The scores in float32, in the shape that the arguments broadcast to. The absolute score is

@@ -39,7 +39,9 @@ class ContrastiveTraining(OptimisationArguments):
     negatives: str = argument("max", help="choice of negatives", choices=("max", "mix", "rand"))
     pool: str = argument(
         "partner_language",
-        help="the sentences that an anchor's negative is chosen from",
+        help="the sentences that an anchor's negative is chosen from: partner_language, all of "
+        "the batch in its partner's language; opposite_side, those of the other column, whatever "
+        "their language, as in the released code",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(

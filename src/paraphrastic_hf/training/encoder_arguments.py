@@ -66,7 +66,9 @@ class TokenizerArguments:
         choices=("none", "start", "end", "both"),
     )
     apart: list[str] = argument(
-        [], help="languages whose pieces are kept apart from all others (5.3.2)"
+        [],
+        help="languages that share no piece with any other, though they write alike (5.3.2); "
+        "finish.drop_apart leaves their pieces out of the finished model",
     )
     of: str | None = argument(
         None,

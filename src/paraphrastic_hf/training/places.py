@@ -37,10 +37,10 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
     for place in places:
         if place.exists():
             return place
-    raise RecipeError(
-        f"{path} is not there: nothing is at {_listed(places)}; name its folder with --data or "
-        f"{DATA_ROOT_VARIABLE}"
-    )
+    way_out = f"name its folder with --data or {DATA_ROOT_VARIABLE}"
+    if set("*?[") & set(path):
+        way_out = "a pattern of names is for the shell: write it without quotes"
+    raise RecipeError(f"{path} is not there: nothing is at {_listed(places)}; {way_out}")
 
 
 def resolve_model(name: str, data_root: str | Path | None) -> str | Path:

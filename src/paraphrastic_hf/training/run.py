@@ -10,7 +10,7 @@ is a `Kind` (`kinds.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from paraphrastic_hf.training.output import (
     refuse_own_start,
 )
 from paraphrastic_hf.training.progress import Progress
+from paraphrastic_hf.training.sources import check_datasets
 from paraphrastic_hf.training.text_stamp import Stamp, keep_stamp, text_stamp
 
 logger = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ def train(
         ModelError: A model that the recipe starts from cannot be read.
         CheckpointError: All checkpoints are damaged, or one could not be written; or `output`
             or `work` was begun with other text, or another model.
-        TypeError: `recipe` is the name of one, or `datasets` a single one.
+        TypeError: `recipe` is the name of one, or `datasets` is no list of datasets.
         KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM came. Where training had begun,
             in one process, where it is has been written, and the same call goes on from there.
 
@@ -98,10 +99,7 @@ def train(
     """
     if isinstance(recipe, (str, Path)):
         raise TypeError(f"train takes a recipe, not the name of one: load_recipe({str(recipe)!r})")
-    if hasattr(datasets, "column_names") or isinstance(datasets, Mapping):
-        raise TypeError(
-            f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
-        )
+    check_datasets(datasets)
     output = Path(output)
     context = Context(data_root, datasets, progress)
     kind: Kind | None = None

@@ -120,6 +120,32 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
     check_sources(recipe.data, data_root)
 
 
+def check_datasets(datasets: Iterable[Any]) -> None:
+    """Refuse what is no list of datasets before anything is read.
+
+    Args:
+        datasets: As of `read_sources`.
+
+    Raises:
+        TypeError: It is one dataset, or one of them is a text or a tuple of something else than a
+            dataset and `SourceArguments`.
+    """
+    if hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str)):
+        raise TypeError(
+            f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
+        )
+    for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
+        is_given = isinstance(item, tuple) and len(item) == 2
+        if isinstance(item, str) or (
+            isinstance(item, tuple) and not (is_given and isinstance(item[1], SourceArguments))
+        ):
+            raise TypeError(
+                f"datasets[{number}] must be a dataset, or (dataset, SourceArguments(...)), got "
+                f"{repr(item)[:60]}; texts make one by datasets.Dataset.from_dict"
+                "({'sentence1': [...], 'sentence2': [...]})"
+            )
+
+
 def read_sources(
     recipe: TextRecipe,
     data_root: str | Path | None,
