@@ -65,7 +65,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 def in_a_line(error: BaseException) -> str:
-    """What an error of transformers says first, without the list of all its models.
+    """What an error of transformers says first, without the list of all its models; of safetensors,
+    whose words are about bytes, also what to do.
 
     Args:
         error: The error.
@@ -73,6 +74,8 @@ def in_a_line(error: BaseException) -> str:
     said = str(error).strip().partition("\n")[0]
     for rest in (" Model type should be", " Should have a", " See the original", " from one of:"):
         said = said.partition(rest)[0]
+    if type(error).__name__ == "SafetensorError":
+        return f"its weights are damaged ({said}); copy, download or train it again"
     return said
 
 

@@ -167,7 +167,7 @@ def test_rows_that_are_not_finite_are_named(
 def test_weights_cut_short_are_a_model_error(kept: int, compiled: bool, directory: Path) -> None:
     path = directory / "model.safetensors"
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(ModelError, match="cannot load the model in"):
+    with pytest.raises(ModelError, match=r"cannot load the model in .*copy, download or train"):
         SentenceEncoder.from_pretrained(directory)
 
 

@@ -37,7 +37,7 @@ from transformers.utils import logging as transformers_logging
 from paraphrastic_hf.encoding.locate import shown_name
 from paraphrastic_hf.encoding.packing import packed
 from paraphrastic_hf.encoding.table import check_finite
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -265,8 +265,9 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     except ModelError:
         raise
     except Exception as error:  # safetensors and transformers raise many kinds
+        said = in_a_line(error) if isinstance(error, SafetensorError) else error
         raise ModelError(
-            f"cannot load the model in {directory}: {type(error).__name__}: {error}"
+            f"cannot load the model in {directory}: {type(error).__name__}: {said}"
         ) from error
     if report["missing_keys"]:  # transformers has taken out those that are tied to others
         raise ModelError(f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}")

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 
 from paraphrastic_hf.encoding.packing import has_scales, holds, width
 from paraphrastic_hf.encoding.table import Table
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.files import MODULES, SETTINGS, other_loader, read_json
 
@@ -243,6 +243,7 @@ def read_static_embedding(directory: Path) -> np.ndarray:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(f"cannot load the model in {directory}: {error}") from error
+        said = in_a_line(error) if isinstance(error, SafetensorError) else error
+        raise ModelError(f"cannot load the model in {directory}: {said}") from error
     with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
         return np.ascontiguousarray(rows, np.float32)

@@ -18,7 +18,6 @@ import numpy as np
 from paraphrastic_hf.generation.writing import Written
 
 Lists = Sequence[Sequence[str]]
-POWER = 0.5  # of a candidate's probability, chosen on validation captions
 DECIMALS = 9  # utilities that differ beyond are equal, and the earlier candidate is taken
 
 
@@ -109,32 +108,26 @@ def minimum_bayes_risk(
     return decisions
 
 
-def likelihood_weights(written: Sequence[Written], power: float = POWER) -> np.ndarray:
-    """Weigh the candidates of an n-best list by how likely the model finds each.
+def likelihood_weights(written: Sequence[Written]) -> np.ndarray:
+    """Weigh the candidates of an n-best list by how likely the model finds a token of each.
 
-    The whole probability of a sentence differs so much from beam to beam that one or two of them
-    would decide alone; its root of the order of its length so little that all count alike. Of
-    German captions, the square root kept the BLEU of beams and most of what agreement gains
-    (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
+    So beams are compared, too. The probability of the whole sentence is less the longer it is, and
+    short ones would win (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
 
     Args:
         written: The candidates, with the mean logarithm of their tokens' probability.
-        power: Power of the probability: 0 has all count alike.
 
     Returns:
         (candidates,) shares that sum to 1; equal ones where a likelihood is not known.
 
     Example:
-        >>> likely, less = Written("a", -0.5, ids=(4, 2)), Written("b", -1.0, ids=(5, 3, 2))
-        >>> likelihood_weights([likely, less]).round(2).tolist()  # e ** -0.5 and e ** -1.5
-        [0.73, 0.27]
-        >>> likelihood_weights([likely, Written("b", float("nan"))]).tolist()
+        >>> likelihood_weights([Written("a", 0.0), Written("b", float("nan"))]).tolist()
         [0.5, 0.5]
     """
-    nats = np.array([each.nats * max(1, len(each.ids)) for each in written])
+    nats = np.array([each.nats for each in written])
     if not np.isfinite(nats).all():
         return np.full(len(nats), 1 / len(nats))
-    shares = np.exp(power * (nats - nats.max()))
+    shares = np.exp(nats - nats.max())
     return np.asarray(shares / shares.sum())
 
 
