@@ -305,6 +305,10 @@ def test_aliases_cannot_multiply(tmp_path: Path) -> None:
         read_recipe(Bread, written(tmp_path, laughs(30)))
 
 
+def test_a_pattern_of_files_is_a_text() -> None:
+    assert parse_overrides(["--sources", "*.tsv", "a.tsv"]) == [("sources", ["*.tsv", "a.tsv"])]
+
+
 def test_a_file_that_is_much_too_long_is_not_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "data.yaml"
     with path.open("wb") as file:

@@ -7,6 +7,7 @@ they name, into the wheel.
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 
 from paraphrastic_hf.errors import RecipeError
@@ -16,7 +17,7 @@ RECIPES = next(
     (path for path in (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes") if path.is_dir()),
     _PACKAGE / "recipes",
 )
-TEXTS = {".tsv", ".txt", ".csv", ".jsonl", ".parquet"}  # endings of names
+_ENDING = re.compile(r"\.(tsv|csv|jsonl|parquet)(\.(gz|xz|bz2))?$", re.IGNORECASE)  # of text
 
 
 def find_recipe(name: str | Path) -> Path:
@@ -37,10 +38,10 @@ def find_recipe(name: str | Path) -> Path:
         True
     """
     if Path(name).is_file():
-        if TEXTS & set(Path(name).suffixes):
+        if _ENDING.search(str(name)):
             raise RecipeError(
-                f"{name} is text by its name and no recipe: name a recipe first, such as own, and "
-                f"then what to train on, --sources {name}"
+                f"{name} is text by its name and no recipe: name the recipe first, and then what "
+                f"it is to read, as in own --sources {name}"
             )
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")

@@ -21,6 +21,8 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 DEMO = Path(__file__).parents[2] / "recipes" / "demo"
 
+CACHE = os.path.join(os.path.expanduser("~"), ".cache", "huggingface")
+
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -259,6 +261,7 @@ def test_what_is_printed_is_utf_8_as_what_is_read_is(model: str) -> None:
         (NotADirectoryError(errno.ENOTDIR, "Not a directory"), "OUT is a file; name a folder"),
         (FileExistsError(errno.EEXIST, "File exists"), "OUT is a file; name a folder"),
         (PermissionError(errno.EACCES, "Permission denied"), "Permission denied"),
+        (FileNotFoundError(errno.ENOENT, "No such folder", CACHE), "in the variable HF_HOME"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -128,7 +128,9 @@ def test_a_header_and_a_blank_text_have_no_score(
     path = tmp_path / "pairs.tsv"
     path.write_text("sentence1\tsentence2\tid\nthe cat\ta cat\t1\nthe cat\t \t2\n")
     assert main(["score", model, str(path)]) == 0
-    head, first, second = capsys.readouterr().out.splitlines()
+    out, err = capsys.readouterr()
+    head, first, second = out.splitlines()
+    assert err == f"{path}:1 names the columns, and has no score\n"
     assert head == "similarity\tsentence1\tsentence2\tid"
     assert -1 <= float(first.split("\t")[0]) <= 1
     assert second == "nan\tthe cat\t \t2"

@@ -99,5 +99,9 @@ def test_a_csv_that_begins_with_a_pair_is_refused(tmp_path: Path) -> None:
     path.write_text("A cat sleeps.,The cat is asleep.\nHe ran.,He was running.\n")
     with pytest.raises(DataError, match=r"names of its columns should be \('A cat sleeps\.'\)"):
         read_pairs(path)
-    path.write_text("the original sentence,the paraphrase of it\nHe ran.,He was running.\n")
-    assert read_pairs(path) == [("He ran.", "He was running.")]
+    path.write_text("a cat is asleep on it,the cat sleeps on the sofa\nHe ran.,He was running.\n")
+    with pytest.raises(DataError, match=r"or, if these are names, set columns"):
+        read_pairs(path)
+    for head in ("the original sentence of it,its paraphrase", "Original sent.,Paraphrase no. 1"):
+        path.write_text(f"{head}\nHe ran.,He was running.\n")
+        assert read_pairs(path) == [("He ran.", "He was running.")]

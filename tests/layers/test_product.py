@@ -9,7 +9,20 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.layers.product import linear, product, rounded
 
+ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 TYPES = (torch.float32, torch.float64, torch.bfloat16)
+
+
+@pytest.fixture(
+    autouse=True,
+    params=[
+        "as this processor has it",
+        pytest.param("onednn", marks=pytest.mark.skipif(ONEDNN is None, reason="not in torch")),
+    ],
+)
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "onednn":
+        monkeypatch.setattr("paraphrastic_hf.layers.product.ONEDNN", ONEDNN)
 
 
 def drawn(*shape: int, dtype: torch.dtype, seed: int = 0) -> Tensor:
@@ -17,7 +30,7 @@ def drawn(*shape: int, dtype: torch.dtype, seed: int = 0) -> Tensor:
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize("rows", [0, 1, 7])
+@pytest.mark.parametrize("rows", [0, 1, 7, 33])
 def test_a_product_is_that_of_torch(rows: int, dtype: torch.dtype) -> None:
     """A sum in bfloat16 is rounded once or twice, to 8 binary digits."""
     bounds = {"rtol": 0.02, "atol": 0.05} if dtype == torch.bfloat16 else {}
@@ -38,7 +51,7 @@ def test_views_are_multiplied_as_they_are() -> None:
 
 @pytest.mark.parametrize("dtype", TYPES[:2], ids=str)
 @pytest.mark.parametrize("has_bias", [True, False])
-@pytest.mark.parametrize("rows", [0, 7])
+@pytest.mark.parametrize("rows", [0, 7, 33])
 def test_a_linear_layer_is_that_of_torch_forward_and_backward(
     rows: int, has_bias: bool, dtype: torch.dtype
 ) -> None:

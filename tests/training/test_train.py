@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -337,8 +338,9 @@ def test_datasets_objects_are_trained_on_alone_or_with_files(tmp_path: Path) -> 
     assert train(recipe, tmp_path / "alone", datasets=[dataset], progress=False).examples == 4 * 60
     with pytest.raises(DataError, match="nothing to train on"):
         train(recipe, tmp_path / "none", progress=False)
-    for given in ([("a cat", "the cat")], ["a.tsv"], [(dataset, half, 3)], dataset):
-        with pytest.raises(TypeError, match=r"datasets(\[0\])? must be a"):
+    wrong: list[Any] = [[("a cat", "the cat")], ["a.tsv"], [("a.tsv", half)], dataset]
+    for given in (*wrong, [(dataset, half, 3)], [{"a": "a cat", "b": "the cat"}]):
+        with pytest.raises(TypeError, match=r"datasets(\[0\])? must be a|datasets=\[rows\]"):
             train(recipe, tmp_path / "none", datasets=given, progress=False)
     with pytest.raises(DataError, match="rows of a dataset are mappings"):
         train(recipe, tmp_path / "none", datasets=[[("a cat", "the cat")]], progress=False)

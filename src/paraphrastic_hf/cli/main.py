@@ -10,7 +10,6 @@ import io
 import os
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import paraphrastic_hf
 from paraphrastic_hf.cli.parser import Parser
@@ -150,7 +149,8 @@ def _explained(error: OSError, output: str | None) -> str:
     is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))
     if is_no_folder and output and os.path.isfile(output):
         return f"{output} is a file; name a folder to write to"
-    if ".cache" in Path(str(error.filename)).parts:
+    cache = os.path.join(os.path.expanduser("~"), ".cache")
+    if error.filename in (cache, os.path.join(cache, "huggingface")):  # where it cannot be made
         return f"{error}: caches cannot be kept there; name another folder in the variable HF_HOME"
     return str(error)
 

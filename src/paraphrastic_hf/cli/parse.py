@@ -53,8 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Every line keeps its place. One without words, and one too long to parse, is (ROOT);\n"
         "of pairs, one with such a side is left out. Standard error says how many there were.\n"
-        "Sentences are cut into words as in the Penn\n"
-        "Treebank, and stay as they are if they are cut already.\n\n"
+        "Sentences are cut into words as in the Penn Treebank; what is cut already stays so.\n\n"
         "examples:\n  echo 'She drove home.' | paraphrastic parse - --parser runs/parser\n"
         "  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"
     )

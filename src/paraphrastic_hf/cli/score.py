@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
@@ -26,11 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="-",
         help="write each line with its similarity before it to this TSV file (default: print)",
     )
-    add_bad_lines(parser, "a blank line or text scored nan and ")
+    add_bad_lines(parser, "a blank line scored nan and ")
     parser.epilog = (
         "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n"
-        "A first line that names the columns, such as sentence1 and sentence2, is written with\n"
-        "`similarity` before it; further columns stay as they are.\n\n"
+        "A pair with a blank text has the score nan. A first line that names the columns, such as\n"
+        "sentence1 and sentence2, is written with `similarity` before it, and standard error says\n"
+        "so; further columns stay as they are.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
     add_latent_option(parser)
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)
     import numpy as np
 
-    from paraphrastic_hf.data.tables import names_columns, refuse_texts_elsewhere
+    from paraphrastic_hf.data.tables import HEADERS, refuse_texts_elsewhere
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import pairwise_cosine
     from paraphrastic_hf.errors import DataError
@@ -61,7 +63,10 @@ def run(arguments: argparse.Namespace) -> None:
                     )
             if not number:
                 refuse_texts_elsewhere(f"{arguments.pairs}:1", rows[0])
-                if names_columns(rows[0]):
+                if frozenset(rows[0][:2]) in HEADERS:
+                    print(
+                        f"{arguments.pairs}:1 names the columns, and has no score", file=sys.stderr
+                    )
                     output.write(f"similarity\t{block[0]}\n")
                     block, rows, number = block[1:], rows[1:], 1
             number += len(rows)

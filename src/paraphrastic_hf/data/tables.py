@@ -147,13 +147,17 @@ def _usual_columns(path: Path, first: Mapping[str, Any]) -> list[str]:
         raise DataError(
             f"{path.name} needs two columns of text, it has {', '.join(map(str, first))}"
         )
-    for name in texts[:2] if table_kind(path) == "CSV" else ():
-        if len(name.split()) >= WORDS or name.endswith((*".!?。？！",)):
-            raise DataError(
-                f"{path.name} begins with text where the names of its columns should be "
-                f"({name[:60]!r}): put such a row before it, sentence1,sentence2"
-            )
+    if table_kind(path) == "CSV" and texts and all(map(_reads_as_text, texts[:2])):
+        raise DataError(
+            f"{path.name} begins with text where the names of its columns should be "
+            f"({texts[0][:60]!r}): put a row of names before it, such as sentence1 and sentence2; "
+            "or, if these are names, set columns of the source"
+        )
     return texts[:2]
+
+
+def _reads_as_text(name: str) -> bool:
+    return len(name.split()) >= WORDS or name.endswith((*".!?。？！",))
 
 
 def _is_text(value: str) -> bool:

@@ -54,7 +54,7 @@ def refuse_other_results(directory: str | Path, suites: Iterable[str], model: st
         if other != model:
             raise DataError(
                 f"{directory} holds the results of {other} on {suite}, and this is {model}: name "
-                "another --output, or the same model with --name"
+                f"another --output, or, if they are one model, give --name {other}"
             )
 
 

@@ -38,8 +38,8 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
         if place.exists():
             return place
     way_out = f"name its folder with --data or {DATA_ROOT_VARIABLE}"
-    if set("*?[") & set(path):
-        way_out = "a pattern of names is for the shell: write it without quotes"
+    if "*" in path:
+        way_out += "; names are taken as they are, and patterns are for the shell, without quotes"
     raise RecipeError(f"{path} is not there: nothing is at {_listed(places)}; {way_out}")
 
 

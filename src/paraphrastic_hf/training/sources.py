@@ -135,10 +135,12 @@ def check_datasets(datasets: Iterable[Any]) -> None:
             f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
         )
     for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
-        is_given = isinstance(item, tuple) and len(item) == 2
-        if isinstance(item, str) or (
-            isinstance(item, tuple) and not (is_given and isinstance(item[1], SourceArguments))
-        ):
+        dataset = item
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], SourceArguments):
+            dataset = item[0]
+        if isinstance(dataset, Mapping) and any(isinstance(v, str) for v in dataset.values()):
+            raise TypeError("rows go in a list of their own: datasets=[rows]")
+        if isinstance(dataset, (str, tuple)):
             raise TypeError(
                 f"datasets[{number}] must be a dataset, or (dataset, SourceArguments(...)), got "
                 f"{repr(item)[:60]}; texts make one by datasets.Dataset.from_dict"
