@@ -130,6 +130,26 @@ def test_a_source_that_may_not_be_released_is_refused(root: Path) -> None:
         card_of(model, root)
 
 
+def test_a_run_that_counted_nothing_by_source_is_asked_for_its_licences_too(root: Path) -> None:
+    """As those of generative models are."""
+    model = trained(root)
+    write_report(
+        evaluate(SentenceEncoder.from_pretrained(model), "sts", root / "eval", name="small"),
+        root / "evaluation",
+    )
+    run = json.loads((model / "run.json").read_text(encoding="utf-8"))
+    del run["pairs_by_source"]
+    (model / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    assert f"| {SOURCE} | not counted | CC0 |" in card_of(model, root)
+    recipe = (model / "recipe.yaml").read_text(encoding="utf-8")
+    (model / "recipe.yaml").write_text(recipe.replace("demo", "mine"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"lists train/en-en/mine\.tsv\.xz, so its licence"):
+        card_of(model, root)
+    (model / "recipe.yaml").write_text("kind: generative\nseed: 1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="has no source on record"):
+        card_of(model, root)
+
+
 def test_every_encoder_has_a_full_card_that_says_how_it_composes(root: Path) -> None:
     model = trained(root, "--tokenizer.kind", "word", "--model.kind", "recurrent")
     encoder = SentenceEncoder.from_pretrained(model)
@@ -150,7 +170,7 @@ def test_a_language_model_has_the_card_of_its_run_alone(root: Path) -> None:
         encoding="utf-8",
     )
     train(kinds.load_recipe(recipe), root / "language-model", progress=False)
-    with pytest.raises(ModelError, match="holds a model of language; full cards are those of enc"):
+    with pytest.raises(ModelError, match="holds a model that embeds no sentences; full cards are"):
         card_of(root / "language-model", root)
     card = (root / "language-model" / "README.md").read_text(encoding="utf-8")
     assert "No sentences were held out, and nothing has been measured." in card

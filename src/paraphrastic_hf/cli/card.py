@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--languages",
         nargs="+",
-        default=["en"],
-        help="the ISO codes of its languages (default: en)",
+        default=[],
+        help="the ISO codes of its languages (default: those that its recipe names, else en)",
     )
     parser.add_argument(
         "--licence",

@@ -86,7 +86,7 @@ def model_card(
     evaluation: str | Path,
     command: str,
     summary: str,
-    languages: list[str],
+    languages: Sequence[str] = (),
     licence: str = "cc-by-sa-4.0",
 ) -> str:
     """The full card of an encoder that `paraphrastic train` made, from what lies in its folder.
@@ -97,12 +97,12 @@ def model_card(
         evaluation: Folder that `paraphrastic evaluate --output` wrote.
         command: The command that trained it.
         summary: One or two sentences.
-        languages: Codes of its languages.
+        languages: Codes of its languages; if there are none, those of its recipe, else English.
         licence: Of the weights, as the Hub names it.
 
     Raises:
-        DataError: A source is not in `SOURCES.tsv`, its class does not allow a release, or the
-            evaluation is another model's.
+        DataError: There is no source on record, one is not in `SOURCES.tsv`, its class does not
+            allow a release, or the evaluation is another model's.
         ModelError: The folder holds no finished training run, or none of an encoder.
         PublishError: Its weights are not those that its run left.
     """
@@ -110,7 +110,7 @@ def model_card(
     trained = TrainedModel.read(directory)
     refuse_other_weights(trained)
     if not trained.is_encoder:
-        what = f"of {trained.task}" if trained.task else "of language"
+        what = f"of {trained.task}" if trained.task else "that embeds no sentences"
         raise ModelError(
             f"{directory} holds a model {what}; full cards are those of encoders, and "
             "`paraphrastic train` has left it one from its run"
@@ -124,6 +124,7 @@ def model_card(
                 f"{directory}: evaluate this model"
             )
     table, is_shared = _released_sources(trained, Path(data_root))
+    languages = list(languages) or trained.languages or ["en"]
     training = [f"    {command}", "", *sections.wrapped(sections.circumstances(trained)), ""]
     training += [*sections.wrapped(selection(trained)), "", *table]
     packaged = _is_packaged(trained.name, weights)
@@ -250,8 +251,13 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
         DataError: A source may not be released, or is none of `SOURCES.tsv`.
     """
     known = listed_sources(root)
-    what, given = trained.counts or ("pairs", {})
+    what, given = trained.counts or ("pairs", dict.fromkeys(trained.sources))
     counts = {_within(root, path): count for path, count in given.items()}
+    if not counts:
+        raise DataError(
+            f"{trained.directory} has no source on record, so what its model may be released as is "
+            "not known: train it on files that a recipe names"
+        )
     rows = []
     for path, pairs in counts.items():
         if path not in known:
@@ -265,7 +271,8 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
                 f"{path} is no source that a released model may be trained on: its licence is "
                 f"{licence} ({release})"
             )
-        rows.append([path, f"{pairs:,}", licence, f"`{sha256_of(root / path)}`"])
+        shown = "not counted" if pairs is None else f"{pairs:,}"
+        rows.append([path, shown, licence, f"`{sha256_of(root / path)}`"])
     is_shared = any(known[path][1] == "share-alike" for path in counts)
     columns = ["source", what, "licence", "SHA-256 of the file"]
     return markdown_table(columns, rows, "lrll"), is_shared

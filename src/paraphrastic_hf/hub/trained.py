@@ -124,6 +124,12 @@ class TrainedModel:
         return None
 
     @property
+    def sources(self) -> list[str]:
+        """What its recipe names to train on: paths, and the names of datasets."""
+        given = [dict(source) for source in (self.recipe.get("data") or {}).get("sources") or []]
+        return [str(source.get("path") or source.get("dataset")) for source in given]
+
+    @property
     def languages(self) -> list[str]:
         """The languages that its recipe names: of a student those that it learns; else those of
         the sources, but for those whose pieces were dropped in the end. A default is nothing that
