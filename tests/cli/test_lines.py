@@ -122,6 +122,21 @@ def test_score_gives_a_blank_line_nan(
     assert "1 line is blank (2); 1 line is not UTF-8 text without NUL characters (3)" in err
 
 
+def test_lines_that_the_model_does_not_know_are_told(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("the cat\n\n\u2135\n", encoding="utf-8")
+    assert main(["encode", model, str(path), "--output", str(tmp_path / "v.npy"), "--quiet"]) == 0
+    assert f"{path}: 1 line is unknown to the model, and encoded as zeros (3)" in (
+        capsys.readouterr().err
+    )
+    assert main(["neighbours", model, str(path), "--query", "\u2135", "the cat"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[:2] == ["\u2135", "the cat"]
+    assert "has no token that the model knows, and no neighbour" in err
+
+
 def test_a_header_and_a_blank_text_have_no_score(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output
-from paraphrastic_hf.data.blocks import read_blocks
+from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
 if TYPE_CHECKING:
     import numpy as np
+
+UNKNOWN = "unknown to the model, and encoded as zeros"  # said of lines
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +80,8 @@ def run(arguments: argparse.Namespace) -> None:
         check_output(arguments.output)
     encoder = load_encoder(arguments.model, latent=arguments.latent, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
+    name = "standard input" if arguments.texts == "-" else arguments.texts
+    remarks = Remarks(name)
     count = 0
     with writer as write, bar:
         for block in read_blocks(arguments.texts, bad_lines=arguments.bad_lines):
@@ -88,9 +92,12 @@ def run(arguments: argparse.Namespace) -> None:
                 vectors = unit_length(vectors) if arguments.normalize else vectors
             write(block, vectors)
             bar.update(len(block))
+            for row in np.flatnonzero(vectors[:, 0] == 0):  # few, where they are not all zeros
+                if not vectors[row].any() and not is_blank(block[row]):
+                    remarks.add(UNKNOWN, count + int(row) + 1)
             count += len(block)
+        remarks.tell()
         if not count:
-            name = "standard input" if arguments.texts == "-" else arguments.texts
             print(f"{name} has no line, and so no vector", file=sys.stderr)
             if isinstance(encoder, SentenceEncoder):  # whose width is known
                 write([], encoder.encode([]))

@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_bad_lines(parser)
     parser.epilog = (
         "Each query is printed, then its nearest lines: cosine (-1 to 1), line number and text.\n"
-        "A blank line is nobody's neighbour, and a blank query has none.\n\n"
+        "A blank line is nobody's neighbour, and neither a blank query nor one without a token\n"
+        "that the model knows has any.\n\n"
         "example:\n"
         "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --neighbours 3"
     )
@@ -103,8 +104,11 @@ def run(arguments: argparse.Namespace) -> None:
             name = "standard input" if arguments.corpus == "-" else arguments.corpus
             print(f"{name} has no line with text, and so no neighbour", file=sys.stderr)
 
-    found = nearest_texts(vectors(queries), blocks(), arguments.count)
-    for query, matches in zip(queries, found, strict=True):
+    asked = vectors(queries)
+    found = nearest_texts(asked, blocks(), arguments.count)
+    for query, vector, matches in zip(queries, asked, found, strict=True):
         print(query)
-        for cosine, place, text in [] if is_blank(query) else matches:
+        if not is_blank(query) and not vector.any():
+            print(f"{query!r} has no token that the model knows, and no neighbour", file=sys.stderr)
+        for cosine, place, text in matches if vector.any() and not is_blank(query) else []:
             print(f"  {cosine:.4f}\t{place + 1 + bisect_right(blanks, place)}\t{text}")

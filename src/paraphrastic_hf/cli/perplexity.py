@@ -16,8 +16,9 @@ EXAMPLES = """examples:
 
 Perplexity is the number of tokens that a choice among equally likely ones would have: 1 for a
 sentence the model is sure of, the size of its vocabulary for one it knows nothing about. It
-compares lines that one model scored. A line without a known token has none (nan); one of more than
-1,000 tokens is cut there. The last line, on standard error, is that of the whole text.
+compares lines that one model scored. A line without a known token has none (nan), unless the
+tokenizer has one for all unknown words; one of more than 1,000 tokens is cut there. The last line,
+on standard error, is that of the whole text.
 """
 
 

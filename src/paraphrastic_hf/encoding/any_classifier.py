@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.encoding.locate import packaged_names
 from paraphrastic_hf.encoding.predict import SentencePredictor
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.models.classifier import ClassifierModel
+from paraphrastic_hf.text.files import read_json
 
 Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
 
@@ -26,7 +29,12 @@ def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
     classify: Any
     try:
         predictor = SentencePredictor.from_pretrained(name)
-    except ModelError:
+    except ModelError as error:
+        if name in packaged_names() or _kind_of(name).startswith("paraphrastic"):
+            raise ModelError(
+                f"{name} is no classifier: name a run of a recipe whose task has classes, such as "
+                "sentiment, or a classifier of transformers"
+            ) from error
         classify, known = _pipeline(name)
     else:
         if not isinstance(predictor.model, ClassifierModel):
@@ -39,6 +47,14 @@ def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
             f"{', '.join(missing)}: write the labels of the examples as the model does"
         )
     return classify  # type: ignore[no-any-return]
+
+
+def _kind_of(name: str) -> str:
+    """The model type of a directory; empty for what is none."""
+    try:
+        return str(read_json(Path(name) / "config.json").get("model_type"))
+    except (OSError, ValueError, AttributeError):
+        return ""
 
 
 def _pipeline(name: str) -> tuple[Any, list[str]]:

@@ -198,7 +198,7 @@ def refuse_latent(name: str, latent: str | None) -> None:
     if latent is not None:
         raise ModelError(
             f"{name} has no latent variable {latent!r}: only generative models have some, which "
-            "`paraphrastic train` makes by a recipe of kind generative; leave latent out"
+            "`paraphrastic train` makes by a recipe of kind generative; leave out --latent"
         )
 
 

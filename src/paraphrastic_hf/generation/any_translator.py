@@ -73,7 +73,7 @@ def load_translator(
 
         return by_words
     if source or prefix:
-        raise ValueError(f"{name} reads any of its languages: give no source and no prefix")
+        raise ValueError(f"{name} reads any of its languages: leave out source (--from) and prefix")
     generator = LatentGenerator.from_pretrained(name, **options)
     generator.task("translate", to)  # or it is refused now
 

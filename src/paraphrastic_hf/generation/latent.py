@@ -301,7 +301,8 @@ class LatentGenerator(Saved):
         if language not in able:
             into = "translates into" if verb == "translate" else "reconstructs"
             option = "to" if verb == "translate" else "language"
-            asked = f"name one of them as {option}" if language is None else f"not {language!r}"
+            asked = f"name one of them: --{option} {able[0]}" if able else ""
+            asked = asked if language is None else f"not {language!r}"
             trained = ", ".join(self.model.tasks()) or "nothing"
             raise ValueError(
                 f"this model {into} {', '.join(able)}, {asked}"
