@@ -306,8 +306,8 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
             f"start ({recipe.start}) is of {', '.join(model.config.languages)} and can take in no "
-            f"other language, and the sources have {', '.join(new)}: train an mgt "
-            "(model.kind: mgt), or leave sources out"
+            f"other language, and the sources have {', '.join(new)}: start from an "
+            "mgt, which takes them in, or leave sources out"
         )
     if model.config.is_centred and not recipe.training.centre:
         raise RecipeError(
