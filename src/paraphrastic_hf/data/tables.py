@@ -157,7 +157,7 @@ def _usual_columns(path: Path, first: Mapping[str, Any]) -> list[str]:
 
 
 def _reads_as_text(name: str) -> bool:
-    return len(name.split()) >= WORDS or name.endswith((*".!?。？！",))
+    return len(name.split()) >= WORDS or name.endswith(tuple(".!?。？！"))
 
 
 def _is_text(value: str) -> bool:

@@ -29,12 +29,9 @@ def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
     classify: Any
     try:
         predictor = SentencePredictor.from_pretrained(name)
-    except ModelError as error:
+    except ModelError:
         if name in packaged_names() or _kind_of(name).startswith("paraphrastic"):
-            raise ModelError(
-                f"{name} is no classifier: name a run of a recipe whose task has classes, such as "
-                "sentiment, or a classifier of transformers"
-            ) from error
+            raise  # transformers would look for it on the Hub, or name its own classes
         classify, known = _pipeline(name)
     else:
         if not isinstance(predictor.model, ClassifierModel):

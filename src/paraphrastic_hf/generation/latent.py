@@ -300,16 +300,16 @@ class LatentGenerator(Saved):
             language = able[0]
         if language not in able:
             into = "translates into" if verb == "translate" else "reconstructs"
+            if not able:
+                trained = ", ".join(self.model.tasks()) or "nothing"
+                raise ValueError(
+                    f"this model {into} no language: it was trained to {trained}; name a model "
+                    f"whose recipe has such a task"
+                )
             option = "to" if verb == "translate" else "language"
-            asked = f"name one of them: --{option} {able[0]}" if able else ""
+            asked = f"name one of them: --{option} {able[0]}"
             asked = asked if language is None else f"not {language!r}"
-            trained = ", ".join(self.model.tasks()) or "nothing"
-            raise ValueError(
-                f"this model {into} {', '.join(able)}, {asked}"
-                if able
-                else f"this model {into} no language: it was trained to {trained}; name a model "
-                f"whose recipe has such a task"
-            )
+            raise ValueError(f"this model {into} {', '.join(able)}, {asked}")
         return f"{verb}_{language}"
 
     def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:

@@ -251,7 +251,8 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
         DataError: A source may not be released, or is none of `SOURCES.tsv`.
     """
     known = listed_sources(root)
-    what, given = trained.counts or ("pairs", dict.fromkeys(trained.sources))
+    names = [str(source.get("path") or source.get("dataset")) for source in trained.sources]
+    what, given = trained.counts or ("pairs", dict.fromkeys(names))
     counts = {_within(root, path): count for path, count in given.items()}
     if not counts:
         raise DataError(

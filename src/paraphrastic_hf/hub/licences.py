@@ -168,7 +168,7 @@ def packaged_table(name: str) -> list[str]:
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
     """The sources that a recipe names, each with the name of its record, if it has one."""
     recipe = trained.recipe
-    given = [dict(source) for source in (recipe.get("data") or {}).get("sources") or []]
+    given = trained.sources
     task = (recipe.get("task") or {}).get("dataset")
     given += [{"dataset": task}] if task else []
     found: list[tuple[str, str | None]] = []

@@ -124,10 +124,9 @@ class TrainedModel:
         return None
 
     @property
-    def sources(self) -> list[str]:
-        """What its recipe names to train on: paths, and the names of datasets."""
-        given = [dict(source) for source in (self.recipe.get("data") or {}).get("sources") or []]
-        return [str(source.get("path") or source.get("dataset")) for source in given]
+    def sources(self) -> list[dict[str, Any]]:
+        """What its recipe names to train on, each with the keys of a source."""
+        return [dict(source) for source in (self.recipe.get("data") or {}).get("sources") or []]
 
     @property
     def languages(self) -> list[str]:
