@@ -65,7 +65,7 @@ def test_a_file_comes_before_a_recipe_of_the_package(
             r"no recipe 'runs/owm.yaml'.* did you mean simple-and-effective-2019/own",
         ),
         ("./own.yaml", r"no recipe './own.yaml', neither a file"),
-        ("simple-and-efective-2019/sp", r"did you mean simple-and-effective-2019/sp"),
+        ("simple-and-efective-2019/sp", r"did you mean simple-and-effective-2019/sp\?$"),
         ("blstm-avg", r"did you mean .*revisiting-recurrent-2017/bilstm-avg"),
         (
             "xyzzy",

@@ -73,12 +73,9 @@ def _nearest(wanted: str, known: list[str]) -> str:
     last = wanted.rpartition("/")[2]
     stems = {full.partition("/")[2] for full in known}
     close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
-    close += [
-        full
-        for stem in difflib.get_close_matches(last, stems, n=1, cutoff=0.6)
-        for full in known
-        if full.partition("/")[2] == stem
-    ]
+    if not close or "/" not in wanted:
+        of_that_name = difflib.get_close_matches(last, stems, n=1, cutoff=0.6)
+        close += [full for full in known if full.partition("/")[2] in of_that_name]
     if close:
         return f"did you mean {' or '.join(dict.fromkeys(close))}?"
     folders = dict.fromkeys(full.partition("/")[0] for full in known)

@@ -342,6 +342,10 @@ def test_a_text_without_a_line_is_said_to_have_none(
     empty.touch()
     assert main(["encode", model, str(empty)]) == 0
     assert "empty.txt has no line, and so no vector" in capsys.readouterr().err
+    assert main(["score", model, str(empty)]) == 0
+    assert "empty.txt has no line, and so no score" in capsys.readouterr().err
+    assert main(["mine", "--model", model, str(empty), str(empty), "--quiet"]) == 0
+    assert "empty.txt has no line, and so no pair" in capsys.readouterr().err
     assert main(["neighbours", model, str(empty), "--query", "a"]) == 0
     assert "empty.txt has no line with text, and so no neighb" in capsys.readouterr().err
 

@@ -130,6 +130,30 @@ def test_an_encoder_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "which encodes and does not write" in capsys.readouterr().err
 
 
+def test_a_text_without_a_line_gives_no_sentence(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    assert run("translate", model, str(empty), "--to", "fr") == 0
+    assert "empty.txt has no line, and so no sentence" in capsys.readouterr().err
+    files = ["--source", str(empty), "--style", str(empty)]
+    assert run("transfer", model, *files, "--language", "en") == 0
+    assert "empty.txt has no line, and so no sentence" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("language", "warnings"), [("en", 0), ("fr", 1)])
+def test_a_style_in_another_language_is_noticed_once(
+    language: str, warnings: int, model: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("py3langid")
+    texts = ["the cat sleeps on the wall of the garden"] * 20
+    generator = LatentGenerator.from_pretrained(model)
+    for _ in range(2):
+        generator.transfer(texts, texts, language=language, writing=Writing(max_tokens=2))
+    assert caplog.text.count(f"looks like en and is read as {language}") == warnings
+
+
 def test_damaged_and_endless_lines_keep_their_place(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

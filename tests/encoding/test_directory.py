@@ -42,6 +42,7 @@ COMMON = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_confi
 COMMON |= {"paraphrastic_tokenizer.json"}
 TRANSLATOR = Layout(  # that also embeds sentences
     "AutoModelForSeq2SeqLM",
+    "a translator",
     AutoModelForSeq2SeqLM,
     files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES),
 )
@@ -224,12 +225,12 @@ def test_what_a_layout_does_not_load_is_refused_with_what_does(
     bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
-    with pytest.raises(ModelError, match=r"LanguageScorer does not load; .* SentenceEncoder$"):
+    with pytest.raises(ModelError, match=r"wanted here is a language .* SentenceEncoder$"):
         load_pretrained(tmp_path, LANGUAGE_MODEL)
-    with pytest.raises(ModelError, match=r"^english .*SentenceParser does .* SentenceEncoder$"):
+    with pytest.raises(ModelError, match=r"^english .*is a parser\. .* SentenceEncoder$"):
         SentenceParser.from_pretrained("english")
     save_model(bigrams, tokenizer, tmp_path, LANGUAGE_MODEL)
     with pytest.raises(
-        ModelError, match=r"SentenceEncoder does not load; .* LanguageScorer, or `paraphrastic perp"
+        ModelError, match=r"is a sentence encoder\. .* LanguageScorer, or `paraphrastic perp"
     ):
         load_pretrained(tmp_path, SENTENCE_ENCODER)

@@ -140,6 +140,9 @@ def test_a_kind_can_be_chosen_where_options_are_given(recipe: Path) -> None:
     assert load_recipe(recipe, ["--kind", "contrastive"]).kind == "contrastive"
     with pytest.raises(RecipeError, match="kind must be one of contrastive, distillation"):
         load_recipe(recipe, ["--kind", "contrastve"])
+    message = r"is a recipe of kind contrastive, and does not do with --kind generative \("
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(recipe, ["--kind", "generative"])
     with pytest.raises(RecipeError, match="model is a section of this recipe; set its keys, as in"):
         load_recipe(recipe, ["--model", "{hidden_size: 3}"])
 

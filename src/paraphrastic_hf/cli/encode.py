@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, tell_if_empty
 from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
@@ -97,10 +97,9 @@ def run(arguments: argparse.Namespace) -> None:
                     remarks.add(UNKNOWN, count + int(row) + 1)
             count += len(block)
         remarks.tell()
-        if not count:
-            print(f"{name} has no line, and so no vector", file=sys.stderr)
-            if isinstance(encoder, SentenceEncoder):  # whose width is known
-                write([], encoder.encode([]))
+        tell_if_empty(arguments.texts, count, "vector")
+        if not count and isinstance(encoder, SentenceEncoder):  # whose width is known
+            write([], encoder.encode([]))
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:

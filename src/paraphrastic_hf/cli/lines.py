@@ -58,6 +58,19 @@ def check_inputs(*paths: str) -> None:
         refuse_table(path)
 
 
+def tell_if_empty(path: str, lines: int, what: str) -> None:
+    """Say on standard error that a text had no line, where it had none.
+
+    Args:
+        path: The text, or `-`.
+        lines: How many lines were read of it.
+        what: What there is none of for that, as in `vector`.
+    """
+    if not lines:
+        name = "standard input" if path == "-" else path
+        print(f"{name} has no line, and so no {what}", file=sys.stderr)
+
+
 def check_output(path: str, *, is_folder: bool = False) -> None:
     """Refuse an output that cannot be written, before anything is computed. Nothing is made, so
     that what fails later leaves no empty folder.

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    open_output,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
@@ -192,6 +198,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
         write = _write_table if is_table else write_parquet
         write(mined, arguments.output)
+        for path, side in ((arguments.source, mined.source), (arguments.target, mined.target)):
+            tell_if_empty(path, len(side), "pair")
     if arguments.output != "-":
         print(f"{arguments.output}: {counted(len(mined.pairs.score), 'pair')}")
 

@@ -14,6 +14,7 @@ from paraphrastic_hf.cli.lines import (
     check_output,
     one_line,
     open_output,
+    tell_if_empty,
 )
 from paraphrastic_hf.cli.writing import add_writing_options, writing_of
 from paraphrastic_hf.data.blocks import read_blocks
@@ -139,7 +140,7 @@ def run(arguments: argparse.Namespace) -> None:
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
-    number = 0
+    number = without = 0  # lines, and those whose tree is none
     bar = tqdm(unit=" lines", disable=arguments.quiet or None)
     with open_output(arguments.output) as output, bar:
         if templates is not None:
@@ -168,6 +169,7 @@ def run(arguments: argparse.Namespace) -> None:
                         if one.is_kept or not arguments.kept:
                             output.write(row(place, one) + "\n")
             number += len(block)
+            without += parses is not None and sum(parse is None for parse in parses)
             output.flush()
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
@@ -175,6 +177,9 @@ def run(arguments: argparse.Namespace) -> None:
                 f"{arguments.trees} goes on after line {number}: it must have a tree for each line "
                 f"of {arguments.file}, and no other"
             )
+        if without and without == number:
+            raise DataError(f"{arguments.trees} has no tree: give what `paraphrastic parse` writes")
+    tell_if_empty(arguments.file, number, "paraphrase")
 
 
 def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:

@@ -6,7 +6,13 @@ import argparse
 import sys
 from collections import Counter
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    open_output,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -90,13 +96,16 @@ def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
     parser = load_parser(arguments.parser)
     depth = TEMPLATE_DEPTH if arguments.template else arguments.depth
     problems: Counter[str] = Counter()
+    number = 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.file, BLOCK, bad_lines=arguments.bad_lines):
+            number += len(block)
             for found in parser.parse(block):
                 tree = found.tree if depth is None else cut(found.tree, depth)
                 output.write(f"{tree}\n")
                 if found.problem:
                     problems[found.problem] += 1
+    tell_if_empty(arguments.file, number, "tree")
     return problems
 
 
@@ -122,4 +131,5 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
                     pairs.append((row[0], row[1]))
             for kept in parser.rows(pairs):
                 output.write("\t".join(kept) + "\n")
+    tell_if_empty(arguments.pairs, number, "tree")
     return parser.left_out

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    open_output,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
@@ -68,3 +74,4 @@ def run(arguments: argparse.Namespace) -> None:
                 for text, row in zip(texts, rows, strict=True)
             )
             output.writelines(f"{s}\t{line}\n" for s, line in zip(shown, block, strict=True))
+    tell_if_empty(arguments.file, number, "prediction")

@@ -6,7 +6,13 @@ import argparse
 import sys
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    open_output,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
@@ -75,3 +81,4 @@ def run(arguments: argparse.Namespace) -> None:
             )
             cosine = np.where([any(map(is_blank, row[:2])) for row in rows], np.nan, cosine)
             output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))
+    tell_if_empty(arguments.pairs, number, "score")

@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   paraphrastic train own --output runs/mine --sources mine.tsv more.tsv.gz
   paraphrastic train simple-and-effective-2019/sp --data DATA --output runs/sp
   paraphrastic train sick-averaging --data DATA --output runs/sick
+  paraphrastic train bilingual-generative-2020/smoke --data DATA --output runs/bgt
   paraphrastic train own --output runs/mine \\
       --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
 
@@ -38,8 +39,9 @@ def configure(parser: Parser) -> None:
     )
     add_data_option(
         parser,
-        "from which paths in the recipe start, and in which its corpora are; without it corpora "
-        "that PARAPHRASTIC_DATA has not are downloaded",
+        "from which paths in the recipe start, and in which its corpora are; paths that are not "
+        "there are looked for in the working folder, and without it corpora that PARAPHRASTIC_DATA "
+        "has not are downloaded",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="start afresh if --output holds another run"

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from paraphrastic_hf.cli.lines import add_bad_lines, one_line, open_output
+from paraphrastic_hf.cli.lines import add_bad_lines, one_line, open_output, tell_if_empty
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.errors import DataError
 
@@ -167,6 +167,7 @@ def write_blocks(
             ]
             before += len(block)
             bar.update(len(block))
+    tell_if_empty(getattr(arguments, "file", None) or arguments.source, before, "sentence")
     if without:
         logger.warning(
             "for %s of the lines with text an empty one was written, such as for line %s: the "

@@ -78,6 +78,7 @@ class Layout:
 
     Attributes:
         loader: The public class that loads it, for messages.
+        described: What it is, for messages: "a tagger".
         auto_class: The Auto class of transformers that loads the model.
         files: Names beside those that every model has: `GENERATION_CONFIG` of a model that
             generates, `SENTENCE_TRANSFORMERS_FILES` of one that embeds sentences.
@@ -86,20 +87,35 @@ class Layout:
     """
 
     loader: str
+    described: str
     auto_class: Any
     files: tuple[str, ...] = ()
     takes_pairs: bool = False
 
 
-SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES)
-SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
-TAGGER = Layout("Tagger", AutoModelForTokenClassification)
-PARSER = Layout("SentenceParser", AutoModelForTokenClassification)
-LANGUAGE_MODEL = Layout("LanguageScorer", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
-GENERATIVE = Layout(
-    "LatentGenerator", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
+SENTENCE_ENCODER = Layout(
+    "SentenceEncoder", "a sentence encoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES
 )
-TRANSLATION = Layout("Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,))
+SUPERVISED = Layout(
+    "SentencePredictor",
+    "a model of relatedness, entailment or sentiment",
+    AutoModelForSequenceClassification,
+    takes_pairs=True,
+)
+TAGGER = Layout("Tagger", "a tagger", AutoModelForTokenClassification)
+PARSER = Layout("SentenceParser", "a parser", AutoModelForTokenClassification)
+LANGUAGE_MODEL = Layout(
+    "LanguageScorer", "a language model", AutoModelForCausalLM, files=(GENERATION_CONFIG,)
+)
+GENERATIVE = Layout(
+    "LatentGenerator",
+    "a generative model of sentence pairs (a recipe of kind generative makes one)",
+    AutoModel,
+    files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES),
+)
+TRANSLATION = Layout(
+    "Translator", "a translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,)
+)
 LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, PARSER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
 LOADERS = {  # of kinds of model whose Auto class is that of several layouts
     "paraphrastic-bgt": "SentenceEncoder, or with LatentGenerator to write",
@@ -291,8 +307,8 @@ def _check_kind(config: Any, directory: Path, layout: Layout) -> None:
         command = COMMANDS.get(loader)
         shell = "" if command is None else f", or `paraphrastic {command}`"
         raise ModelError(
-            f"{name} holds a {kind!r} model, which {layout.loader} does not load; load it with "
-            f"{loader}{shell}"
+            f"{name} holds a {kind!r} model; wanted here is {layout.described}. That one loads "
+            f"with {loader}{shell}"
         )
 
 

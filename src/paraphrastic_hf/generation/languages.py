@@ -1,16 +1,21 @@
-"""How a tokenizer of several languages is told which one a text is in, and which to write."""
+"""How a tokenizer of several languages is told which one a text is in, and which to write, and
+whether a text is in the language that it is read in."""
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paraphrastic_hf.data.language_id import clear_language, known_languages
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
+
+SAMPLED = 200  # texts whose language is looked at
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,31 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
     if to != written:
         raise ValueError(f"this model writes {written}, not {to!r}")
     return None
+
+
+def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
+    """Warn where texts are clearly in another language than they are read in; if py3langid is
+    installed.
+
+    Args:
+        texts: Any number of texts, of which the first 200 are looked at.
+        language: The code of the language that they should be in.
+
+    Returns:
+        Whether it warned.
+    """
+    if importlib.util.find_spec("py3langid") is None:
+        return False
+    found = clear_language(texts[:SAMPLED])
+    if found in (None, language) or language not in known_languages():
+        return False
+    logger.warning(
+        "the text looks like %s and is read as %s, so what is written from it may say something "
+        "else: check the language, and which file is which",
+        found,
+        language,
+    )
+    return True
 
 
 def source_ids(

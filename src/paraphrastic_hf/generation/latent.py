@@ -21,10 +21,11 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoding.batches import embed_texts, length_batches
 from paraphrastic_hf.encoding.device import chosen_device
-from paraphrastic_hf.encoding.directory import GENERATIVE, load_model, save_model
+from paraphrastic_hf.encoding.directory import GENERATIVE, load_pretrained, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
+from paraphrastic_hf.generation.languages import warn_of_other_language
 from paraphrastic_hf.generation.loading import check_tokenizer
 from paraphrastic_hf.generation.search import (
     copied,
@@ -84,6 +85,7 @@ class LatentGenerator(Saved):
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
         self._ends = torch.tensor([model.generation_config.eos_token_id]).flatten()
+        self._has_warned = False  # of text in another language, once
 
     @classmethod
     def from_pretrained(
@@ -110,7 +112,7 @@ class LatentGenerator(Saved):
         """
         where = chosen_device(device)
         directory = local_directory(name, **hub)
-        model = load_model(directory)
+        model = load_pretrained(directory, GENERATIVE)
         if not isinstance(model, LatentModel):
             raise ModelError(
                 f"{name} holds a {model.config.model_type!r} model, which encodes and does not "
@@ -316,7 +318,10 @@ class LatentGenerator(Saved):
         """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where
         one of them has no known token."""
         found, known = [], np.ones(len(sources), bool)
-        for variable in self.model.variables_of(task):
+        variables = self.model.variables_of(task)
+        if not self._has_warned and variables != [SEMANTIC]:  # else any language may be read
+            self._has_warned = warn_of_other_language(styles, task.rpartition("_")[2])
+        for variable in variables:
             texts = sources if variable == SEMANTIC else styles
             ids = self.tokenizer.encode_batch(texts)
             known &= np.diff(ids.offsets) > 0

@@ -121,7 +121,8 @@ def model_card(
         if results["settings"]["weights"] != weights:
             raise DataError(
                 f"{evaluation} holds scores on {results['suite']} of other weights than those in "
-                f"{directory}: evaluate this model"
+                f"{directory}: evaluate this model, as it is, without --latent, --dimension or "
+                "--precision"
             )
     table, is_shared = _released_sources(trained, Path(data_root))
     languages = list(languages) or trained.languages or ["en"]

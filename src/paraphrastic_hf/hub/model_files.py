@@ -196,7 +196,8 @@ def _suites(trained: TrainedModel, evaluation: str | Path | None) -> list[dict[s
         if results["settings"]["weights"] != weights:
             raise PublishError(
                 f"{evaluation} holds scores on {results['suite']} of other weights than those in "
-                f"{trained.directory}: evaluate this model"
+                f"{trained.directory}: evaluate this model, as it is, without "
+                "--latent, --dimension or --precision"
             )
     return suites
 

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from paraphrastic_hf.data.language_id import known_languages, main_language
+from paraphrastic_hf.data.language_id import clear_language, known_languages
 from paraphrastic_hf.training.sources import SourcePairs
 
 logger = logging.getLogger(__name__)
 
 SAMPLED = 200  # pairs of a source that are looked at
-SHORTEST = 20  # bytes of UTF-8; of shorter texts languages cannot be told
-FEWEST = 10  # longer texts than that must be in the sample
-SURE = 0.6  # share of them that must be in one language
 
 
 def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
@@ -71,9 +68,4 @@ def _language(item: SourcePairs, side: int, seed: int) -> str | None:
     """The language of a side of a source; None if it cannot be told."""
     random = np.random.default_rng([seed, side])
     chosen = random.permutation(len(item.pairs))[:SAMPLED].tolist()
-    texts = [item.pairs[number][side] for number in chosen]
-    texts = [text for text in texts if len(text.encode("utf-8", "replace")) >= SHORTEST]
-    if len(texts) < FEWEST:
-        return None
-    code, share = main_language(texts)
-    return code if share >= SURE else None
+    return clear_language([item.pairs[number][side] for number in chosen])

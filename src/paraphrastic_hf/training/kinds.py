@@ -178,6 +178,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         0.5
     """
     mapping, settings = read_mapping(find_recipe(path)), parse_overrides(overrides)
+    own_kind = kind_of(mapping)
     mapping |= {key: value for key, value in settings if key == "kind"}
     recipe_class = class_of(mapping)
     if any(key == "start" for key, _ in settings):
@@ -185,7 +186,15 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
     for key, value in settings:
         _refuse_key_of_another_kind(key, recipe_class)
         set_key(recipe_class, mapping, key, value)
-    return build(recipe_class, mapping)
+    try:
+        return build(recipe_class, mapping)
+    except RecipeError as error:
+        if kind_of(mapping) == own_kind:
+            raise
+        raise RecipeError(
+            f"{path} is a recipe of kind {own_kind}, and does not do with --kind "
+            f"{kind_of(mapping)} ({error}): leave --kind out, or name a recipe of that kind"
+        ) from error
 
 
 def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> ContrastiveRecipe:
