@@ -142,6 +142,16 @@ def test_a_text_without_a_line_gives_no_sentence(
     assert "empty.txt has no line, and so no sentence" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("second", "warnings"), [("the cat\tle chat", 1), ("the cat", 0)])
+def test_a_table_is_noticed(
+    second: str, warnings: int, model: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = tmp_path / "lines.tsv"
+    lines.write_text(f"the cat sleeps\tle chat dort\n{second}\n", encoding="utf-8")
+    assert run("translate", model, str(lines), "--to", "fr", "--max-tokens", "3") == 0
+    assert caplog.text.count(f"cut -f1 {lines}") == warnings
+
+
 @pytest.mark.parametrize(("language", "warnings"), [("en", 0), ("fr", 1)])
 def test_a_style_in_another_language_is_noticed_once(
     language: str, warnings: int, model: str, caplog: pytest.LogCaptureFixture

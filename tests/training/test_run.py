@@ -348,6 +348,11 @@ def test_names_where_objects_are_meant_are_refused_with_what_to_write(
     for wrong in (one, {"train": one}):
         with pytest.raises(TypeError, match=r"must be a list: datasets=\[\.\.\.\]"):
             train(load_recipe(recipe), tmp_path / "out", datasets=wrong)
+    for absent in (None, tmp_path):
+        with pytest.raises(TypeError, match="must be a list of datasets, got"):
+            train(load_recipe(recipe), tmp_path / "out", datasets=absent)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"^datasets\[0\] must be a dataset, or"):
+            train(load_recipe(recipe), tmp_path / "out", datasets=[absent])
     assert not (tmp_path / "out").exists()
 
 

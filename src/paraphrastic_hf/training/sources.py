@@ -134,13 +134,18 @@ def check_datasets(datasets: Iterable[Any]) -> None:
         raise TypeError(
             f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
         )
+    if not isinstance(datasets, Iterable):
+        raise TypeError(
+            f"datasets must be a list of datasets, got {datasets!r}; files are named as sources of "
+            "the recipe"
+        )
     for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
         dataset = item
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], SourceArguments):
             dataset = item[0]
         if isinstance(dataset, Mapping) and any(isinstance(v, str) for v in dataset.values()):
             raise TypeError("rows go in a list of their own: datasets=[rows]")
-        if isinstance(dataset, (str, tuple)):
+        if not isinstance(dataset, Iterable) or isinstance(dataset, (str, tuple)):
             raise TypeError(
                 f"datasets[{number}] must be a dataset, or (dataset, SourceArguments(...)), got "
                 f"{repr(item)[:60]}; texts make one by datasets.Dataset.from_dict"
