@@ -46,7 +46,7 @@ def test_every_line_keeps_its_place_and_what_is_no_text_is_named(
     ]
     assert capsys.readouterr().err == (
         f"{bad}: 2 lines are blank (2, 4); "
-        "3 lines are not UTF-8 text without NUL characters (3, 5, 6)\n"
+        "3 lines are damaged by bytes that are not UTF-8 or are NUL (3, 5, 6)\n"
     )
 
 
@@ -70,10 +70,10 @@ def test_many_such_lines_are_counted_and_the_first_named(
     ("text", "message"),
     [
         (b"a\n\nb\n", "text:2 is blank"),
-        (b"a\n\xff\n", "text:2 is not UTF-8 text"),
+        (b"a\n\xff\n", "text:2 is damaged by bytes that are not UTF-8"),
         (b"a\n\n\xff\n", "text:2 is blank"),
-        (b"a\0\n", "text:1 is not UTF-8 text"),
-        (b"a\n" + SURROGATE, "text:2 is not UTF-8 text"),
+        (b"a\0\n", "text:1 is damaged by bytes that are not UTF-8"),
+        (b"a\n" + SURROGATE, "text:2 is damaged by bytes that are not UTF-8"),
     ],
 )
 def test_a_file_may_be_refused_at_the_first(text: bytes, message: str, tmp_path: Path) -> None:
@@ -99,7 +99,8 @@ def test_an_output_makes_its_folder(model: str, tmp_path: Path) -> None:
 def test_texts_of_the_command_line_follow_the_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert valid_texts(["caf\udce9", "né"], "--query") == ["caf\ufffd", "né"]
     assert (
-        capsys.readouterr().err == "--query: 1 line is not UTF-8 text without NUL characters (1)\n"
+        capsys.readouterr().err
+        == "--query: 1 line is damaged by bytes that are not UTF-8 or are NUL (1)\n"
     )
 
 
@@ -119,7 +120,9 @@ def test_score_gives_a_blank_line_nan(
     assert scores[1] == "nan"
     assert -1 <= float(scores[0]) <= 1
     assert -1 <= float(scores[2]) <= 1
-    assert "1 line is blank (2); 1 line is not UTF-8 text without NUL characters (3)" in err
+    assert (
+        "1 line is blank (2); 1 line is damaged by bytes that are not UTF-8 or are NUL (3)" in err
+    )
 
 
 def test_lines_that_the_model_does_not_know_are_told(
@@ -205,7 +208,7 @@ def test_every_command_refuses_what_is_no_text_if_told_to(
     path = str(tmp_path / "text")
     given = [{"MODEL": model, "FILE": path}.get(item, item) for item in command]
     assert main([*given, "--bad-lines", "refuse"]) == 2
-    assert f"{path}:2 is not UTF-8 text without NUL characters" in capsys.readouterr().err
+    assert f"{path}:2 is damaged by bytes that are not UTF-8 or are NUL" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_damaged_and_endless_lines_keep_their_place(
     found = capsys.readouterr()
     is_written = [bool(line) for line in found.out.split("\n")[:-1]]
     assert is_written == [True, True, False, True, False, True]
-    assert "2 lines are not UTF-8 text without NUL characters (1, 2)" in found.err
+    assert "2 lines are damaged by bytes that are not UTF-8 or are NUL (1, 2)" in found.err
     files = ["--source", str(lines), "--style", str(lines), "--language", "en", "--quiet"]
     assert run("transfer", model, *files, "--max-tokens", "4") == 0
     assert [bool(line) for line in capsys.readouterr().out.split("\n")[:-1]] == is_written

@@ -25,7 +25,7 @@ from paraphrastic_hf.errors import DataError
 BLOCK = 16384
 MOST_BYTES = 2**23  # read at a time
 SHOWN = 5  # line numbers of each kind in a message
-BLANK, NO_TEXT = "blank", "not UTF-8 text without NUL characters"
+BLANK, NO_TEXT = "blank", "damaged by bytes that are not UTF-8 or are NUL"
 
 
 class Remarks:
