@@ -212,7 +212,7 @@ def test_data_that_does_not_do_is_refused_and_nothing_is_left(
 
 
 def test_a_sentence_encoder_is_not_a_language_model_and_says_so(trained: Path) -> None:
-    with pytest.raises(ModelError, match="load it with LanguageScorer"):
+    with pytest.raises(ModelError, match="That one loads with LanguageScorer"):
         SentenceEncoder.from_pretrained(trained)
 
 

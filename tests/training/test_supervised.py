@@ -333,9 +333,9 @@ def test_a_supervised_model_and_an_encoder_are_not_taken_for_each_other(
     start: Path, data: Path, tmp_path: Path
 ) -> None:
     train(small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data, progress=False)
-    with pytest.raises(ModelError, match="load it with SentencePredictor"):
+    with pytest.raises(ModelError, match="That one loads with SentencePredictor"):
         SentenceEncoder.from_pretrained(tmp_path / "out")
-    with pytest.raises(ModelError, match="load it with SentenceEncoder"):
+    with pytest.raises(ModelError, match="That one loads with SentenceEncoder"):
         SentencePredictor.from_pretrained(start)
 
 
