@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, tell_if_empty
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    shown_input,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 
@@ -80,8 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
         check_output(arguments.output)
     encoder = load_encoder(arguments.model, latent=arguments.latent, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
-    name = "standard input" if arguments.texts == "-" else arguments.texts
-    remarks = Remarks(name)
+    remarks = Remarks(shown_input(arguments.texts))
     count = 0
     with writer as write, bar:
         for block in read_blocks(arguments.texts, bad_lines=arguments.bad_lines):

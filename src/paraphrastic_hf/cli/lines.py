@@ -58,6 +58,11 @@ def check_inputs(*paths: str) -> None:
         refuse_table(path)
 
 
+def shown_input(path: str) -> str:
+    """What messages call a text that is read: its path, or `standard input` for `-`."""
+    return "standard input" if path == "-" else path
+
+
 def tell_if_empty(path: str, lines: int, what: str) -> None:
     """Say on standard error that a text had no line, where it had none.
 
@@ -67,8 +72,7 @@ def tell_if_empty(path: str, lines: int, what: str) -> None:
         what: What there is none of for that, as in `vector`.
     """
     if not lines:
-        name = "standard input" if path == "-" else path
-        print(f"{name} has no line, and so no {what}", file=sys.stderr)
+        print(f"{shown_input(path)} has no line, and so no {what}", file=sys.stderr)
 
 
 def check_output(path: str, *, is_folder: bool = False) -> None:

@@ -169,7 +169,7 @@ def run(arguments: argparse.Namespace) -> None:
                         if one.is_kept or not arguments.kept:
                             output.write(row(place, one) + "\n")
             number += len(block)
-            without += parses is not None and sum(parse is None for parse in parses)
+            without += (parses or []).count(None)
             output.flush()
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):

@@ -7,7 +7,13 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from paraphrastic_hf.cli.lines import add_bad_lines, one_line, open_output, tell_if_empty
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    one_line,
+    open_output,
+    shown_input,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.errors import DataError
 
@@ -126,18 +132,18 @@ def write_lines(
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
-    write_blocks(arguments, _without_columns(blocks, arguments.file), write, how)
+    write_blocks(arguments, _warn_of_columns(blocks, arguments.file), write, how)
 
 
-def _without_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[str]]:
+def _warn_of_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[str]]:
     """The blocks as they are, with a warning where all lines look like rows of a table."""
     for number, block in enumerate(blocks):
         if not number and all("\t" in line for line in block):
             logger.warning(
                 "every line of %s has a tab and is read as one sentence all the same; of a table, "
                 "cut out the column that is meant: cut -f1 %s",
-                "standard input" if path == "-" else path,
-                "" if path == "-" else path,
+                shown_input(path),
+                path,
             )
         yield block
 
