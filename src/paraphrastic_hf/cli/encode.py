@@ -10,14 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    check_inputs,
-    check_output,
-    shown_input,
-    tell_if_empty,
-)
-from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks
+from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, tell_if_empty
+from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks, shown_input
 from paraphrastic_hf.encoding.locate import check_model_name
 
 if TYPE_CHECKING:

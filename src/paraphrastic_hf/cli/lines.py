@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from paraphrastic_hf.data.blocks import shown_input
 from paraphrastic_hf.data.lines import PACKED, refuse_table
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
@@ -56,11 +57,6 @@ def check_inputs(*paths: str) -> None:
         if Path(path).is_dir():
             raise DataError(f"{path} is a folder; name a file")
         refuse_table(path)
-
-
-def shown_input(path: str) -> str:
-    """What messages call a text that is read: its path, or `standard input` for `-`."""
-    return "standard input" if path == "-" else path
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:

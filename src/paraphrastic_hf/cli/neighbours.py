@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
-from paraphrastic_hf.data.blocks import is_blank, read_blocks, valid_texts
+from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
             if texts:
                 yield texts, vectors(texts)
         if not number:
-            name = "standard input" if arguments.corpus == "-" else arguments.corpus
+            name = shown_input(arguments.corpus)
             print(f"{name} has no line with text, and so no neighbour", file=sys.stderr)
 
     asked = vectors(queries)

@@ -13,7 +13,7 @@ from paraphrastic_hf.cli.lines import (
     open_output,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import is_blank, read_blocks
+from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.parsed import EMPTY
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())
         what = "pairs left out" if arguments.pairs else "lines without a tree"
         given = arguments.file or arguments.pairs
-        name = "standard input" if given == "-" else given
+        name = shown_input(given)
         print(f"{name}: {what}: {told}", file=sys.stderr)
 
 

@@ -14,7 +14,7 @@ from paraphrastic_hf.cli.writing import (
     write_blocks,
     writing_of,
 )
-from paraphrastic_hf.data.blocks import read_blocks
+from paraphrastic_hf.data.blocks import read_blocks, shown_input
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 
@@ -82,9 +82,8 @@ def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
         for number, pair in block:
             if None in pair:
                 ended = source if pair[0] is None else style
-                ended = "standard input" if ended == "-" else ended
                 raise DataError(
-                    f"{ended} ends before line {number:,} of the other file: the source and the "
-                    "style must have as many lines"
+                    f"{shown_input(ended)} ends before line {number:,} of the other file: the "
+                    "source and the style must have as many lines"
                 )
         yield [(one, other) for _, (one, other) in block]

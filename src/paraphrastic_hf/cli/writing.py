@@ -7,14 +7,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from paraphrastic_hf.cli.lines import (
-    add_bad_lines,
-    one_line,
-    open_output,
-    shown_input,
-    tell_if_empty,
-)
-from paraphrastic_hf.data.blocks import read_blocks
+from paraphrastic_hf.cli.lines import add_bad_lines, one_line, open_output, tell_if_empty
+from paraphrastic_hf.data.blocks import read_blocks, shown_input
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:

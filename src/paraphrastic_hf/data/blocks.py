@@ -67,6 +67,11 @@ class Remarks:
         tqdm.write(f"{self.name}: {'; '.join(found)}", file=sys.stderr)
 
 
+def shown_input(path: str) -> str:
+    """What messages call a text that is read: its path, or `standard input` for `-`."""
+    return "standard input" if path == "-" else path
+
+
 def read_blocks(
     path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
 ) -> Iterator[list[str]]:
@@ -91,7 +96,7 @@ def read_blocks(
         raise DataError("standard input is closed; name a file")
     stream: contextlib.AbstractContextManager[IO[bytes]]
     stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
-    name = "standard input" if path == "-" else path
+    name = shown_input(path)
     remarks = Remarks(name, refuse=bad_lines == "refuse")
     with stream as lines:
         number = 0
