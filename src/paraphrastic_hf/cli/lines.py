@@ -25,6 +25,7 @@ from paraphrastic_hf.data.pairs import (
     find_layout,
     has_named_columns,
     open_table,
+    separator_of,
 )
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
@@ -135,8 +136,10 @@ def pair_blocks(
 def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairLine]]:
     layout: Layout | None = None
     for block in read_blocks(path, size, bad_lines=bad_lines):
-        rows = [[] if is_blank(line) else line.split("\t") for line in block]
         is_first = layout is None
+        if layout is None:
+            separator = separator_of(next((line for line in block if not is_blank(line)), ""))
+        rows = [[] if is_blank(line) else line.split(separator) for line in block]
         if layout is None:
             first = list(islice(filter(None, rows), FIRST_ROWS))
             layout = find_layout(first, shown_input(path), Wanted())
@@ -164,7 +167,7 @@ def _named_pair(row: Sequence[str] | str) -> PairLine:
 
 
 def _tell_layout(name: str, layout: Layout) -> None:
-    if layout.has_header or len(layout.names) > 2:
+    if layout.taken and (layout.has_header or len(layout.names) > 2):
         print(f"{name}: {layout.describe()}", file=sys.stderr)
 
 
@@ -192,7 +195,8 @@ def column_blocks(
     number = 0
     for block in _in_blocks(rows, size):
         texts = []
-        for number, (_, row) in enumerate(block, number + 1):
+        for _, row in block:
+            number += 1
             texts.append("" if isinstance(row, str) else row[0])
             if isinstance(row, str):
                 remarks.add(f"a row {row}", number)

@@ -33,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="instead of lines, a table of sentence pairs (TSV, CSV, JSON Lines, parquet): written are both sentences and both "
-        "trees of the pairs whose trees differ in more than words",
+        help="instead of lines, a table of sentence pairs (TSV, CSV, JSON Lines, parquet); written "
+        "are both sentences and both trees of the pairs whose trees differ in more than words",
     )
     parser.add_argument(
         "--parser",

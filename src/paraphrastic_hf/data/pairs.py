@@ -66,6 +66,7 @@ CODES = (
     "urd vie zho"
 )
 LANGUAGES = frozenset(CODES.split())
+SHOWN = 20  # names of columns in a message
 FEW = 5  # cells, by which ids and texts cannot be told apart
 WORDS = 6  # of a first cell that is text and no name
 MOSTLY = 0.9  # share of the cells of a column by which its kind is known
@@ -99,13 +100,13 @@ class RowReport:
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
     def check(self, name: str, most: float) -> None:
-        """Refuse a source with too many bad rows. Blank ones do not count, nor does a single one.
+        """Refuse a source with too many bad rows; blank rows and a single bad one do not count.
 
         Raises:
             DataError: Their share is larger than `most`, 0 to 1.
         """
         bad = self.bad.total() - self.bad[BLANK]
-        if bad > 1 and bad > most * (self.good + bad):
+        if (bad > 1 or not self.good) and bad > most * (self.good + bad):
             raise DataError(
                 f"{name}: {bad:,} of {counted(self.good + bad, 'row')} are malformed, and at most "
                 f"{most:.0%} may be (max_bad_rows): {self.describe()}"
@@ -137,16 +138,18 @@ class Layout(NamedTuple):
         has_header: Whether it does.
         taken: Places of the wanted columns in a row, from 0: the texts, then the others.
         value: The column of the score or label, if one is wanted and there is one.
+        more: Further columns that some rows have.
     """
 
     names: list[str]
     has_header: bool
     taken: list[int]
     value: str | None = None
+    more: int = 0
 
     def cells(self, row: Sequence[str]) -> list[str] | str:
         """The wanted cells of a row, or what is wrong with it."""
-        if len(row) != len(self.names):
+        if len(row) != len(self.names) and len(row) != len(self.names) + self.more:
             return TWO if len(row) < 2 else f"without {len(self.names)} columns"
         return [row[place] for place in self.taken]
 
@@ -201,7 +204,8 @@ def find_layout(
     value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
     beside = [*wanted.beside, *([] if value is None else [value])]
     taken = [*taken, *(_place(names, column, name) for column in beside)]
-    return Layout(names, bool(head), taken, value)
+    is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
+    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licences
 
 
 class _Column:
@@ -214,7 +218,8 @@ class _Column:
         self.length = sum(map(len, found)) / max(len(found), 1)
         self.has_numbers = sum(map(bool, map(_NUMBERS.fullmatch, found))) >= most and bool(found)
         self.has_ids = sum(map(bool, map(_ID.fullmatch, found))) >= most and bool(found)
-        self.has_prose = 2 * sum(map(bool, map(_PROSE.search, found))) > len(found)
+        self.has_scores = bool(found) and all(map(_is_number, found))
+        self.has_prose = 5 * sum(map(bool, map(_PROSE.search, found))) > len(found)
         self.has_labels = not self.has_prose and 5 * len(distinct) <= len(found)
         self.has_whole_ids = len(distinct) == len(found) and all(map(str.isdecimal, found))
 
@@ -264,10 +269,9 @@ def _find_texts(
         found = [place for place in allowed if is_wanted(columns[place])]
         if len(found) >= 2:
             return found[:2]
-    has = ", ".join(names) if has_names else counted(len(names), "column")
     raise DataError(
-        f"{name} needs two columns of text, it has {has}; name two with columns if numbers or ids "
-        "are meant"
+        f"{name} needs two columns of text, it has {_shown(names)}, some of which hold numbers, "
+        "ids or labels; name two with columns if these are meant"
     )
 
 
@@ -291,7 +295,7 @@ def _find_value(
         if known in plain:
             return names[plain.index(known)]
     others = [place for place in range(len(names)) if place not in texts]
-    numbers = [place for place in others if columns[place].has_numbers]
+    numbers = [place for place in others if columns[place].has_scores]
     after = [place for place in numbers if place > max(texts)]
     scores = [place for place in numbers if not columns[place].has_whole_ids]
     labels = [place for place in others if columns[place].has_labels]
@@ -306,7 +310,11 @@ def _place(names: Sequence[str], column: Any, name: str) -> int:
         return names.index(wanted)
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
-    raise DataError(f"{name} has no column {wanted!r}; it has {', '.join(names)}")
+    raise DataError(f"{name} has no column {wanted!r}; it has {_shown(names)}")
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + ", ..." * (len(names) > SHOWN)
 
 
 def names_columns(row: Sequence[str]) -> bool:
@@ -614,12 +622,18 @@ def _decoded(raw: bytes) -> tuple[str, str | None]:
 
 
 def _tsv_rows(path: Path) -> Generator[Row, None, None]:
-    name = path.name
+    name, separator = path.name, ""
     for number, raw in raw_lines(path):
         text, wrong = _decoded(raw)
         if wrong is None and is_blank(text):
             wrong = BLANK
-        yield f"{name}:{number}", text.split("\t") if wrong is None else wrong
+        separator = separator or separator_of(text)
+        yield f"{name}:{number}", text.split(separator) if wrong is None else wrong
+
+
+def separator_of(line: str) -> str:
+    """What stands between the columns of a table, by a line of it: a tab, or `|||` as in PPDB."""
+    return next((mark for mark in (" ||| ", "|||") if mark in line and "\t" not in line), "\t")
 
 
 def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
@@ -777,8 +791,8 @@ def _laid_out(
     names = [layout.names[place] for place in layout.taken]
     count = len(wanted.columns) if wanted.columns else 2  # of texts
     for place, row in rows:
-        if isinstance(row, str):
-            yield place, row
+        if isinstance(row, str) or not names:
+            yield place, row if isinstance(row, str) else NO_TEXT
             continue
         cells = ["" if row.get(name) is None else row[name] for name in names]
         if all(isinstance(cell, str) for cell in cells[:count]):
@@ -802,7 +816,7 @@ def _layout_of_mappings(rows: Sequence[Mapping[str, Any]], name: str, wanted: Wa
     layout = layout._replace(names=names)
     wrong = [layout.names[place] for place in layout.taken[:count] if place not in texts]
     if wrong:
-        raise DataError(f"{name} has no text in column {wrong[0]!r}; it has {', '.join(names)}")
+        raise DataError(f"{name} has no text in column {wrong[0]!r}; it has {_shown(names)}")
     return layout
 
 
