@@ -106,9 +106,16 @@ def test_score_names_the_bad_line(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "p.tsv").write_text("a\tb\nno tab here\n")
-    assert main(["score", model, str(tmp_path / "p.tsv"), "--output", str(tmp_path / "o.tsv")]) == 2
-    assert "p.tsv:2 has no tab" in capsys.readouterr().err
-    assert not (tmp_path / "o.tsv").exists()
+    command = ["score", model, str(tmp_path / "p.tsv"), "--output", str(tmp_path / "o.tsv")]
+    assert main(command) == 0
+    assert "p.tsv:2" in capsys.readouterr().err
+    assert (tmp_path / "o.tsv").read_text().splitlines()[1] == "nan\tno tab here"
+    (tmp_path / "o.tsv").unlink()
+    (tmp_path / "q.tsv").write_text("a\tb\n" + "no tab here\n" * 3)
+    for path, options in (("p.tsv", ["--bad-lines", "refuse"]), ("q.tsv", [])):
+        assert main([*command[:2], str(tmp_path / path), *command[3:], *options]) == 2
+        assert f"{path}:2" in capsys.readouterr().err
+        assert not (tmp_path / "o.tsv").exists()
 
 
 def test_the_nearest_neighbour_of_a_line_is_itself(

@@ -99,8 +99,22 @@ def test_a_nul_character_is_refused_by_file_and_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
 def test_utf_16_is_refused_at_its_first_line(encoding: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a\.txt:1 "):
+    with pytest.raises(DataError, match=r"a\.txt"):
         list(text_lines(written(tmp_path / "a.txt", "a line\n".encode(encoding))))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "BOM"])
+@pytest.mark.parametrize("end", ["", "\r"], ids=["no last line end", "last line end"])
+def test_where_no_line_feed_is_every_carriage_return_ends_a_line(
+    end: str, mark: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / name, f"{mark}one\r\rthree{end}")
+    assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "three")]
+    for size in (10, 2**23):
+        monkeypatch.setattr(blocks, "MOST_BYTES", size)
+        found = [line for block in read_blocks(str(path)) for line in block]
+        assert found == ["one", "", "three"]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])

@@ -107,7 +107,7 @@ def test_good_files_are_read_without_a_word(
     "content", ["", "\n\n", "one column\n"], ids=["empty", "blank", "one column"]
 )
 def test_a_file_without_a_good_pair_is_a_data_error(content: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no usable sentence pair"):
+    with pytest.raises(DataError, match=r"a\.tsv"):
         read_pairs(tsv(tmp_path / "a.tsv", content))
 
 
@@ -230,7 +230,7 @@ def test_every_row_has_the_same_chance(tmp_path: Path) -> None:
 
 def test_bad_rows_take_no_place_in_the_sample(tmp_path: Path) -> None:
     path = tsv(tmp_path / "a.tsv", "bad\n" * 50 + lines(numbered(5)))
-    assert read_pairs(path, max_pairs=5) == numbered(5)
+    assert read_pairs(path, max_pairs=5, max_bad_rows=1) == numbered(5)
 
 
 def saved(folder: Path, columns: dict[str, list[Any]]) -> Path:
@@ -325,7 +325,7 @@ def test_a_row_of_another_number_of_columns_is_reported(
     """A tab inside a text would otherwise shift the sides."""
     path = tsv(tmp_path / "a.tsv", "a\tb\nc\td\te\nf\tg\n")
     assert read_pairs(path) == [("a", "b"), ("f", "g")]
-    assert "1 without 2 columns as in the first row (a.tsv:2)" in caplog.text
+    assert "(a.tsv:2)" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -336,10 +336,9 @@ def test_a_first_line_that_names_the_columns_is_no_pair(
     header: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tsv(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
-    assert read_pairs(path) == GOOD
-    assert "a.tsv: 1 row skipped: 1 that names the columns (a.tsv:1)" in caplog.text
-    with pytest.raises(DataError, match=r"a\.tsv:1 is a row that names the columns; mend it"):
-        read_pairs(path, bad_rows="refuse")
+    with caplog.at_level(logging.INFO):
+        assert read_pairs(path, bad_rows="refuse") == GOOD
+    assert all(name in caplog.text for name in header.split("\t"))
 
 
 def test_such_names_are_a_pair_in_every_other_place_or_beside_another_word(tmp_path: Path) -> None:
@@ -356,7 +355,7 @@ def test_bad_rows_are_told_once(
         read_pairs(tsv(tmp_path / "a.tsv", content))
     except DataError as error:
         told = str(error)
-    assert (told + caplog.text).count("without two columns (a.tsv:1)") == 1
+    assert (told + caplog.text).count("(a.tsv:1)") == 1
 
 
 @pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
@@ -378,7 +377,6 @@ def test_a_saved_dataset_with_changed_bytes_is_refused_or_read(
 def test_texts_in_other_columns_are_not_taken_for_the_first_two(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tSentence1\tsentence2\n1\ta cat\tthe cat\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r'a\.tsv:1 names its columns.*columns: \["2", "3"\]'):
-        list(read_pairs(path))
+    assert read_pairs(path) == [("a cat", "the cat")]
     path.write_text("sentence1\tsentence2\tid\na cat\tthe cat\t1\n", encoding="utf-8")
     assert read_pairs(path) == [("a cat", "the cat")]

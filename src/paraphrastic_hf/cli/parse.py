@@ -121,9 +121,11 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
             number += len(block)
             pairs = []
             for pair in block:
-                if is_blank("".join(pair.texts)) and not pair.is_header:
-                    parser.left_out[pair.wrong or EMPTY] += 1
-                elif not pair.is_header:
+                if pair.wrong or pair.is_header:
+                    continue
+                if is_blank("".join(pair.texts)):
+                    parser.left_out[EMPTY] += 1
+                else:
                     pairs.append((pair.texts[0], pair.texts[1]))
             for kept in parser.rows(pairs):
                 output.write("\t".join(kept) + "\n")

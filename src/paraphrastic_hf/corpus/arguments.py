@@ -14,6 +14,7 @@ from typing import Any
 from paraphrastic_hf.corpus.duplicates import Duplicates, dealing_side
 from paraphrastic_hf.corpus.step import REFERENCE, Step
 from paraphrastic_hf.corpus.steps import make_steps
+from paraphrastic_hf.data.pairs import MAX_BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import (
@@ -39,8 +40,8 @@ class BitextArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, text file, saved dataset or folder of parquet files; relative to the data root; "
-        ".gz and .xz are read",
+        help="TSV, CSV, JSON Lines or text file, saved dataset or folder of parquet files; "
+        "relative to the data root; .gz, .xz and .bz2 are read",
     )
     dataset: DatasetArguments | None = argument(
         None, help="instead of a path, a corpus: {name: multi30k, config: en-fr}"
@@ -50,7 +51,7 @@ class BitextArguments:
         None, help="language of each side; one of them is data.reference; en, en if absent"
     )
     columns: list[str] | None = argument(
-        None, help="the two columns of a dataset; its first two of text if absent"
+        None, help="the two columns of text, by name or number; found if absent"
     )
     name: str | None = argument(
         None, help="what rows say they come from; the file's or corpus's name if absent"
@@ -83,6 +84,12 @@ class CorpusData:
     )
     reference: str = argument(
         "en", help="the language of the references, which the corpus will be in"
+    )
+    max_bad_rows: float = argument(
+        MAX_BAD_ROWS,
+        help="share of the rows of a source that may be malformed and skipped",
+        at_least=0,
+        at_most=1,
     )
 
 

@@ -73,7 +73,7 @@ def deal(
     with tqdm(desc="reading", unit=" rows", unit_scale=True, disable=not progress) as bar:
         for number, source in enumerate(data.sources):
             before = sum(counts)
-            for reference, other in _pairs(source, data.reference, data_root):
+            for reference, other in _pairs(source, data, data_root):
                 chooses = reference if by == REFERENCE else other
                 task = zlib.crc32(chooses.lower().encode("utf-8", "replace")) % tasks
                 lines[task].append(f"{reference}\t{other}\t{number}\n")
@@ -92,13 +92,13 @@ def deal(
 
 
 def _pairs(
-    source: BitextArguments, reference: str, data_root: str | Path | None
+    source: BitextArguments, data: CorpusData, data_root: str | Path | None
 ) -> Iterator[tuple[str, str]]:
     """The references of a source with what stands beside them."""
-    languages = source.languages or [reference, reference]
-    first = languages.index(reference)
+    languages = source.languages or [data.reference, data.reference]
+    first = languages.index(data.reference)
     taken = 0
-    rows = good_rows(_open(source, data_root), name=source.title)
+    rows = good_rows(_open(source, data_root), name=source.title, max_bad_rows=data.max_bad_rows)
     for number, sides in enumerate(rows):
         if number % source.every:
             continue

@@ -16,7 +16,7 @@ from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs
 from paraphrastic_hf.data.filters import PairFilter, Sieve
 from paraphrastic_hf.data.folder import Folder
-from paraphrastic_hf.data.pairs import good_rows
+from paraphrastic_hf.data.pairs import MAX_BAD_ROWS, good_rows
 from paraphrastic_hf.data.schema import bitext
 from paraphrastic_hf.errors import DataError
 
@@ -26,6 +26,7 @@ class BitextConfig(datasets.BuilderConfig):
     """Options of bitext: `min_words=5, max_words=100` is the thesis's filter (5.6.2).
 
     `rejects` names a file for the pairs that the filter leaves out, with the reason of each.
+    `bad_rows` is `skip` or `refuse`, and `max_bad_rows` the share of rows that may be skipped.
     """
 
     min_words: int | None = None
@@ -33,6 +34,7 @@ class BitextConfig(datasets.BuilderConfig):
     max_overlap: float | None = None
     rejects: str | None = None
     bad_rows: str = "skip"
+    max_bad_rows: float = MAX_BAD_ROWS
 
 
 class BitextCorpus(Corpus):
@@ -68,7 +70,10 @@ class BitextCorpus(Corpus):
         )
         rows, name = self.pairs(folder, split), f"{self.NAME} {options.name}"
         with Sieve(wanted, name=name, rejects=options.rejects) as sieve:
-            for row in good_rows(rows, name=name, bad_rows=options.bad_rows):
+            good = good_rows(
+                rows, name=name, bad_rows=options.bad_rows, max_bad_rows=options.max_bad_rows
+            )
+            for row in good:
                 if sieve.keeps(row[0], row[1]):
                     yield {first: row[0], second: row[1]}
 

@@ -226,7 +226,7 @@ class _Column:
 
 def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) -> bool:
     """Whether a first row names the columns of a table that may have no names."""
-    if not head or any(map(_reads_as_text, head)) or any(map(_is_number, head)):
+    if not head or any(map(_reads_as_text, head)) or any(map(_NUMBERS.fullmatch, head)):
         return False
     cells = {cell.strip() for cell in head}
     asked = {str(each) for each in (*(wanted.columns or ()), *wanted.beside)} | {wanted.value or ""}

@@ -13,7 +13,7 @@ from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.filters import PairFilter, Sieve, unique_word_pairs
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import aligned_lines, number_in, table_rows, text_lines
-from paraphrastic_hf.data.pairs import good_rows, iterate_rows
+from paraphrastic_hf.data.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
 from paraphrastic_hf.data.schema import TEXT, pair, scored_pair
 from paraphrastic_hf.errors import DataError
 
@@ -60,9 +60,13 @@ class ScoreFilterConfig(TextFilterConfig):
 
 @dataclass
 class ParaNmtConfig(ScoreFilterConfig):
-    """Options of ParaNMT; `bad_rows` is `skip` or `refuse`."""
+    """Options of ParaNMT.
+
+    `bad_rows` is `skip` or `refuse`, and `max_bad_rows` the share of rows that may be skipped.
+    """
 
     bad_rows: str = "skip"
+    max_bad_rows: float = MAX_BAD_ROWS
 
 
 class ParaNmt(Corpus):
@@ -94,6 +98,7 @@ class ParaNmt(Corpus):
             name=str(path),
             number=2 if has_scores else None,
             bad_rows=self.config.bad_rows,
+            max_bad_rows=self.config.max_bad_rows,
         )
         with self.config.sieve(f"paranmt {self.config.name}") as sieve:
             for row in rows:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from paraphrastic_hf.data.pairs import BAD_ROWS
+from paraphrastic_hf.data.pairs import BAD_ROWS, MAX_BAD_ROWS
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import argument
 
@@ -64,8 +64,8 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (which begins with the names of its columns), JSON Lines, text or parquet "
-        "file, or saved dataset; relative to the data root, or else, and with ./ before it at "
+        help="TSV, CSV (with the names of its columns first), JSON Lines, text or parquet file, or "
+        "saved dataset; relative to the data root, or else, and with ./ before it at "
         "once, to the working folder; .gz, .xz and .bz2 are read",
     )
     dataset: DatasetArguments | None = argument(
@@ -77,13 +77,13 @@ class SourceArguments:
     )
     columns: list[str] | None = argument(
         None,
-        help="the two columns of a dataset, its first two of text if absent; or the numbers of two "
-        'of a TSV file, as in ["2", "3"]',
+        help='the two columns of text, by name or by number from 1, as in ["2", "3"]; found by '
+        "their names or content if absent",
     )
     beside: dict[str, Any] = argument(
         {},
-        help="further columns that are kept beside each pair, by the names they get: the number of "
-        "a column of a TSV file, from 1, or its name in a dataset, as in {score: 3}",
+        help="further columns that are kept beside each pair, by the names they get: the name of "
+        "a column, or its number from 1, as in {score: 3}",
     )
     max_pairs: int | None = argument(
         None, help="take a random sample of at most this many pairs", at_least=0
@@ -138,6 +138,12 @@ class DataArguments:
         100, help="cut a side at this many tokens", at_least=1, at_most=2**31 - 1
     )
     bad_rows: str = argument("skip", help="what to do with a malformed row", choices=BAD_ROWS)
+    max_bad_rows: float = argument(
+        MAX_BAD_ROWS,
+        help="share of the rows of a source that may be malformed and skipped",
+        at_least=0,
+        at_most=1,
+    )
 
 
 @dataclass(frozen=True)

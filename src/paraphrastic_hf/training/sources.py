@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from paraphrastic_hf.data.pairs import (
     iterate_rows,
     rows_of_dataset,
 )
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
     DataArguments,
@@ -37,6 +38,9 @@ from paraphrastic_hf.training.places import (
     resolve_path,
 )
 
+logger = logging.getLogger(__name__)
+
+FEW_PAIRS = 100
 NOTHING = "there is nothing to train on: name files with --sources, or give datasets"
 Rows = Iterable[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
 
@@ -193,12 +197,19 @@ def read_sources(
             min_words=data.min_words,
             max_words=data.max_words,
             bad_rows=data.bad_rows,
+            max_bad_rows=data.max_bad_rows,
             seed=recipe.seed,
             beside=len(source.beside),
         )
         beside = {name: [row[2 + n] for row in pairs] for n, name in enumerate(source.beside)}
         texts = [row[:2] for row in pairs] if beside else pairs
         found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
+    count = sum(len(item.pairs) for item in found)
+    if count < FEW_PAIRS:
+        logger.warning(
+            "only %s to train on: a model learns little from fewer than some thousands",
+            counted(count, "pair"),
+        )
     return found
 
 
