@@ -85,8 +85,7 @@ def test_machine_text_leaves_out_names_of_columns_and_other_bad_rows(
     with caplog.at_level(logging.WARNING):
         splits = made(path, train_rows=18, test_rows=2)
     assert {t for found in splits.values() for t, _ in found} <= {t for row in rows for t in row}
-    assert "that names the columns (pairs.tsv:1)" in caplog.text
-    assert "without two columns (pairs.tsv:12)" in caplog.text
+    assert "(pairs.tsv:12)" in caplog.text
 
 
 def test_machine_text_takes_the_columns_that_a_first_line_names(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_the_same_parses_may_stay_and_one_direction_do(tmp_path: Path) -> None:
 def test_a_paraphraser_needs_no_parses(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.tsv", [row[:2] for row in ROWS])
     plain = [*scpn.KINDS["paraphraser"], "--sources", f"[{path}]"]
-    with pytest.raises(DataError, match="4 without column 4"):
+    with pytest.raises(DataError, match="no column '3'"):
         prepared(tmp_path, *plain, "--differing", "true")
     kind, work = prepared(tmp_path, *plain, "--differing", "false")
     kind.build(work)

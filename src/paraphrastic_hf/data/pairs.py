@@ -310,6 +310,11 @@ def _place(names: Sequence[str], column: Any, name: str) -> int:
         return names.index(wanted)
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
+    if names[:1] == ["1"]:
+        raise DataError(
+            f"{name} has no column {wanted!r}; its first row names none, so give a number from 1 "
+            f"to {len(names)}"
+        )
     raise DataError(f"{name} has no column {wanted!r}; it has {_shown(names)}")
 
 
