@@ -26,6 +26,7 @@ from paraphrastic_hf.data.tables import (
     text_columns,
 )
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.text.files import visible_files
 
 logger = logging.getLogger(__name__)
 
@@ -263,7 +264,7 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[tuple[str, list[str] | 
 def _dataset_rows(
     path: Path, columns: Sequence[str] | None, beside: Sequence[str]
 ) -> Iterator[tuple[str, list[str] | str]]:
-    files = sorted(path.glob("data/*.parquet")) or sorted(path.glob("*.parquet"))
+    files = visible_files(path, "data/*.parquet") or visible_files(path, "*.parquet")
     files = [path] if path.is_file() else files
     if files:
         yield from _parquet_rows(files, path.name, columns, beside)

@@ -211,3 +211,19 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
             "model_input_names": ["input_ids", "attention_mask"],
         },
     )
+
+
+def visible_files(folder: Path, pattern: str) -> list[Path]:
+    """Sorted files of a folder that match a pattern.
+
+    Hidden files and folders do not count, nor what macOS and Jupyter leave: `__MACOSX`, `._x`,
+    `.DS_Store`, `.ipynb_checkpoints`.
+    """
+    return sorted(
+        path
+        for path in folder.glob(pattern)
+        if path.is_file()
+        and not any(
+            part.startswith(".") or part == "__MACOSX" for part in path.relative_to(folder).parts
+        )
+    )
