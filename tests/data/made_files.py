@@ -18,7 +18,7 @@ PACK = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 
 
 def put(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files by their path below `folder`; .gz, .xz and .bz2 are packed. Line ends stay as given."""
+    """Write files by their path below `folder`, packed if they end in .gz, .xz or .bz2."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

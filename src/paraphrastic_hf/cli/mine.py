@@ -154,7 +154,7 @@ def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.k < 1:
         raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
     return {
-        "score": "absolute" if arguments.score == "cosine" else arguments.score,
+        "score": arguments.score,
         "k": arguments.k,
         "threshold": arguments.threshold,
         "candidates": arguments.candidates,

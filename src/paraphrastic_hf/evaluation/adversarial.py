@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paraphrastic_hf.encoding.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.markdown import markdown_table
@@ -180,7 +181,7 @@ def report_attack(
         first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if encoder is not None:
             sides = (encoder.encode(side, normalize=True) for side in (first, second))
-            similarity = float(np.einsum("ij,ij->i", *sides).mean())
+            similarity = float(pairwise_cosine(*sides).mean())
         shared = float(np.mean([ngram_overlap(*pair, 1) for pair in pairs]))
         if perplexity is not None:
             found = float(np.exp(np.nanmean(np.log(perplexity(second)))))
