@@ -133,16 +133,6 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
                 )
 
 
-def one_line(text: str) -> str:
-    """A text as a field of a line: line ends and tabs in it are spaces.
-
-    Example:
-        >>> one_line("a\\tb\\nc")
-        'a b c'
-    """
-    return " ".join(text.replace("\t", " ").splitlines())
-
-
 def is_stream(path: str) -> bool:
     """Whether text goes there as it comes: `-`, a device or a pipe."""
     there = Path(path)

@@ -14,6 +14,7 @@ from paraphrastic_hf.cli.lines import (
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.text.files import tsv_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,5 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
                 "nan" if any(map(is_blank, row)) else text
                 for text, row in zip(texts, rows, strict=True)
             )
-            output.writelines(f"{s}\t{line}\n" for s, line in zip(shown, block, strict=True))
+            output.writelines(
+                tsv_line(s, *line.split("\t")) for s, line in zip(shown, block, strict=True)
+            )
     tell_if_empty(arguments.file, number, "prediction")

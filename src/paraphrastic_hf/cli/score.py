@@ -15,6 +15,7 @@ from paraphrastic_hf.cli.lines import (
 )
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.text.files import tsv_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,12 +74,15 @@ def run(arguments: argparse.Namespace) -> None:
                     print(
                         f"{arguments.pairs}:1 names the columns, and has no score", file=sys.stderr
                     )
-                    output.write(f"similarity\t{block[0]}\n")
+                    output.write(tsv_line("similarity", *block[0].split("\t")))
                     block, rows, number = block[1:], rows[1:], 1
             number += len(rows)
             cosine = pairwise_cosine(
                 *(encoder.encode([row[side] for row in rows]) for side in (0, 1))
             )
             cosine = np.where([any(map(is_blank, row[:2])) for row in rows], np.nan, cosine)
-            output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))
+            output.writelines(
+                tsv_line(f"{c:.4f}", *line.split("\t"))
+                for c, line in zip(cosine, block, strict=True)
+            )
     tell_if_empty(arguments.pairs, number, "score")

@@ -38,6 +38,10 @@ class Pairs(NamedTuple):
     source: np.ndarray
     target: np.ndarray
 
+    def at_least(self, threshold: float) -> Pairs:
+        """Return the pairs whose score reaches a threshold."""
+        return Pairs(*(column[self.score >= threshold] for column in self))
+
 
 def mine(
     source: Any,
@@ -242,7 +246,7 @@ def link(
         chosen = first[times == 2] if candidates == "intersection" else first
         found = Pairs(*(column[chosen] for column in both))
     if threshold is not None:
-        found = Pairs(*(column[found.score >= threshold] for column in found))
+        found = found.at_least(threshold)
     order = np.lexsort((found.target, found.source, -found.score))
     found = Pairs(*(column[order] for column in found))
     return competitive_linking(found) if one_to_one else found

@@ -227,3 +227,18 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
             part.startswith(".") or part == "__MACOSX" for part in path.relative_to(folder).parts
         )
     )
+
+
+def one_line(text: str) -> str:
+    """Return a text as one field of a table: its tabs and line ends become spaces.
+
+    Example:
+        >>> one_line("a\\tb\\r\\nc")
+        'a b c'
+    """
+    return " ".join(text.replace("\t", " ").splitlines())
+
+
+def tsv_line(*fields: str) -> str:
+    """Return the line of a tab-separated table that has these fields, with its line end."""
+    return "\t".join(map(one_line, fields)) + "\n"
