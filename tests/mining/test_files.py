@@ -342,14 +342,10 @@ def test_damaged_files_of_a_work_folder_are_made_anew(name: str, size: int, tmp_
     assert texts(mine_lines(*sides, Words(), tmp_path)) == expected
 
 
-FRENCH = ["Un chat dort.", "Où est la gare ?", "Il pleut.", "Merci.", "Le prix a baissé hier."]
-ENGLISH = [
-    "It is raining.",
-    "A cat is asleep.",
-    "Thank you.",
-    "Where is the station?",
-    "Good bread!",
-]
+FRENCH = ["Un chat dort.", "Où est la gare ?", "Il pleut.", "Merci."]
+FRENCH += ["Le chat noir mange du pain à la gare de Paris."]
+ENGLISH = ["It is raining.", "A cat is asleep.", "Thank you.", "Where is the station?"]
+ENGLISH += ["A dog at the station eats the big red apple."]
 
 
 def mined_scores(folder: Path, *options: str) -> list[float]:
