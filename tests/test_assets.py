@@ -126,3 +126,15 @@ def test_a_prefix_of_the_dimensions_is_a_good_model(name: str) -> None:
     prefix = SentenceTransformer(str(packaged_model(name)), device="cpu", truncate_dim=128)
     scores = [score_suite(model.encode, [pairs]).datasets[0].pearson for model in (whole, prefix)]
     assert scores[1] > scores[0] - 5
+
+
+def test_capitals_change_nothing_but_in_the_languages_that_the_guide_names() -> None:
+    encoder = SentenceEncoder.from_pretrained("multilingual")
+    same = ["A cat sleeps.", "Où est la gare ?", "¿Dónde está el niño?", "Кошка спит на диване."]
+    turkish = ["kırmızı araba", "istanbul'da iyi bir gün"]
+    capitals = ["KIRMIZI ARABA", "İSTANBUL'DA İYİ BİR GÜN"]
+    own = encoder.similarity_pairwise
+    np.testing.assert_allclose(own(same, [text.upper() for text in same]), 1, atol=1e-6)
+    assert own(turkish, capitals).max() < 0.9
+    lowered = [text.replace("İ", "i").replace("I", "ı").lower() for text in capitals]
+    np.testing.assert_allclose(own(turkish, lowered), 1, atol=1e-6)

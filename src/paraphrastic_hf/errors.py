@@ -141,8 +141,15 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     return f"did you mean {meant!r}?" if meant else f"there are {', '.join(names)}"
 
 
-def refuse_keywords(unknown: Iterable[str], function: Callable[..., Any]) -> None:
+def refuse_keywords(
+    unknown: Iterable[str], function: Callable[..., Any], more: Iterable[str] = ()
+) -> None:
     """Refuse the keywords that a function was given and does not have.
+
+    Args:
+        unknown: The keywords.
+        function: The function, or a class.
+        more: Keywords that it takes beside those of its signature.
 
     Raises:
         TypeError: There is one; the message has the most similar name that the function takes.
@@ -155,5 +162,5 @@ def refuse_keywords(unknown: Iterable[str], function: Callable[..., Any]) -> Non
     for name in unknown:
         parameters = inspect.signature(function).parameters
         known = [key for key, it in parameters.items() if it.kind != it.VAR_KEYWORD]
-        near = nearest_name(name, [key for key in known if key != "self"])
+        near = nearest_name(name, [*(key for key in known if key not in ("self", "cls")), *more])
         raise TypeError(f"{function.__name__}() has no keyword {name!r}; {near}")

@@ -8,12 +8,15 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.data.blocks import read_blocks, valid_texts
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import tsv_line
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
 SURROGATE = b"\xed\xa0\x80"  # a lone surrogate as some programs write it
@@ -191,9 +194,9 @@ def test_encode_reads_a_column_of_any_table(
     as_table(tmp_path / name)
     (tmp_path / "lines.txt").write_text("the cat\na dog\na dog\n")
     vectors = []
-    for given in ([str(tmp_path / name), "--column", column], [str(tmp_path / "lines.txt")]):
+    for source in ([str(tmp_path / name), "--column", column], [str(tmp_path / "lines.txt")]):
         output = tmp_path / "v.npy"
-        assert main(["encode", model, *given, "--output", str(output), "--quiet"]) == 0
+        assert main(["encode", model, *source, "--output", str(output), "--quiet"]) == 0
         vectors.append(np.load(output))
     np.testing.assert_array_equal(*vectors)
     capsys.readouterr()
@@ -476,3 +479,35 @@ def test_standard_input_is_not_one_of_several_queries(
 ) -> None:
     assert main(["neighbours", model, bad, "--query", "-", "cat"]) == 2
     assert "--query - reads all queries from standard input" in capsys.readouterr().err
+
+
+ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
+
+
+@pytest.mark.parametrize(
+    ("command", "columns"),
+    [
+        ("mine LINES LINES --model MODEL --score cosine --k 1", 3),
+        ("neighbours MODEL LINES --query QUERY --k 3", 3),
+        ("score MODEL PAIRS", 3),
+    ],
+)
+def test_a_row_of_a_table_is_one_line_whatever_its_texts_hold(
+    command: str, columns: int, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lines").write_bytes("\n".join(ODD).encode())
+    (tmp_path / "pairs").write_bytes("".join(f"{a}\t{a}\n" for a in ODD).encode())
+    names = {"MODEL": model, "LINES": tmp_path / "lines", "PAIRS": tmp_path / "pairs"}
+    names["QUERY"] = "the\tcat\nand\rdog"
+    assert main([str(names.get(word, word)) for word in command.split()]) == 0
+    rows = capsys.readouterr().out.removesuffix("\n").splitlines()
+    if command.startswith("neighbours"):
+        assert rows.pop(0) == "the cat and dog"
+    assert {len(row.split("\t")) for row in rows} == {columns}
+    assert len(rows) >= 3
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_a_line_of_a_table_has_as_many_fields_as_were_written(fields: list[str]) -> None:
+    (line,) = tsv_line(*fields).splitlines()
+    assert len(line.split("\t")) == len(fields)

@@ -195,3 +195,15 @@ def test_a_data_folder_that_is_not_there_is_refused_at_once(
 
 def test_a_command_by_the_name_that_others_give_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'neighbours'?" in refused(["search", "english", "a.txt"], capsys)
+
+
+def test_a_name_that_begins_with_a_dash_says_how_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-dash.txt").write_text("a cat\n", encoding="utf-8")
+    assert "./-dash.txt" in refused(["encode", "english", "-dash.txt", "--quiet"], capsys)
+    said = refused(["encode", "english", "--", "-dash.txt", "--quiet"], capsys)
+    assert "--quiet before --" in said
+    for spelt in (["./-dash.txt", "--quiet"], ["--quiet", "--", "-dash.txt"]):
+        assert main(["encode", "english", "--output", "x.npy", *spelt]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import tarfile
@@ -13,15 +14,16 @@ from typing import Any
 from paraphrastic_hf import load_dataset
 
 Row = dict[str, Any]
+PACK = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 
 
 def put(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files by their path below `folder`; .gz and .xz are packed. Line ends stay as given."""
+    """Write files by their path below `folder`, packed if they end in .gz, .xz or .bz2."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         data = content.encode("utf-8") if isinstance(content, str) else content
-        path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
+        path.write_bytes(PACK.get(path.suffix, bytes)(data))
     return folder
 
 

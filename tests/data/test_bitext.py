@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf import load_dataset
+from paraphrastic_hf.data.bitext_files import NATIVE_CODES
 from paraphrastic_hf.errors import DataError
 from tests.data.made_files import Row, put, put_archive, rows
 
@@ -47,10 +48,22 @@ def bitext(
         ("train.en.gz", "train.fr.gz"),
         ("train.en.xz", "train.fr"),
         ("deep/down/train.en", "deep/down/train.fr.gz"),
+        ("c.en.bz2", "c.fr.bz2"),
+        ("c.EN", "C.fr"),
     ],
 )
 def test_aligned_texts_are_found_by_their_endings(first: str, second: str, tmp_path: Path) -> None:
     assert bitext(tmp_path, {first: ENGLISH, second: FRENCH, "README": "read me"}) == ROWS
+
+
+CLUTTER = ["__MACOSX/._a.en", "._a.en", "._a.fr", ".DS_Store", ".ipynb_checkpoints/b.en"]
+
+
+def test_what_a_mac_and_a_notebook_leave_in_folders_and_archives_is_ignored(tmp_path: Path) -> None:
+    files = {"a.en": ENGLISH, "a.fr": FRENCH, ".ipynb_checkpoints/b.fr": "no\n"}
+    files |= dict.fromkeys(CLUTTER, "Mac OS X        \n")
+    assert bitext(tmp_path, files) == ROWS
+    assert rows("bitext", "en-fr", put_archive(tmp_path / "a.zip", files)) == ROWS
 
 
 def test_columns_are_named_and_ordered_by_the_languages_asked_for(tmp_path: Path) -> None:
@@ -65,7 +78,7 @@ def test_other_languages_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     assert bitext(tmp_path, files, "de-fr")[0] == {"de": "de 1", "fr": "fr 1"}
 
 
-@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.xz"])
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.xz", "a.tsv.bz2", "A.TSV"])
 def test_a_tsv_is_read_from_its_folder_and_by_its_name(name: str, tmp_path: Path) -> None:
     assert bitext(tmp_path, {name: TSV}) == ROWS
     assert rows("bitext", "en-fr", tmp_path / "mine" / name) == ROWS
@@ -194,6 +207,30 @@ def test_languages_may_have_regions_and_capitals(tmp_path: Path) -> None:
     assert bitext(tmp_path, {"a.tmx": text}) == [{"en": "a", "fr": "b"}, {"en": "c", "fr": "d"}]
 
 
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("en_gb-fr_ca", [("colour", "auto"), ("a", "b")]),
+        ("en_us-fr", [("color", "char"), ("a", "b")]),
+        ("en-fr_be", [("a", "b")]),
+        ("en-fr", [("color", "char"), ("a", "b")]),
+    ],
+)
+def test_a_region_that_is_asked_for_wins_over_the_bare_language(
+    config: str, expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    text = tmx(
+        unit(en_US="color", en_GB="colour", fr_FR="char", fr_CA="auto"), unit(en="a", fr="b")
+    )
+    assert [tuple(row.values()) for row in bitext(tmp_path, {"a.tmx": text}, config)] == expected
+
+
+def test_native_codes_are_no_text_and_highlighted_text_is(tmp_path: Path) -> None:
+    codes = "".join(f'<{code} i="1">&lt;b&gt;<sub>x</sub></{code}>' for code in NATIVE_CODES)
+    text = tmx(unit(en=f"a {codes}<hi>big <it>&lt;i&gt;</it>cat</hi>.", fr="b"))
+    assert bitext(tmp_path, {"a.tmx": text}) == [{"en": "a big cat.", "fr": "b"}]
+
+
 def test_old_files_name_the_language_without_a_namespace(tmp_path: Path) -> None:
     assert bitext(tmp_path, {"a.tmx": tmx(*UNITS).replace("xml:lang", "lang")}) == ROWS
 
@@ -250,7 +287,7 @@ def test_a_packed_tmx_with_changed_bytes_is_a_data_error(ending: str, tmp_path: 
 
 
 def test_latin_1_text_in_a_tmx_is_a_data_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no whole TMX file"):
+    with pytest.raises(DataError, match=r"utf-8.*iconv"):
         bitext(tmp_path, {"a.tmx": tmx(*UNITS).encode("latin-1")})
 
 
@@ -259,7 +296,7 @@ def test_a_tmx_in_an_encoding_that_cannot_be_read_is_a_data_error(
     encoding: str, tmp_path: Path
 ) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><tmx><body></body></tmx>'
-    with pytest.raises(DataError, match="is no whole TMX file"):
+    with pytest.raises(DataError, match=encoding):
         bitext(tmp_path, {"a.tmx": text.encode("ascii")})
 
 

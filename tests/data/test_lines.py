@@ -317,6 +317,15 @@ OTHER_KINDS = {
     "packed by xz": lzma.compress(b"a cat\n"),
     "packed by gzip": gzip.compress(b"a cat\n"),
 }
+MARKUP = (
+    *(
+        b"<?xml version='1.0'?>\n<tmx>",
+        b"\xef\xbb\xbf<?xml version='1.0'?>",
+        b"<tmx version='1.4'>\n",
+    ),
+    *(b"<!DOCTYPE mteval SYSTEM 'mteval.dtd'>", b'<srcset setid="newstest" srclang="any">\n'),
+    *(b"<refset>", b"<TSTSET>", b'<DOC docid="1" genre="news">\n<seg id="1">A cat.</seg>'),
+)
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
@@ -325,6 +334,15 @@ def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind: str, tmp_pat
     path.write_bytes(OTHER_KINDS[kind])
     for read in (lambda: list(read_blocks(str(path))), lambda: list(text_lines(path))):
         with pytest.raises(DataError, match=rf"lines\.txt is {kind}"):
+            read()
+
+
+@pytest.mark.parametrize("start", MARKUP)
+def test_markup_is_not_read_as_lines_of_text(start: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(start)
+    for read in (lambda: list(read_blocks(str(path))), lambda: list(text_lines(path))):
+        with pytest.raises(DataError, match=r"lines\.txt"):
             read()
 
 
@@ -337,7 +355,10 @@ def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
         list(read_blocks(str(path)))
 
 
-@pytest.mark.parametrize("text", ["PK", "PAR1 of the story", "BZh is a name", "1AY&SY", ""])
+@pytest.mark.parametrize(
+    "text",
+    ["PK", "PAR1 of the story", "BZh is a name", "1AY&SY", "", "<s> a cat", "<docs are here"],
+)
 def test_text_that_begins_like_other_files_is_text(text: str, tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text(text + "\nsecond\n", encoding="utf-8")

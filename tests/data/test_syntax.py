@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.data.syntax import read_trees, tree_leaves
+from paraphrastic_hf.data.syntax import read_trees
 from paraphrastic_hf.errors import DataError
 from tests.data.made_files import Row, put, rows
 
@@ -72,9 +72,25 @@ def test_unbalanced_brackets_are_named(text: str, message: str, tmp_path: Path) 
 def test_a_tree_reads_the_same_from_its_own_line(tmp_path: Path) -> None:
     put(tmp_path, {"a.mrg": TREES})
     trees = list(read_trees(tmp_path / "a.mrg"))
-    put(tmp_path, {"b.mrg": "\n".join(trees)})
+    put(tmp_path, {"b.mrg": "\n".join(text for text, _ in trees)})
     assert list(read_trees(tmp_path / "b.mrg")) == trees
-    assert [leaf for tree in trees for leaf in tree_leaves(tree)][-1] == ("NN", "Rain")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *("(S (VP like(d) (NP it)))", "(S (NN New York))", "(S (NN Solano(r)))"),
+        *("(S ())", "()", "(ROOT)", "(S (NP) (VP (VB go)))"),
+    ],
+)
+def test_a_tree_that_would_lose_a_word_is_refused_by_its_line(bad: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"wsj_0001\.mrg:2"):
+        treebank(tmp_path, f"((NN a))\n{bad}\n")
+
+
+def test_a_tree_of_traces_alone_is_no_sentence(tmp_path: Path) -> None:
+    found = treebank(tmp_path, "((NN a))\n((S (-NONE- *)))\n((NN b))\n")
+    assert [row["text"] for row in found] == ["a", "b"]
 
 
 # CoNLL-U

@@ -27,7 +27,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from transformers import AutoModel
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder, mine
+from paraphrastic_hf.mining.search import nearest_texts
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -212,10 +213,43 @@ def test_similarity_refuses_what_is_neither_text_nor_vector(encoder: SentenceEnc
         encoder.similarity(["a"], np.ones((1, 3)))
     with pytest.raises(ValueError, match=r"must be \(n, dim\)"):
         encoder.similarity(["a"], np.ones((1, 3, 2)))
-    with pytest.raises(TypeError, match="texts or vectors"):
-        encoder.similarity([None], ["a"])
     with pytest.raises(TypeError, match=r"texts\[1\] must be a string"):
         encoder.similarity(["a", 3], ["a"])
+
+
+@pytest.mark.parametrize("wrong", [None, float("nan"), {"a cat"}, [None], [float("nan")], b"a", {}])
+def test_similarity_refuses_what_encode_refuses_and_says_the_same(
+    wrong: object, encoder: SentenceEncoder
+) -> None:
+    with pytest.raises(TypeError) as by_encode:
+        encoder.encode(wrong)  # type: ignore[arg-type]
+    for compare in (encoder.similarity, encoder.similarity_pairwise):
+        with pytest.raises(TypeError) as by_similarity:
+            compare(["a cat"], wrong)
+        assert str(by_similarity.value) == str(by_encode.value)
+
+
+def test_similarity_reads_any_iterable_that_encode_reads(encoder: SentenceEncoder) -> None:
+    whole = encoder.similarity(SENTENCES, SENTENCES)
+    assert np.array_equal(encoder.similarity(iter(SENTENCES), tuple(SENTENCES)), whole)
+
+
+def test_no_cosine_exceeds_one(encoder: SentenceEncoder) -> None:
+    """In float32 about every third vector has a product of more than 1 with itself."""
+    vectors = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
+    assert np.abs(encoder.similarity(vectors, vectors)).max() == 1
+    assert np.abs(encoder.similarity_pairwise(vectors, -vectors)).max() <= 1
+    found = nearest_texts(vectors, [([str(i) for i in range(500)], vectors)], 1)
+    assert max(matches[0].cosine for matches in found) == 1
+    assert mine(vectors, vectors, score="cosine").score.max() == 1
+
+
+@pytest.mark.parametrize("dimension", [4.0, "4", True])
+def test_a_dimension_that_is_no_whole_number_is_named(
+    dimension: object, encoder: SentenceEncoder
+) -> None:
+    with pytest.raises(TypeError, match=rf"truncate_dim.*{dimension!r}"):
+        encoder.encode("a cat", truncate_dim=dimension)  # type: ignore[arg-type]
 
 
 LABELS = [len(text) % 2 for text in SENTENCES]

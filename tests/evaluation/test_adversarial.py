@@ -5,12 +5,18 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import transformers
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
+from paraphrastic_hf.encoding.any_classifier import load_classifier
 from paraphrastic_hf.errors import DataError, MissingExtraError
 from paraphrastic_hf.evaluation import textattack_plugin
 from paraphrastic_hf.evaluation.adversarial import (
@@ -30,6 +36,7 @@ from paraphrastic_hf.evaluation.syntax_control import (
 )
 from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.text.parse_tree import read_tree
+from tests.bert import WORDS
 
 EXAMPLES = [Example("a fine film", "good"), Example("dull", "bad"), Example("fine mess", "bad")]
 PARAPHRASES = [
@@ -61,6 +68,54 @@ def test_an_example_is_broken_if_right_on_it_and_wrong_on_a_paraphrase() -> None
     assert np.isnan(report.similarity)
     assert "| 66.7 |" in attack_markdown({"scpn": report})
     assert training_rows(found)[-1] == ["bad", "a mess"]
+
+
+def test_the_table_has_no_column_and_no_cell_without_a_number() -> None:
+    tame = report_attack(attack(EXAMPLES[:1], says, [["a film that is fine"]]))
+    broken = report_attack(attack(EXAMPLES, says, PARAPHRASES))
+    assert "nan" not in attack_markdown({"tame": tame})
+    assert "cosine" not in attack_markdown({"tame": tame}).splitlines()[0]
+    both = attack_markdown({"tame": tame, "bt": broken})
+    header, _, first, second, *notes = both.splitlines()
+    place = header.split("|").index(" overlap ")
+    assert first.split("|")[place].strip() == ""
+    assert float(second.split("|")[place]) == pytest.approx(1 / 3, abs=0.01)
+    assert [note for note in notes if note.startswith("tame")]
+    assert not [note for note in notes if note.startswith("bt")]
+
+
+@pytest.mark.parametrize(("kind", "pad"), [("Bert", 0), ("Roberta", 1)])
+def test_a_tokenizer_that_knows_no_limit_has_that_of_the_model_and_cuts_are_told(
+    kind: str, pad: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """RoBERTa numbers its positions from behind the id of padding, so it reads fewer tokens."""
+    make_config = getattr(transformers, f"{kind}Config")
+    config = make_config(
+        vocab_size=len(WORDS),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=8 + 2 * pad,
+        pad_token_id=pad,
+        id2label={0: "good", 1: "bad"},
+        label2id={"good": 0, "bad": 1},
+    )
+    model = getattr(transformers, f"{kind}ForSequenceClassification")(config)
+    model.save_pretrained(tmp_path)
+    words = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = Whitespace()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, unk_token="[UNK]", pad_token=WORDS[pad]
+    )
+    tokenizer.save_pretrained(tmp_path)
+    classify = load_classifier(str(tmp_path), labels=["good"])
+    long = " ".join(["the cat"] * 50)
+    found = classify([long, "a cat"], None)
+    assert [record.args[0] for record in caplog.records] == ["1"]
+    assert found == classify([" ".join(long.split()[:8]), "a cat"], None)
+    assert len(classify(["a cat"], [long])) == 1
+    assert len(caplog.records) == 2
 
 
 def test_the_second_sentence_of_a_pair_stays() -> None:

@@ -13,6 +13,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics import scorer as module
 from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -220,6 +221,22 @@ def test_options_that_do_not_exist_are_refused(
 def test_a_name_that_is_no_option_is_refused(model: str) -> None:
     with pytest.raises(TypeError, match="alfa"):
         SimileScorer(model, alfa=0)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("load", "name", "meant"),
+    [
+        (SimileScorer, "modle", "model"),
+        (SentenceEncoder.from_pretrained, "latnet", "latent"),
+        (SentenceEncoder.from_pretrained, "revison", "revision"),
+        (load_encoder, "devise", "device"),
+    ],
+)
+def test_a_mistyped_keyword_of_a_loader_suggests_its_own_and_those_of_the_hub(
+    load: Any, name: str, meant: str
+) -> None:
+    with pytest.raises(TypeError, match=f"'{name}'.*'{meant}'"):
+        load(**{name: "x"})
 
 
 def test_an_unknown_unit_is_refused_without_a_penalty_too(encoder: SentenceEncoder) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +35,7 @@ def by_matrix(
 
     def margin(i: int, j: int) -> float:
         around = (mean[i] + mean_of[j]) / 2
-        if score == "absolute":
+        if score in ("cosine", "absolute"):
             return cosine[i][j]
         return cosine[i][j] - around if score == "distance" else cosine[i][j] / max(around, 1e-3)
 
@@ -62,7 +64,7 @@ def test_the_three_scores_by_hand() -> None:
     )
     np.testing.assert_allclose(means[1], [0.7, 0.5, 0])  # fewer neighbours, and none
     values = [margin_score(np.array([0.8]), means[0], means[1][:1], kind) for kind in SCORES]
-    np.testing.assert_allclose(np.concatenate(values), [0.8, 0.15, 0.8 / 0.65], rtol=1e-6)
+    np.testing.assert_allclose(np.concatenate(values), [0.8 / 0.65, 0.15, 0.8, 0.8], rtol=1e-6)
 
 
 def test_a_ratio_over_nothing_is_finite() -> None:
@@ -129,6 +131,16 @@ def test_the_threshold_is_the_lowest_score() -> None:
     assert len(mine(source, target, threshold=math.inf).score) == 0
 
 
+@pytest.mark.parametrize(
+    "given",
+    [lambda t: t.bfloat16(), lambda t: t.requires_grad_(), list, lambda t: t.half().numpy()],
+)
+def test_vectors_may_be_tensors_of_any_type(given: Callable[[torch.Tensor], object]) -> None:
+    tensor = torch.from_numpy(vectors(20, 1))
+    found = mine(given(tensor.clone()), tensor.flip(0), k=2, score="cosine")
+    assert sorted(found.source + found.target) == [19] * 20
+
+
 def test_identical_sides_pair_every_row_with_itself() -> None:
     side = vectors(80, 5)
     for score in SCORES:
@@ -158,7 +170,7 @@ def test_one_side_empty_gives_no_pairs() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": "cos"}, "no score 'cos'; there are absolute, distance, ratio"),
+        ({"score": "cos"}, "'cos'"),
         ({"candidates": "all"}, "no set of candidates 'all'"),
         ({"index": "hnsw"}, "no index 'hnsw'; there are exact, faiss-flat, faiss-ivf"),
         ({"k": 0}, "k must be at least 1"),

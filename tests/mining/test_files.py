@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.cli.mine import EPILOG
+from paraphrastic_hf.cli.mine import EPILOG, MULTILINGUAL_RATIO
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.mining import files as module
@@ -340,3 +340,60 @@ def test_damaged_files_of_a_work_folder_are_made_anew(name: str, size: int, tmp_
     with (tmp_path / "source" / name).open("r+b") as file:
         file.truncate(size)
     assert texts(mine_lines(*sides, Words(), tmp_path)) == expected
+
+
+FRENCH = ["Un chat dort.", "Où est la gare ?", "Il pleut.", "Merci."]
+FRENCH += ["Le chat noir mange du pain à la gare de Paris."]
+ENGLISH = ["It is raining.", "A cat is asleep.", "Thank you.", "Where is the station?"]
+ENGLISH += ["A dog at the station eats the big red apple."]
+
+
+def mined_scores(folder: Path, *options: str) -> list[float]:
+    """Scores of the pairs that the command finds among French and English lines."""
+    for name, lines in (("fr", FRENCH), ("en", ENGLISH)):
+        (folder / name).write_text("\n".join(lines), encoding="utf-8")
+    output = str(folder / "pairs.tsv")
+    sides = [str(folder / "fr"), str(folder / "en")]
+    assert main(["mine", *sides, "--output", output, "--k", "2", *options]) == 0
+    rows = Path(output).read_text(encoding="utf-8").splitlines()
+    return [float(row.split("\t")[0]) for row in rows]
+
+
+def test_the_default_threshold_is_that_of_the_packaged_model_and_its_score_alone(
+    tmp_path: Path,
+) -> None:
+    model = ("--model", "multilingual")
+    every = mined_scores(tmp_path, *model, "--threshold=-inf")
+    some = mined_scores(tmp_path, *model)
+    assert some == [score for score in every if score >= MULTILINGUAL_RATIO]
+    assert 0 < len(some) < len(every)
+    for others in ((*model, "--score", "cosine"), ("--model", "english")):
+        assert len(mined_scores(tmp_path, *others)) == len(
+            mined_scores(tmp_path, *others, "--threshold=-inf")
+        )
+
+
+def test_the_pairs_at_several_thresholds_are_counted_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = mined_scores(tmp_path, "--model", "multilingual", "--threshold=-inf")
+    capsys.readouterr()
+    mined_scores(tmp_path, "--model", "multilingual", "--threshold", "1.5")
+    counts = re.findall(r"([\d.]+): (\d+)", capsys.readouterr().err)
+    assert len(counts) > 3
+    assert all(int(n) == sum(score >= float(least) for score in every) for least, n in counts)
+    mined_scores(tmp_path, "--model", "multilingual", "--quiet")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_warned"),
+    [(["你好，世界", "今天下雨了"], True), (FRENCH, False), (["12", "?"], False)],
+)
+def test_a_side_whose_letters_the_model_does_not_know_is_warned_of(
+    lines: list[str], is_warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    encoder = SentenceEncoder.from_pretrained("english")
+    mine_lines(side(*ENGLISH), side(*lines), encoder, tmp_path)
+    assert ("target" in caplog.text) == is_warned
+    assert "source" not in caplog.text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.analysis.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.encoding.vectors import cosine_matrix
 from paraphrastic_hf.errors import DataError, counted
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
         batch = pairs[start : start + batch_size]
         texts = [text for pair in batch for text in pair]
         vectors = np.asarray(encoder.encode(texts), np.float64)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = vectors / np.where(lengths == 0, 1, lengths)
-        cosines = vectors @ vectors.T
+        cosines = cosine_matrix(vectors, vectors)
         positive.append(np.diagonal(cosines, 1)[::2].copy())
         cosines[_barred(texts)] = -np.inf
         negative.append(cosines.max(1))

@@ -27,6 +27,7 @@ from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.sts import AVERAGE
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.files import visible_files
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.sources import read_sources
@@ -55,7 +56,7 @@ def bitext_folders(folder: str | Path) -> dict[str, list[Path]]:
         DataError: There is no folder `en-XX` with .tsv files.
     """
     names = sorted(path for path in Path(folder).glob("en-*") if path.name != "en-en")
-    found = {path.name[3:]: sorted(path.glob("*.tsv*")) for path in names}
+    found = {path.name[3:]: visible_files(path, "*.tsv*") for path in names}
     found = {name: files for name, files in found.items() if files}
     if not found:
         raise DataError(f"{folder} has no folder en-XX with .tsv files of English and XX")

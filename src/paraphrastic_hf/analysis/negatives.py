@@ -116,8 +116,8 @@ def negatives_of(
                         texts[anchor],
                         texts[partner],
                         texts[number],
-                        float(vectors[anchor] @ vectors[number]),
-                        float(vectors[anchor] @ vectors[partner]),
+                        float((vectors[anchor] @ vectors[number]).clip(-1, 1)),
+                        float((vectors[anchor] @ vectors[partner]).clip(-1, 1)),
                     )
                 )
     return found

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, one_line, open_output
+from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import tsv_line
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack
@@ -155,14 +156,13 @@ def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
     from paraphrastic_hf.evaluation.adversarial import training_rows
 
     with open_output(str(folder / f"{name}.training.tsv")) as file:
-        file.writelines("\t".join(map(one_line, row)) + "\n" for row in training_rows(attacks))
+        file.writelines(tsv_line(*row) for row in training_rows(attacks))
     with open_output(str(folder / f"{name}.broken.tsv")) as file:
         file.write("label\tanswer\ttext\tparaphrase\n")
         for each in (each for each in attacks if each.is_broken):
             for text, answer in zip(each.paraphrases, each.answers, strict=True):
                 if answer != each.example.label:
-                    row = (each.example.label, answer, each.example.text, text)
-                    file.write("\t".join(map(one_line, row)) + "\n")
+                    file.write(tsv_line(each.example.label, answer, each.example.text, text))
 
 
 def _named(text: str) -> tuple[str, str]:

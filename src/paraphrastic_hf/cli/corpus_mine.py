@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from paraphrastic_hf.cli.mine import add_pair_options, pair_options, write_parquet
+from paraphrastic_hf.cli.mine import (
+    add_pair_options,
+    kept_pairs,
+    pair_options,
+    write_parquet,
+)
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
 
@@ -28,7 +34,7 @@ partition, memory, cpus, gpus, patience, attempts.
 example:
   paraphrastic corpus encode multilingual fr/*.txt.xz --output vectors/fr --workers 8
   paraphrastic corpus encode multilingual en/*.txt.xz --output vectors/en --workers 8
-  paraphrastic corpus mine vectors/fr vectors/en --output mined --workers 8 --threshold 1.05"""
+  paraphrastic corpus mine vectors/fr vectors/en --output mined --workers 8 --threshold 1.25"""
 
 
 def configure(parser: Parser) -> None:
@@ -37,7 +43,9 @@ def configure(parser: Parser) -> None:
     parser.add_argument("target", help="that of the other side, by the same model")
     parser.add_argument("--output", required=True, help="the folder of the searches and the pairs")
     add_pair_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
+    parser.add_argument(
+        "--quiet", action="store_true", help="show neither progress bars nor counts"
+    )
     parser.epilog = EPILOG
     parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
 
@@ -71,5 +79,6 @@ def run(arguments: argparse.Namespace) -> None:
                 "work any more, give the same command again"
             )
             return
+        mined = replace(mined, pairs=kept_pairs(mined.pairs, arguments, arguments.threshold))
         write_parquet(mined, path)
     print(f"{path}: {counted(len(mined.pairs.score), 'pair')}")

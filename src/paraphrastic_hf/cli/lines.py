@@ -28,7 +28,7 @@ from paraphrastic_hf.data.pairs import (
     separator_of,
 )
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import output_file, replacing
+from paraphrastic_hf.text.files import one_line, output_file, replacing
 
 FOLDERS = {  # options that may name a folder that is read: a model, or a corpus
     *("model", "first", "second", "encoder", "parser", "generator", "language_model"),
@@ -278,16 +278,6 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
                     f"{output} is read and cannot be written at the same time; name another "
                     "--output"
                 )
-
-
-def one_line(text: str) -> str:
-    """A text as a field of a line: line ends and tabs in it are spaces.
-
-    Example:
-        >>> one_line("a\\tb\\nc")
-        'a b c'
-    """
-    return " ".join(text.replace("\t", " ").splitlines())
 
 
 def is_stream(path: str) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +23,26 @@ from paraphrastic_hf.cli.lines import (
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.text.files import tsv_line
 
 if TYPE_CHECKING:
     from paraphrastic_hf.corpus.mine import MinedShards
+    from paraphrastic_hf.mining.bitext import Pairs
     from paraphrastic_hf.mining.files import MinedLines, TextSide
 
+MULTILINGUAL_RATIO = 1.35  # chosen on development data, docs/guides/mine.md
+SHOWN_THRESHOLDS = {
+    "ratio": (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6),
+    "distance": (0.0, 0.05, 0.1, 0.15, 0.2),
+    **dict.fromkeys(("cosine", "absolute"), (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)),
+}
 EPILOG = """\
 Lines that are equal but for white space around them are one sentence, which stands where it came
 first; lines without text, or without a token the model knows, are in no pair. Without --many every
 line is in one pair at most; of equal scores the lower source line wins, then the lower target line.
+
+Standard error tells how many pairs there are at several thresholds. Which is right depends on the
+model and the text: look at pairs near the one you choose. --threshold 0 keeps nearly all.
 
 To find paraphrases within one file, name it twice and give --different: else every line is the
 nearest to itself. Lines with equal vectors, such as the same words in another order, have one
@@ -41,7 +54,7 @@ dimension a line. Without --work it is OUTPUT.work, which is removed when the ou
 folder that holds anything else is refused.
 
 examples:
-  paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.05
+  paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.25
   paraphrastic mine fr.txt.xz en.txt.xz --model runs/sp --output pairs.parquet --work work
   paraphrastic mine en.txt en.txt --model english --different --score cosine"""
 
@@ -92,7 +105,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "the end)",
     )
     add_bad_lines(parser)
-    option("--quiet", action="store_true", help="show no progress bars")
+    option("--quiet", action="store_true", help="show neither progress bars nor counts")
     parser.epilog = EPILOG
     add_latent_option(parser)
     parser.set_defaults(run=run)
@@ -117,7 +130,12 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         default=4,
         help="over how many neighbours of each sentence that mean is taken (default: 4)",
     )
-    option("--threshold", type=float, help="leave out pairs with a lower score (default: keep all)")
+    option(
+        "--threshold",
+        type=float,
+        help="leave out pairs with a lower score (default: keep all; `mine` with the packaged "
+        f"multilingual and --score ratio: {MULTILINGUAL_RATIO})",
+    )
     option(
         "--candidates",
         choices=("forward", "backward", "union", "intersection"),
@@ -146,17 +164,18 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
 
 
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """These options, but for `--different`, as `mining.bitext.mine` takes them.
+    """These options, without `--different` and `--threshold`, as `mining.bitext.mine` takes them.
 
     Raises:
         DataError: A number is out of range.
     """
     if arguments.k < 1:
         raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
+    if arguments.threshold is not None and math.isnan(arguments.threshold):
+        raise DataError("--threshold must be a number, got nan")
     return {
-        "score": "absolute" if arguments.score == "cosine" else arguments.score,
+        "score": arguments.score,
         "k": arguments.k,
-        "threshold": arguments.threshold,
         "candidates": arguments.candidates,
         "one_to_one": not arguments.many,
         "precision": arguments.precision,
@@ -179,6 +198,10 @@ def run(arguments: argparse.Namespace) -> None:
         "index": arguments.index,
         "probes": arguments.probes,
     }
+    threshold = arguments.threshold
+    is_packaged = arguments.model == "multilingual" and not Path(arguments.model).is_dir()
+    if threshold is None and is_packaged and arguments.score == "ratio" and not arguments.different:
+        threshold = MULTILINGUAL_RATIO
     check_options(**options)
     is_table = not arguments.output.endswith(".parquet")
     if not is_table:
@@ -196,12 +219,25 @@ def run(arguments: argparse.Namespace) -> None:
             progress=not arguments.quiet and sys.stderr.isatty(),
             **options,
         )
+        mined = replace(mined, pairs=kept_pairs(mined.pairs, arguments, threshold))
         write = _write_table if is_table else write_parquet
         write(mined, arguments.output)
         for path, side in ((arguments.source, mined.source), (arguments.target, mined.target)):
             tell_if_empty(path, len(side), "pair")
     if arguments.output != "-":
         print(f"{arguments.output}: {counted(len(mined.pairs.score), 'pair')}")
+
+
+def kept_pairs(pairs: Pairs, arguments: argparse.Namespace, threshold: float | None) -> Pairs:
+    """Return the pairs that reach a threshold, and say how many reach others."""
+    if not arguments.quiet:
+        counts = "; ".join(
+            f"{least:g}: {int((pairs.score >= least).sum()):,}"
+            for least in SHOWN_THRESHOLDS[arguments.score]
+        )
+        kept = "all are kept" if threshold is None else f"--threshold {threshold:g} is applied"
+        print(f"pairs by lowest {arguments.score}: {counts}; {kept}", file=sys.stderr)
+    return pairs if threshold is None else pairs.at_least(threshold)
 
 
 @contextlib.contextmanager
@@ -235,12 +271,10 @@ def _side(path: str, bad_lines: str) -> TextSide:
 
 
 def _write_table(mined: MinedLines, output: str) -> None:
-    """A tab inside a sentence becomes a space."""
     with open_output(output) as file:
         for part in mined.rows():
             for score, *texts in zip(part["score"], part["source"], part["target"], strict=True):
-                first, second = (text.replace("\t", " ") for text in texts)
-                file.write(f"{score:.6f}\t{first}\t{second}\n")
+                file.write(tsv_line(f"{score:.6f}", *texts))
 
 
 def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:

@@ -13,6 +13,7 @@ from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
 from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import one_line, tsv_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,8 +108,9 @@ def run(arguments: argparse.Namespace) -> None:
     asked = vectors(queries)
     found = nearest_texts(asked, blocks(), arguments.count)
     for query, vector, matches in zip(queries, asked, found, strict=True):
-        print(query)
+        print(one_line(query))
         if not is_blank(query) and not vector.any():
             print(f"{query!r} has no token that the model knows, and no neighbour", file=sys.stderr)
         for cosine, place, text in matches if vector.any() and not is_blank(query) else []:
-            print(f"  {cosine:.4f}\t{place + 1 + bisect_right(blanks, place)}\t{text}")
+            line = place + 1 + bisect_right(blanks, place)
+            print(tsv_line(f"  {cosine:.4f}", str(line), text), end="")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.cli.lines import (
     check_inputs,
     check_output,
-    one_line,
     open_output,
     tell_if_empty,
 )
@@ -20,6 +19,7 @@ from paraphrastic_hf.cli.writing import add_writing_options, writing_of
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import one_line, tsv_line
 from paraphrastic_hf.text.parse_tokens import checked_tree
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def run(arguments: argparse.Namespace) -> None:
                 for place, each in enumerate(found, number + 1):
                     for one in each:
                         if one.is_kept or not arguments.kept:
-                            output.write(row(place, one) + "\n")
+                            output.write(row(place, one))
             number += len(block)
             without += (parses or []).count(None)
             output.flush()
@@ -264,15 +264,13 @@ def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
 
 def row(number: int, one: Paraphrase) -> str:
     """A paraphrase as a line of `COLUMNS`."""
-    return "\t".join(
-        [
-            str(number),
-            "yes" if one.is_kept else "no",
-            one.template,
-            f"{one.nats:.4f}",
-            f"{one.overlap:.4f}",
-            f"{one.similarity:.4f}",
-            one_line(one.text),
-            one.remark,
-        ]
+    return tsv_line(
+        str(number),
+        "yes" if one.is_kept else "no",
+        one.template,
+        f"{one.nats:.4f}",
+        f"{one.overlap:.4f}",
+        f"{one.similarity:.4f}",
+        one.text,
+        one.remark,
     )

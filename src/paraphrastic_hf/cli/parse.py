@@ -17,6 +17,7 @@ from paraphrastic_hf.cli.lines import (
 from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import tsv_line
 from paraphrastic_hf.text.parsed import EMPTY
 
 BLOCK = 1024  # lines that are parsed at a time
@@ -128,6 +129,6 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
                 else:
                     pairs.append((pair.texts[0], pair.texts[1]))
             for kept in parser.rows(pairs):
-                output.write("\t".join(kept) + "\n")
+                output.write(tsv_line(*kept))
     tell_if_empty(arguments.pairs, number, "tree")
     return parser.left_out

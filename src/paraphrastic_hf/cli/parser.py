@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -87,7 +88,12 @@ class Parser(argparse.ArgumentParser):
         return [name for name in self._option_string_actions if name.startswith("--")]
 
     def _hint(self, unknown: Sequence[str]) -> str:
+        """What was probably meant by arguments that the parser does not know."""
         for name in unknown:
+            if name.partition("=")[0] in self._option_string_actions and "--" in self._given:
+                return f"; put {name} before --, since all that follows -- is a name"
+            if name.startswith("-") and os.path.exists(name):
+                return f"; write ./{name} for the file of that name"
             if name.startswith("--"):
                 meant = nearest(name.partition("=")[0], self._options(), cutoff=0.6)
                 if meant is not None:

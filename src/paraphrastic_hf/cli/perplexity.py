@@ -9,6 +9,7 @@ from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output,
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.text.files import tsv_line
 
 EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         for block in read_blocks(arguments.file, bad_lines=arguments.bad_lines):
             found = scorer.score(block)
             for value, line in zip(found.perplexity, block, strict=True):
-                output.write(f"{value:.2f}\t{line}\n")
+                output.write(tsv_line(f"{value:.2f}", line))
             known = np.isfinite(found.nats)
             nats, tokens = nats + found.nats[known].sum(), tokens + int(found.tokens[known].sum())
     if not tokens:

@@ -16,6 +16,7 @@ from paraphrastic_hf.cli.lines import (
 )
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.text.files import tsv_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
                     shown = "prediction"
                 elif any(map(is_blank, row.texts)):
                     shown = "nan"
-                output.write(f"{shown}\t{row.line}\n")
+                output.write(tsv_line(shown, *row.line.split("\t")))
     tell_if_empty(arguments.file, number, "prediction")
 
 

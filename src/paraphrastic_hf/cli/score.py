@@ -15,6 +15,7 @@ from paraphrastic_hf.cli.lines import (
 )
 from paraphrastic_hf.data.blocks import is_blank
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.text.files import tsv_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,5 +66,5 @@ def run(arguments: argparse.Namespace) -> None:
             for pair, value in zip(block, cosine, strict=True):
                 is_pair = not any(map(is_blank, pair.texts))
                 score = "similarity" if pair.is_header else f"{value:.4f}" if is_pair else "nan"
-                output.write(f"{score}\t{pair.line}\n")
+                output.write(tsv_line(score, *pair.line.split("\t")))
     tell_if_empty(arguments.pairs, number, "score")

@@ -7,9 +7,10 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from paraphrastic_hf.cli.lines import add_bad_lines, one_line, open_output, tell_if_empty
+from paraphrastic_hf.cli.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.data.blocks import read_blocks, shown_input
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import one_line
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.writing import Writing, Written

@@ -16,7 +16,7 @@ from paraphrastic_hf.data.lines import PACKED, READ_ERRORS, number_in, open_line
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.evaluation.similarity import spearman
-from paraphrastic_hf.text.files import output_file, replacing
+from paraphrastic_hf.text.files import output_file, replacing, tsv_line
 
 HEADER = "\t".join(COLUMNS)
 AT_A_TIME = 100_000
@@ -52,8 +52,8 @@ def _write_lines(entries: Iterable[Entry], file: IO[str]) -> int:
     file.write(HEADER + "\n")
     for each in entries:
         number += 1
-        scores = f"{each.adjusted_pmi:.4f}\t{each.cross_pmi:.4f}"
-        file.write(f"{each.word}\t{each.paraphrase}\t{scores}\t{each.count}\n")
+        scores = f"{each.adjusted_pmi:.4f}", f"{each.cross_pmi:.4f}", str(each.count)
+        file.write(tsv_line(each.word, each.paraphrase, *scores))
     return number
 
 

@@ -30,7 +30,7 @@ from paraphrastic_hf.corpus.stages import KEPT, REJECTED, stages_of
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.recipe import is_record, read_mapping, to_record, to_yaml
-from paraphrastic_hf.text.files import read_json, write_bytes, write_json
+from paraphrastic_hf.text.files import read_json, visible_files, write_bytes, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.places import resolve_model
 from paraphrastic_hf.training.text_stamp import (
@@ -283,7 +283,7 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
     """Count, write the card, and last the record, with which the corpus is finished."""
     steps = step_counts(folder / "logs", recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
-    for path in sorted((folder / "data").glob("*.parquet")):
+    for path in visible_files(folder / "data", "*.parquet"):
         table = pq.read_table(path, columns=[CORPUS, LICENCE]).group_by([CORPUS, LICENCE])
         for row in table.aggregate([([], "count_all")]).to_pylist():
             origins[row[CORPUS], row[LICENCE]] += row["count_all"]

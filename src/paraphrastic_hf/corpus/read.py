@@ -11,6 +11,7 @@ from pathlib import Path
 from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row, Score
 from paraphrastic_hf.data.pairs import good_rows, iterate_rows
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.files import visible_files
 
 AT_A_TIME = 10_000
 SIDES = (REFERENCE, TRANSLATION)
@@ -100,7 +101,7 @@ def numbers_of(column: str) -> Score:
 def _parquet_files(path: Path) -> list[Path]:
     if path.is_dir():
         within = path / "data" if (path / "data").is_dir() else path
-        return sorted(within.glob("*.parquet"))
+        return visible_files(within, "*.parquet")
     return [path] if path.suffix == ".parquet" else []
 
 

@@ -18,7 +18,13 @@ from paraphrastic_hf.data.load import find_source, load_dataset
 from paraphrastic_hf.data.send import Destination, check_destination, send
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.text.files import link_or_copy, replacing, write_bytes, write_json
+from paraphrastic_hf.text.files import (
+    link_or_copy,
+    replacing,
+    visible_files,
+    write_bytes,
+    write_json,
+)
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -113,7 +119,7 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
     import pyarrow.parquet as pq
 
     counts: dict[str, int] = {}
-    for path in sorted(folder.glob("*-?????.parquet")):
+    for path in visible_files(folder, "*-?????.parquet"):
         split = path.name.rpartition("-")[0]
         try:
             counts[split] = counts.get(split, 0) + pq.read_metadata(path).num_rows
@@ -217,7 +223,7 @@ def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
     """
     folder, output = Path(folder), Path(output)
     exported = _record(find_source(name), folder)
-    for path in [folder / "README.md", *sorted(folder.glob("*/*.parquet"))]:
+    for path in [folder / "README.md", *visible_files(folder, "*/*.parquet")]:
         if path.name == "README.md" or path.parent.name in exported:
             target = output / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)

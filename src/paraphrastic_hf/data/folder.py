@@ -13,6 +13,7 @@ from paraphrastic_hf.data.download import cache_folder, fetch
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.text.files import visible_files
 
 DEPTH = 3
 MOST_FILES = 10_000
@@ -69,7 +70,7 @@ class Folder:
         for place in self.places():
             if place.is_file():
                 return [place]
-            found = sorted(path for path in place.glob(pattern) if path.is_file())
+            found = visible_files(place, pattern)
             if found:
                 return found
         where = " or ".join(str(root) for root in self.roots)
@@ -92,8 +93,7 @@ def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
     for root in roots:
         for depth in range(1, DEPTH + 1):
             for name in names:
-                matches = sorted(root.glob("/".join(["*"] * depth + [name])))
-                files = [path for path in matches if path.is_file()]
+                files = visible_files(root, "/".join(["*"] * depth + [name]))
                 if files:
                     return files[0]
     return None
@@ -163,8 +163,8 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
         path
         for root in roots
         if root.is_dir()
-        for path in sorted(root.iterdir())
-        if path.is_file() and is_archive(path) and (source.folders or path.name in official)
+        for path in visible_files(root, "*")
+        if is_archive(path) and (source.folders or path.name in official)
     ]
     return Folder(source.name, tuple(roots), tuple(archives))
 

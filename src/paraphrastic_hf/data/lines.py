@@ -34,6 +34,9 @@ LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 
 # what the first bytes of files say they are, and what to do
 ENDING = "let its name end in "
+MARKUP = (  # of XML and TMX, HTML, and the SGML of WMT and NIST
+    rb"(?i)(\xef\xbb\xbf)?\s*<(\?xml |!doctype |(tmx|html|(src|ref|tst)set|mteval|doc)( [^>]*)?>)"
+)
 OTHER_FILES = {
     rb"PK\x03\x04": ("a zip archive", "unpack it first"),
     rb"PAR1\x15": ("a parquet file", "write its texts to a file, one a line"),
@@ -44,6 +47,7 @@ OTHER_FILES = {
     rb"BZh[1-9]1AY&SY": ("packed by bzip2", ENDING + ".bz2"),
     rb"\xfd7zXZ\0": ("packed by xz", ENDING + ".xz"),
     rb"\x1f\x8b\x08": ("packed by gzip", ENDING + ".gz"),
+    MARKUP: ("markup, such as XML, SGML or TMX", "write its texts to a file, one a line"),
 }
 PACKED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 TABLES = {".csv": "CSV", ".jsonl": "JSON", ".json": "JSON"}

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from paraphrastic_hf.data.blocks import is_blank
 from paraphrastic_hf.data.lines import LONGEST_LINE, raw_lines, table_kind
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.text.files import visible_files
 
 logger = logging.getLogger(__name__)
 
@@ -826,7 +827,7 @@ def _layout_of_mappings(rows: Sequence[Mapping[str, Any]], name: str, wanted: Wa
 
 
 def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    files = sorted(path.glob("data/*.parquet")) or sorted(path.glob("*.parquet"))
+    files = visible_files(path, "data/*.parquet") or visible_files(path, "*.parquet")
     files = [path] if path.is_file() else files
     if files:
         return _open_parquet(files, path.name, wanted)

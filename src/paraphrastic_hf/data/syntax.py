@@ -12,9 +12,7 @@ from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.data.schema import TEXT, parsed_sentence
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.text.parse_tree import BRACKETS
-
-Leaf = tuple[str, str]
+from paraphrastic_hf.text.parse_tree import Tree, read_tree
 
 # GUM's documents outside training, as its splits.md has them.
 GUM_VALIDATION = """
@@ -49,16 +47,17 @@ class TreeCorpus(Corpus):
         for path in folder.files(self.PATTERN):
             if self.split_of(path.stem) != split:
                 continue
-            for tree in read_trees(path):
-                leaves = [leaf for leaf in tree_leaves(tree) if leaf[0] != "-NONE-"]
-                tokens = [BRACKETS.get(token, token) for _, token in leaves]
-                yield {
-                    "text": " ".join(tokens),
-                    "tokens": tokens,
-                    "tags": [tag for tag, _ in leaves],
-                    "tree": tree,
-                    "document": path.stem,
-                }
+            for text, tree in read_trees(path):
+                leaves = [leaf for leaf in tree.leaves() if leaf[0] != "-NONE-"]
+                if leaves:  # a tree of traces alone has no text
+                    tokens = [token for _, token in leaves]
+                    yield {
+                        "text": " ".join(tokens),
+                        "tokens": tokens,
+                        "tags": [tag for tag, _ in leaves],
+                        "tree": text,
+                        "document": path.stem,
+                    }
 
 
 class Treebank(TreeCorpus):
@@ -127,11 +126,15 @@ def _tagged(text: str, words: list[list[str]]) -> Row:
     }
 
 
-def read_trees(path: Path) -> Iterator[str]:
-    """The bracketed trees of a file, each on one line with single spaces.
+def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
+    """Read the bracketed trees of a file.
+
+    Yields:
+        The text of a tree on one line with single spaces, and the tree.
 
     Raises:
-        DataError: A bracket is closed that was not opened, or the last tree is not closed.
+        DataError: Text stands outside a tree, a tree is not closed or malformed, or a phrase in it
+            has no word.
     """
     depth, start = 0, 0
     parts: list[str] = []
@@ -143,22 +146,14 @@ def read_trees(path: Path) -> Iterator[str]:
             if depth < 0 or (depth == 0 and piece != ")"):
                 raise DataError(f"{path}:{number} has {piece!r} outside a tree")
             if depth == 0:
-                yield " ".join(parts).replace("( ", "(").replace(" )", ")")
+                text = " ".join(parts).replace("( ", "(").replace(" )", ")")
+                try:
+                    tree = read_tree(text)
+                except DataError as error:
+                    raise DataError(f"{path}:{start}: {error}") from error
+                if any(node.word is None and not node.children for node in tree.nodes()):
+                    raise DataError(f"{path}:{start} has a phrase without a word: {text[:80]!r}")
+                yield text, tree
                 parts = []
     if parts:
         raise DataError(f"{path}:{start} opens a tree that the file does not close")
-
-
-def tree_leaves(tree: str) -> list[Leaf]:
-    """Tag and token of each leaf of a bracketed tree, in order.
-
-    Example:
-        >>> tree_leaves("(ROOT (NP (DT the) (NN cat)))")
-        [('DT', 'the'), ('NN', 'cat')]
-    """
-    pieces = tree.replace("(", " ( ").replace(")", " ) ").split()
-    return [
-        (pieces[i + 1], pieces[i + 2])
-        for i in range(len(pieces) - 3)
-        if pieces[i] == "(" and pieces[i + 3] == ")" and pieces[i + 2] != ")"
-    ]

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.locate import packaged_names
 from paraphrastic_hf.encoding.predict import SentencePredictor
-from paraphrastic_hf.errors import ModelError, in_a_line
+from paraphrastic_hf.errors import ModelError, counted, in_a_line
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.text.files import read_json
 
+logger = logging.getLogger(__name__)
+
+UNKNOWN = 1_000_000  # tokens; a limit of more is none
 Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
 
 
@@ -63,11 +67,36 @@ def _pipeline(name: str) -> tuple[Any, list[str]]:
     except Exception as error:  # transformers raises many kinds
         raise ModelError(f"{name} holds no classifier: {in_a_line(error)}") from error
 
+    most = _most_tokens(loaded)
+    limits = {} if most is None else {"truncation": True, "max_length": most}
+
     def classify(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
         given: Any = list(texts)
+        ids = loaded.tokenizer(given, second and list(second), verbose=False)["input_ids"]
+        cut = sum(len(each) > most for each in ids) if most is not None else 0
+        if cut:
+            logger.warning(
+                "%s of %s are longer than the %s tokens that %s reads: it saw their beginning only",
+                f"{cut:,}",
+                counted(len(given), "text"),
+                f"{most:,}",
+                name,
+            )
         if second is not None:
             pairs = zip(texts, second, strict=True)
             given = [{"text": first, "text_pair": other} for first, other in pairs]
-        return [str(found["label"]) for found in loaded(given, truncation=True)]
+        return [str(found["label"]) for found in loaded(given, **limits)]
 
     return classify, list(loaded.model.config.id2label.values())
+
+
+def _most_tokens(loaded: Any) -> int | None:
+    """The most tokens that a pipeline's tokenizer and position embeddings allow; None for any."""
+    limits = [loaded.tokenizer.model_max_length]  # about 1e30 if it is not known
+    limits += [getattr(loaded.model.config, "max_position_embeddings", None) or UNKNOWN]
+    for module_name, module in loaded.model.named_modules():
+        if module_name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            before = -1 if module.padding_idx is None else module.padding_idx  # as in RoBERTa
+            limits.append(module.num_embeddings - before - 1)
+    most = min(limits)
+    return int(most) if most < UNKNOWN else None

@@ -49,7 +49,7 @@ class TokenContributions:
     @property
     def cosine(self) -> float:
         """The cosine of the two texts, -1 to 1: the sum of all pairs."""
-        return float(self.pairs.sum())
+        return float(np.clip(self.pairs.sum(), -1, 1))
 
     def of_first(self) -> np.ndarray:
         """Share of each token of the first text in the cosine, (tokens,); they sum to it."""

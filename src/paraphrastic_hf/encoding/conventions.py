@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.encoding.output import delivered
-from paraphrastic_hf.encoding.vectors import pairwise_cosine, unit_length
+from paraphrastic_hf.encoding.vectors import as_array, cosine_matrix, pairwise_cosine
 from paraphrastic_hf.errors import refuse_keywords
 
 ASK_NOTHING = ("pool", "chunk_size")  # that sentence-transformers passes on as None
@@ -136,7 +137,7 @@ class Conventions(ABC):
         if prompt:
             chosen = [prompt + text for text in chosen]
         if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {batch_size!r}")
+            raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}")
         normalize, in_c = normalize or normalize_embeddings, truncate_dim is None
         vectors = self._embed(
             chosen,
@@ -205,7 +206,7 @@ class Conventions(ABC):
             (2, 1)
         """
         one, other = self._two_sides(first, second)
-        return _like(unit_length(one) @ unit_length(other).T, first, second)
+        return _like(cosine_matrix(one, other), first, second)
 
     def similarity_pairwise(self, first: Any, second: Any) -> Any:
         """Cosine of each text or vector of one side with the one at the same place of the other.
@@ -257,10 +258,12 @@ class Conventions(ABC):
 
     def _vectors(self, side: Any) -> np.ndarray:
         """Texts or vectors as vectors, (n, dim) float32."""
-        if _are_texts(side):
-            return np.asarray(self.encode([side] if isinstance(side, str) else side))
-        rows = _array(side) if hasattr(side, "shape") else [_array(row) for row in side]
+        rows: Any = as_array(side) if hasattr(side, "ndim") else list(_listed(side))
+        if _are_texts(rows):
+            return np.asarray(self.encode(rows))
         try:
+            if isinstance(rows, list):
+                rows = [as_array(row) for row in rows]
             vectors = np.atleast_2d(np.asarray(rows))
         except ValueError as error:
             raise TypeError(f"similarity takes texts or vectors: {error}") from error
@@ -275,11 +278,11 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     """Texts as a sequence; one text is a list of one.
 
     Raises:
-        TypeError: They are no texts, or a table, of which it is not said which column is meant.
+        TypeError: They have no order (a set), are a table, or are no texts at all.
     """
     if isinstance(texts, str):
         return [texts]
-    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Iterable):
+    if isinstance(texts, (bytes, Mapping, set, frozenset)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be a string or a list of strings, got {type(texts).__name__}")
     if getattr(texts, "ndim", 1) != 1:
         raise TypeError(
@@ -289,18 +292,16 @@ def _listed(texts: str | Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def _are_texts(side: Any) -> bool:
-    if isinstance(side, str):
-        return True
-    kind = getattr(getattr(side, "dtype", None), "kind", None)
-    if kind is not None or hasattr(side, "detach"):
-        return kind in ("U", "O", "T")  # of numpy's arrays, those of strings
-    return not len(side) or isinstance(side[0], str)
-
-
-def _array(vector: Any) -> Any:
-    """A tensor as an array; all else as it is."""
-    return vector.detach().cpu().float().numpy() if hasattr(vector, "detach") else vector
+def _are_texts(rows: Any) -> bool:
+    """Whether rows are for `encode`, which refuses what is no text, and not vectors or numbers."""
+    if hasattr(rows, "dtype"):
+        return rows.dtype.kind in ("U", "O", "T") and rows.ndim == 1
+    return not all(
+        hasattr(row, "ndim")
+        or isinstance(row, (list, tuple))
+        or (isinstance(row, Real) and np.isfinite(row))
+        for row in rows[:1] or [""]
+    )
 
 
 def _like(scores: np.ndarray, *sides: Any) -> Any:

@@ -21,6 +21,7 @@ from paraphrastic_hf.encoding.languages import languages_kept, languages_of
 from paraphrastic_hf.encoding.locate import (
     EVEN_MODELS,
     HubOptions,
+    check_hub_options,
     holds_model,
     local_directory,
     packaged_folder,
@@ -139,6 +140,7 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
             >>> SentenceEncoder.from_pretrained("english")
             SentenceEncoder('english', rows=62000, dimensions=512, languages=['en'])
         """
+        check_hub_options(hub, cls.from_pretrained)
         if name in EVEN_MODELS and not holds_model(str(name)):
             refuse_latent(str(name), latent)
             source, power = EVEN_MODELS[str(name)]

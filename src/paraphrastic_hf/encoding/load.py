@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
+from paraphrastic_hf.encoding.locate import (
+    HubOptions,
+    check_hub_options,
+    check_model_name,
+    local_directory,
+)
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
 
@@ -40,6 +45,7 @@ def load_encoder(
         TypeError: There is no option of a name.
         ValueError: `num_threads` is 0 or below -1, or there is no such device.
     """
+    check_hub_options(hub, load_encoder)
     if name is not None:
         check_model_name(name)
     try:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from paraphrastic_hf.data.download import cache_folder
 from paraphrastic_hf.data.snapshot import snapshot
-from paraphrastic_hf.errors import DataError, ModelError, in_a_line, nearest, nearest_name
+from paraphrastic_hf.errors import (
+    DataError,
+    ModelError,
+    in_a_line,
+    nearest,
+    refuse_keywords,
+)
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power
@@ -202,6 +209,20 @@ def refuse_latent(name: str, latent: str | None) -> None:
         )
 
 
+def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> None:
+    """Refuse keywords that are no `HubOptions`.
+
+    Args:
+        hub: The keywords that a function passes on to the Hub.
+        function: The function that was given them, whose own keywords are suggested too.
+
+    Raises:
+        TypeError: There is one.
+    """
+    unknown = [name for name in hub if name not in HubOptions.__annotations__]
+    refuse_keywords(unknown, function, more=HubOptions.__annotations__)
+
+
 def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
     """The directory of a model, downloaded if it is in a Hub repository.
 
@@ -216,10 +237,7 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
             reached, or what was downloaded is damaged or not all there.
         TypeError: There is no option of a name.
     """
-    for option in hub:
-        if option not in HubOptions.__annotations__:
-            near = nearest_name(option, [*HubOptions.__annotations__, "num_threads"])
-            raise TypeError(f"loading a model has no keyword {option!r}; {near}")
+    check_hub_options(hub, local_directory)
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
     if os.path.isdir(name) and (holds_model(name) or not is_packaged):
         _refuse_unfinished(Path(name))

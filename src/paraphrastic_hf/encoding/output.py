@@ -24,10 +24,13 @@ def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
         dimension: How many are kept, from 1 to dim; None for all.
 
     Raises:
+        TypeError: `dimension` is no whole number.
         ValueError: `dimension` is out of range.
     """
     if dimension is None:
         return vectors
+    if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
+        raise TypeError(f"truncate_dim must be a whole number, got {dimension!r}")
     if not 1 <= dimension <= vectors.shape[1]:
         raise ValueError(f"truncate_dim must be from 1 to {vectors.shape[1]}, got {dimension}")
     return np.ascontiguousarray(vectors[:, :dimension])

@@ -14,7 +14,12 @@ import torch
 
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import Layout, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory, shown_name
+from paraphrastic_hf.encoding.locate import (
+    HubOptions,
+    check_hub_options,
+    local_directory,
+    shown_name,
+)
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.base import ParaphrasticModel
@@ -77,6 +82,7 @@ class SavedModel(Saved):
             TypeError: There is no option of a name.
             ValueError: There is no such device.
         """
+        check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         path = local_directory(name, **hub)
         model: Any = load_pretrained(path, cls.layout)

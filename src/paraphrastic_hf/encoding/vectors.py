@@ -13,11 +13,24 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(vectors / np.where(norms > 0, norms, 1), vectors.dtype)
 
 
+def cosine_matrix(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Cosine of every vector of one array, (n, dim), with every one of the other, (m, dim), as
+    (n, m) from -1 to 1; 0 where either vector is zero."""
+    return np.asarray(np.clip(unit_length(first) @ unit_length(second).T, -1, 1))
+
+
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Cosine of vector i of one array with vector i of the other, both (n, dim), as (n,) from -1 to
     1; 0 where either vector is zero."""
     cosines = (unit_length(first) * unit_length(second)).sum(-1)
-    return np.asarray(np.clip(cosines, -1, 1))  # rounding goes beyond
+    return np.asarray(np.clip(cosines, -1, 1))  # rounding errors exceed 1
+
+
+def as_array(vectors: object) -> np.ndarray:
+    """Return an array, or a tensor of any type, with or without a gradient, as an array."""
+    if hasattr(vectors, "detach"):
+        vectors = vectors.detach().cpu().float().numpy()
+    return np.asanyarray(vectors)
 
 
 def checked_vectors(vectors: object, count: int) -> np.ndarray:
@@ -30,9 +43,7 @@ def checked_vectors(vectors: object, count: int) -> np.ndarray:
     Raises:
         ModelError: There is not one vector a text, or a number is NaN or infinite.
     """
-    if hasattr(vectors, "detach"):
-        vectors = vectors.detach().cpu().float().numpy()
-    array = np.asarray(vectors)
+    array = as_array(vectors)
     if array.ndim != 2 or len(array) != count:
         raise ModelError(
             f"encode must return one vector a text, ({count}, dim), got shape {array.shape}"

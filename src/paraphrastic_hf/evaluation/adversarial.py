@@ -7,12 +7,14 @@ and what is attacked another, so each is a function.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paraphrastic_hf.encoding.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.markdown import markdown_table
@@ -180,7 +182,7 @@ def report_attack(
         first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if encoder is not None:
             sides = (encoder.encode(side, normalize=True) for side in (first, second))
-            similarity = float(np.einsum("ij,ij->i", *sides).mean())
+            similarity = float(pairwise_cosine(*sides).mean())
         shared = float(np.mean([ngram_overlap(*pair, 1) for pair in pairs]))
         if perplexity is not None:
             found = float(np.exp(np.nanmean(np.log(perplexity(second)))))
@@ -203,33 +205,39 @@ def report_attack(
 def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
     """The figures of several attacks side by side, as Markdown.
 
+    A column without a number is left out, and a line below says why a cell is empty.
+
     Args:
         reports: By what the paraphrases come from.
     """
-    columns = ["paraphrases of", "accuracy", "under attack", "broken", "success", "agreement"]
-    columns += ["a sentence", "queries", "cosine", "overlap", "perplexity"]
-    rows = [
-        [
-            name,
-            *(
-                f"{value:.1f}"
-                for value in (
-                    each.accuracy,
-                    each.accuracy_under_attack,
-                    each.broken,
-                    each.success,
-                    each.agreement,
-                    each.paraphrases,
-                )
-            ),
-            f"{each.queries:,}",
-            f"{each.similarity:.2f}",
-            f"{each.overlap:.2f}",
-            f"{each.perplexity:.0f}",
-        ]
+    columns = {
+        "accuracy": [f"{each.accuracy:.1f}" for each in reports.values()],
+        "under attack": [f"{each.accuracy_under_attack:.1f}" for each in reports.values()],
+        "broken": [f"{each.broken:.1f}" for each in reports.values()],
+        "success": [f"{each.success:.1f}" for each in reports.values()],
+        "agreement": [_cell(each.agreement, 1) for each in reports.values()],
+        "a sentence": [f"{each.paraphrases:.1f}" for each in reports.values()],
+        "queries": [f"{each.queries:,}" for each in reports.values()],
+        "cosine": [_cell(each.similarity, 2) for each in reports.values()],
+        "overlap": [_cell(each.overlap, 2) for each in reports.values()],
+        "perplexity": [_cell(each.perplexity, 0) for each in reports.values()],
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    rows = [list(row) for row in zip(reports, *columns.values(), strict=True)]
+    notes = [
+        f"{name}: no paraphrase changed a right answer, so there is no cosine, overlap or "
+        "perplexity."
         for name, each in reports.items()
+        if each.broken == 0
     ]
-    return "\n".join([*markdown_table(columns, rows), ""])
+    lines = markdown_table(["paraphrases of", *columns], rows)
+    for note in notes:
+        lines += ["", note]
+    return "\n".join([*lines, ""])
+
+
+def _cell(value: float, digits: int) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import checked_vectors, pairwise_cosine, unit_length
+from paraphrastic_hf.encoding.vectors import checked_vectors, cosine_matrix, pairwise_cosine
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.pairs import corpus_rows
 from paraphrastic_hf.extras import require
@@ -53,8 +53,7 @@ class MtebEncoder:
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
         """Return the cosine of every vector of one list with every other, (first, second)."""
-        first, second = (unit_length(np.asarray(each)) for each in (embeddings1, embeddings2))
-        return np.asarray(first @ second.T)
+        return cosine_matrix(np.asarray(embeddings1), np.asarray(embeddings2))
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
         """Return the cosine of each vector with the one at the same place, (pairs,)."""

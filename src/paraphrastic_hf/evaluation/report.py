@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.markdown import markdown_table
-from paraphrastic_hf.text.files import read_json, write_bytes, write_json
+from paraphrastic_hf.text.files import read_json, visible_files, write_bytes, write_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
     Raises:
         DataError: The folder holds no results, or a file is damaged.
     """
-    paths = sorted(Path(directory).glob("*.json"))
+    paths = visible_files(Path(directory), "*.json")
     found = []
     for path in paths:
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from paraphrastic_hf.encoding.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.markdown import markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
@@ -150,7 +151,7 @@ def measure_paraphrases(
         vectors = encoder.encode(list(written), normalize=True)
         for name, texts in (("SIM", references), ("SIM source", sources)):
             others = encoder.encode(list(texts), normalize=True)
-            found[name] = 100 * float(np.einsum("ij,ij->i", vectors, others).mean())
+            found[name] = 100 * float(pairwise_cosine(vectors, others).mean())
     return found
 
 

@@ -22,7 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from paraphrastic_hf.encoding.batches import embed_texts, length_batches
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import GENERATIVE, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import warn_of_other_language
@@ -110,6 +110,7 @@ class LatentGenerator(Saved):
             TypeError: There is no option of a name.
             ValueError: There is no such device.
         """
+        check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         directory = local_directory(name, **hub)
         model = load_pretrained(directory, GENERATIVE)

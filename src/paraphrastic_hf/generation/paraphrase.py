@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 import torch
 
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.encoding.other_parsers import load_parser
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import DataError, ModelError, counted
@@ -112,6 +112,7 @@ class SyntacticParaphraser(Saved):
             TypeError: There is no option of a name.
             ValueError: There is no such device.
         """
+        check_hub_options(hub, cls.from_pretrained)
         options: Any = {"device": device, "batch_size": batch_size}
         of_training = local_directory(name, **hub)
         writer = TemplatedWriter.from_pretrained(of_training, **options)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from paraphrastic_hf.encoding.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.text.parse_tree import ROOT, Tree, read_tree, template
@@ -73,10 +72,8 @@ def filtered(
     if encoder is not None and places:
         first = encoder.encode([lines[row] for row, _ in places], normalize=True)
         second = encoder.encode([found[row][k].text for row, k in places], normalize=True)
-        for (row, k), cosine in zip(
-            places, np.einsum("ij,ij->i", first, second).tolist(), strict=True
-        ):
-            found[row][k] = replace(found[row][k], similarity=float(cosine))
+        for (row, k), cosine in zip(places, pairwise_cosine(first, second).tolist(), strict=True):
+            found[row][k] = replace(found[row][k], similarity=cosine)
     checks = (("overlap", min_overlap), ("similarity", min_similarity))
     for each in found:
         for k, one in enumerate(each):

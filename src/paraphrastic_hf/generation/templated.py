@@ -18,7 +18,7 @@ from transformers import AutoTokenizer
 
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.generation.loading import check_weights, load_whole
@@ -105,6 +105,7 @@ class TemplatedWriter(Saved):
             TypeError: There is no option of a name.
             ValueError: There is no such device.
         """
+        check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from paraphrastic_hf.data.lines import table_rows
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.text.files import replacing, tsv_line
 
 LIST = "SOURCES.tsv"
 COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")
@@ -91,7 +91,7 @@ def write_source(
         rows = {tuple(row[:2]): row for _, row in table_rows(listed, len(COLUMNS), header="pair")}
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
-        file.writelines(f"{a}\t{b}\n" for a, b in pairs)
+        file.writelines(tsv_line(a, b) for a, b in pairs)
     numbers = (str(len(pairs)), "2", str(path.stat().st_size))
     rows[languages, name] = [languages, name, *numbers, release_class(licence), licence, domain]
     with replacing(listed) as partial:

@@ -14,7 +14,12 @@ import paraphrastic_hf
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import EVEN_MODELS, HubOptions, packaged_folder
+from paraphrastic_hf.encoding.locate import (
+    EVEN_MODELS,
+    HubOptions,
+    check_hub_options,
+    packaged_folder,
+)
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
@@ -125,6 +130,7 @@ class SimileScorer:
         several: str = "best",
         **hub: Unpack[HubOptions],
     ) -> None:
+        check_hub_options(hub, SimileScorer)
         if similarity not in (None, *SIMILARITIES):
             known = ", ".join(SIMILARITIES)
             raise ValueError(f"similarity must be one of {known}, got {similarity!r}")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from paraphrastic_hf.encoding.vectors import as_array
 from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
@@ -36,6 +37,10 @@ class Pairs(NamedTuple):
     score: np.ndarray
     source: np.ndarray
     target: np.ndarray
+
+    def at_least(self, threshold: float) -> Pairs:
+        """Return the pairs whose score reaches a threshold."""
+        return Pairs(*(column[self.score >= threshold] for column in self))
 
 
 def mine(
@@ -63,11 +68,13 @@ def mine(
     itself, or the first of those with an equal vector, unless `skip` says otherwise.
 
     Args:
-        source: Sentence vectors, (n, dim), in memory or memory-mapped; or `UnitRows`.
+        source: Sentence vectors, (n, dim): an array, in memory or memory-mapped, a tensor, a list
+            of either, or `UnitRows`.
         target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
         k: Number of neighbours over which the margin is averaged, 1 or more; Artetxe and Schwenk
             (2019) use 4.
-        score: What ranks the pairs: `ratio`, `distance` or `absolute` (the cosine itself).
+        score: What ranks the pairs: `ratio`, `distance` or `cosine` (also named
+            `absolute`).
         candidates: Which pairs are looked at: each source with its best target (`forward`), each
             target with its best source (`backward`), the pairs found either way (`union`) or both
             ways (`intersection`).
@@ -192,7 +199,11 @@ def as_rows(vectors: Any, name: str) -> UnitRows:
         vectors: Sentence vectors, (n, dim), or `UnitRows`.
         name: What to call them in messages.
     """
-    return vectors if isinstance(vectors, UnitRows) else UnitRows(np.asanyarray(vectors), name=name)
+    if isinstance(vectors, UnitRows):
+        return vectors
+    if isinstance(vectors, (list, tuple)):
+        vectors = [as_array(row) for row in vectors]
+    return UnitRows(as_array(vectors), name=name)
 
 
 def link(
@@ -235,7 +246,7 @@ def link(
         chosen = first[times == 2] if candidates == "intersection" else first
         found = Pairs(*(column[chosen] for column in both))
     if threshold is not None:
-        found = Pairs(*(column[found.score >= threshold] for column in found))
+        found = found.at_least(threshold)
     order = np.lexsort((found.target, found.source, -found.score))
     found = Pairs(*(column[order] for column in found))
     return competitive_linking(found) if one_to_one else found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,12 @@ from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, we
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
+from paraphrastic_hf.text.contract import TextTokenizer
 
+logger = logging.getLogger(__name__)
+
+SAMPLE = 1000  # lines by which a side is judged
+LEAST_KNOWN = 0.5  # share of letters; scripts that a model lacks have at most 0.04, others 0.58
 BYTES_A_LINE = 4096  # memory that text, words and vectors of a line take while it is encoded
 
 
@@ -63,6 +69,40 @@ class MinedLines:
                 "source_line": (part.source + 1).tolist(),
                 "target_line": (part.target + 1).tolist(),
             }
+
+
+def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
+    """Return the share of the distinct letters of each text that its known tokens hold, 0 to 1.
+
+    Example:
+        >>> from paraphrastic_hf.text.word import WordTokenizer
+        >>> letters_known(WordTokenizer(["cat"]), ["Cat!", "dog"])
+        0.5
+    """
+    names, special = tokenizer.tokens(), tokenizer.special.all
+    known = total = 0
+    for text, ids in zip(texts, tokenizer.encode_batch(texts), strict=True):
+        letters = {letter for letter in text.lower() if letter.isalpha()}
+        total += len(letters)
+        held = {letter for i in set(ids.tolist()) - special for letter in names[i].lower()}
+        known += len(letters & held)
+    return known / total if total else 1.0
+
+
+def _warn_of_unknown_letters(encoder: Any, store: TextStore, name: str) -> None:
+    lines = store.first_of_each()
+    tokenizer = getattr(encoder, "tokenizer", None)
+    if not len(lines) or not hasattr(tokenizer, "special"):  # a model of another package
+        return
+    some = lines[np.linspace(0, len(lines) - 1, min(len(lines), SAMPLE)).astype(np.int64)]
+    known = letters_known(tokenizer, list(store.lines(some)))
+    if known < LEAST_KNOWN:
+        logger.warning(
+            "the model knows %.0f %% of the letters of the %s side, so its pairs are chance; use "
+            "a model of that language",
+            100 * known,
+            name,
+        )
 
 
 def mine_lines(
@@ -117,6 +157,8 @@ def mine_lines(
     other = TextStore.write(folder / "target", target.blocks, target.stamp, progress=progress)
     if other.digest == own.digest:
         other = own
+    for store, name in ((own, "source"), (other, "target")):
+        _warn_of_unknown_letters(encoder, store, name)
     model = f"{weights_hash(encoder)} {tokenizer_hash(getattr(encoder, 'tokenizer', None))}"
     if not has_weights(encoder):
         model += f" {getattr(encoder, 'name', '')}"

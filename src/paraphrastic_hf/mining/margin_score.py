@@ -4,7 +4,7 @@ With the mean cosine of the k nearest neighbours of either sentence,
 
     score(x, y) = f(cos(x, y), (mean_k(x) + mean_k(y)) / 2)
 
-and f(a, b) = a (absolute: the cosine itself), a - b (distance), a / b (ratio): Artetxe and Schwenk,
+and f(a, b) = a (cosine, also named absolute), a - b (distance), a / b (ratio): Artetxe and Schwenk,
 Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3, which
 the thesis cites for bitext mining (5.13.2). A sentence that is near everything no longer wins.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 
-SCORES = ("absolute", "distance", "ratio")
+SCORES = ("ratio", "distance", "cosine", "absolute")
 SMALLEST_MEAN = 0.1  # the ratio of two cosines near 0, as in a short file, would say nothing
 
 
@@ -43,10 +43,11 @@ def margin_score(
         cosine: Cosine of the two sentences of each pair, any shape.
         source_mean: Mean cosine of the source with its k nearest targets, any shape.
         target_mean: Mean cosine of the target with its k nearest sources, any shape.
-        kind: `absolute`, `distance` or `ratio`; in a ratio, a mean below 0.1 counts as 0.1.
+        kind: One of `SCORES`; `absolute` is another name of `cosine`. In a ratio, a mean below 0.1
+            counts as 0.1.
 
     Returns:
-        The scores in float32, in the shape that the arguments broadcast to. The absolute score is
+        The scores in float32, in the shape that the arguments broadcast to. The cosine is
         from -1 to 1 and the distance from -2 to 2; the ratio is about 1 for a pair that is as near
         as its neighbourhood, and higher for a nearer one.
 
@@ -60,7 +61,7 @@ def margin_score(
     if kind not in SCORES:
         raise DataError(f"there is no score {kind!r}; there are {', '.join(SCORES)}")
     mean = (source_mean + target_mean) / 2
-    if kind == "absolute":
+    if kind in ("cosine", "absolute"):
         score = cosine + np.zeros_like(mean)
     elif kind == "distance":
         score = cosine - mean

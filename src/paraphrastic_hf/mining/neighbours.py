@@ -293,6 +293,7 @@ def rescored(
         found = np.sort(candidates[start : start + rows_at_a_time].astype(np.int64), axis=1)
         near = others.take(np.maximum(found, 0).reshape(-1)).reshape(*found.shape, -1)
         cosine = np.einsum("nd,nkd->nk", rows.take(slice(start, start + len(found))), near)
+        np.clip(cosine, -1, 1, out=cosine)  # rounding errors exceed 1
         cosine[found < 0] = -np.inf
         best = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
         scores[start : start + len(found)] = np.take_along_axis(cosine, best, 1)

@@ -52,7 +52,7 @@ def nearest_texts(
         units = unit_length(vectors)
         for start in range(0, len(wanted), QUERIES_AT_A_TIME):
             part = slice(start, start + QUERIES_AT_A_TIME)
-            similarity = wanted[part] @ units.T  # (queries, texts)
+            similarity = np.clip(wanted[part] @ units.T, -1, 1)  # (queries, texts)
             for found, row in zip(best[part], similarity, strict=True):
                 columns = _highest(row, min(count, len(texts)))
                 found += [(float(row[c]), -(number + int(c)), texts[c]) for c in columns]

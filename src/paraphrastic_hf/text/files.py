@@ -211,3 +211,34 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
             "model_input_names": ["input_ids", "attention_mask"],
         },
     )
+
+
+def visible_files(folder: Path, pattern: str) -> list[Path]:
+    """Sorted files of a folder that match a pattern.
+
+    Hidden files and folders do not count, nor what macOS and Jupyter leave: `__MACOSX`, `._x`,
+    `.DS_Store`, `.ipynb_checkpoints`.
+    """
+    return sorted(
+        path
+        for path in folder.glob(pattern)
+        if path.is_file()
+        and not any(
+            part.startswith(".") or part == "__MACOSX" for part in path.relative_to(folder).parts
+        )
+    )
+
+
+def one_line(text: str) -> str:
+    """Return a text as one field of a table: its tabs and line ends become spaces.
+
+    Example:
+        >>> one_line("a\\tb\\r\\nc")
+        'a b c'
+    """
+    return " ".join(text.replace("\t", " ").splitlines())
+
+
+def tsv_line(*fields: str) -> str:
+    """Return the line of a tab-separated table that has these fields, with its line end."""
+    return "\t".join(map(one_line, fields)) + "\n"
