@@ -94,9 +94,9 @@ def test_scores_are_those_of_the_suites(sts_folder: Path, retrieval_folder: Path
     pairs = zip(
         *(texts.read_text().splitlines() for texts in tatoeba(retrieval_folder)), strict=True
     )
-    of_suite = evaluate(Starts(), "tatoeba", retrieval_folder)["rows"]
+    of_suite = evaluate(Vowels(), "tatoeba", retrieval_folder)["rows"]
     assert 0 < of_suite[0]["scores"]["xx-en"] < 100
-    assert evaluate_pairs(Starts(), pairs)["headline"]["accuracy@1"] == pytest.approx(
+    assert evaluate_pairs(Vowels(), pairs)["headline"]["accuracy@1"] == pytest.approx(
         of_suite[0]["scores"]["xx-en"]
     )
 
@@ -105,11 +105,11 @@ def tatoeba(folder: Path) -> list[Path]:
     return [folder / "tatoeba" / "v1" / f"tatoeba.deu-eng.{side}" for side in ("deu", "eng")]
 
 
-class Starts(Letters):
-    """Counts of five letters, which some texts share."""
+class Vowels(Letters):
+    """Counts of two vowels, which some texts share."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        return super().encode(texts)[:, [0, 4, 8, 13, 20]]
+        return super().encode(texts)[:, [0, 4]]
 
 
 def test_the_values_of_rows_decide_what_is_measured() -> None:

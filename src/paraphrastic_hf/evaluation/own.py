@@ -38,6 +38,7 @@ NOTES = {
     LABELED: ("accuracy: at the best threshold of the cosine (x 100), chosen on these pairs.",),
     RETRIEVAL: ("Each distinct first text looks for its second among all distinct second texts.",),
 }
+KINDS = tuple(NOTES)
 DEPTH = 10  # answers that count in retrieval
 
 

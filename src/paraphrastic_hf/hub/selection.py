@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.metrics.bootstrap import p_text
 
 # Of a contrastive run, by the name of the development set in its recipe.
 SELECTION = {
@@ -45,14 +47,25 @@ def selection(trained: TrainedModel) -> str:
     elif trained.generates:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
-        name = trained.run["development"]
+        name = PurePath(trained.run["development"]).name
         said = SELECTION.get(name, f"The state that scored best on {name} was kept.")
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."
         if _is_changed(trained.recipe)
         else ""
     )
-    return f"{said} Its step is {at['best_step']:,}, its score {at['best_score']:.2f}.{changed}"
+    score = f"Its step is {at['best_step']:,}, its score {at['best_score']:.2f}."
+    return f"{said} {score}{_before(trained.run)}{changed}"
+
+
+def _before(run: Mapping[str, Any]) -> str:
+    """The score before training; runs of earlier versions do not have it."""
+    change = run.get("change")
+    if change is None:
+        return ""
+    p_value = p_text(change["p_value"], change["samples"])
+    tested = f" (p {p_value} by resampling its examples)" if p_value else ""
+    return f" Before training the score was {change['before']:.2f}{tested}."
 
 
 def _is_changed(recipe: Mapping[str, Any]) -> bool:
