@@ -14,7 +14,7 @@ import types
 import typing
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import yaml
 
@@ -327,7 +327,7 @@ def _checked(
     return converted
 
 
-def names_file(value: object) -> bool:
+def names_file(value: object) -> TypeGuard[str]:
     """Whether a key that takes a name or a file has a file: names have no dot and no slash.
 
     Example:

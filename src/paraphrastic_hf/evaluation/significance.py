@@ -143,11 +143,10 @@ def compare_judged(
 
 def _steiger(first: Resampled, second: Resampled) -> float:
     """The p-value of Steiger's test; NaN for what is no correlation."""
-    ranked = isinstance(first, Ranked) and isinstance(second, Ranked)
-    if not ranked or first.measure not in CORRELATIONS:
-        return float("nan")
-    between = CORRELATIONS[first.measure](first.cosines, second.cosines)
-    return steiger_p_value(first.score / 100, second.score / 100, between / 100, len(first))
+    if isinstance(first, Ranked) and isinstance(second, Ranked) and first.measure in CORRELATIONS:
+        between = CORRELATIONS[first.measure](first.cosines, second.cosines)
+        return steiger_p_value(first.score / 100, second.score / 100, between / 100, len(first))
+    return float("nan")
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:

@@ -43,12 +43,13 @@ def selection(trained: TrainedModel) -> str:
         chosen = f"The state with the best {trained.run['measure']} on the validation split"
         said = f"{chosen} was kept, so that split is no test."
     elif "cost" in trained.run:
-        said = RISK[trained.run["development"]]
+        said = RISK.get(trained.run["development"], RISK["expected_cost"])
     elif trained.generates:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
         name = PurePath(trained.run["development"]).name
-        said = SELECTION.get(name, f"The state that scored best on {name} was kept.")
+        of_file = f"The state that scored best on {name} was kept, so its score there is no test."
+        said = SELECTION.get(name, of_file)
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."
         if _is_changed(trained.recipe)

@@ -207,6 +207,23 @@ def read_sources(
     return found
 
 
+def with_development(recipe: Any) -> Any:
+    """A recipe whose development file, if it names one, is its last source of pairs.
+
+    It is read like the first source: its columns have the same names, meanings and languages.
+
+    Args:
+        recipe: A recipe whose model is chosen by held-out pairs.
+    """
+    name = recipe.run.development
+    if not names_file(name):
+        return recipe
+    first = next(iter(recipe.data.sources), SourceArguments())
+    form = {key: getattr(first, key) for key in ("languages", "columns", "beside")}
+    sources = [*recipe.data.sources, SourceArguments(path=name, **form)]
+    return replace(recipe, data=replace(recipe.data, sources=sources))
+
+
 def read_sentences(
     recipe: SentenceRecipe,
     data_root: str | Path | None,
