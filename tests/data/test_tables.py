@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.data.pairs import read_pairs
-from paraphrastic_hf.data.tables import rows_of_table
+from paraphrastic_hf.data.pairs import iterate_rows
 from paraphrastic_hf.errors import DataError
 
 PAIRS = [("A cat, asleep", 'It "sleeps"\nhere'), ("où", "where")]

@@ -10,9 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, tell_if_empty
+from paraphrastic_hf.cli.lines import (
+    add_bad_lines,
+    check_inputs,
+    check_output,
+    column_blocks,
+    tell_if_empty,
+)
 from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks, shown_input
 from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "of a million texts with their vectors; - (default) prints a line of tab-separated numbers "
         "for each text",
     )
+    parser.add_argument(
+        "--column",
+        metavar="NAME",
+        help="encode this column of a table, by its name or its number from 1: TSV, CSV, JSON "
+        "Lines, parquet, or a saved dataset; a row that cannot be read is an empty text",
+    )
     parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
     parser.add_argument(
         "--threads",
@@ -52,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
         "  paraphrastic encode runs/sp lines.txt.xz --output vectors/\n"
+        "  paraphrastic encode english table.csv --column question --output vectors.npy\n"
         "  echo 'a cat sleeps' | paraphrastic encode english -"
     )
     add_latent_option(parser)
@@ -67,7 +81,9 @@ def _threads(text: str) -> int:
 def run(arguments: argparse.Namespace) -> None:
     """Encode block by block; memory does not grow with the file."""
     check_model_name(arguments.model)
-    check_inputs(arguments.texts)
+    check_inputs(arguments.texts, tables=arguments.column is not None)
+    if arguments.column is not None and arguments.texts == "-":
+        raise DataError("--column reads a table from a file: name one, not standard input")
     import numpy as np
     from tqdm.auto import tqdm
 
@@ -82,8 +98,12 @@ def run(arguments: argparse.Namespace) -> None:
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
     remarks = Remarks(shown_input(arguments.texts))
     count = 0
+    if arguments.column is None:
+        blocks = read_blocks(arguments.texts, bad_lines=arguments.bad_lines)
+    else:
+        blocks = column_blocks(arguments.texts, arguments.column, bad_lines=arguments.bad_lines)
     with writer as write, bar:
-        for block in read_blocks(arguments.texts, bad_lines=arguments.bad_lines):
+        for block in blocks:
             if isinstance(encoder, SentenceEncoder):
                 vectors = encoder.encode(block, normalize=arguments.normalize)
             else:
@@ -109,7 +129,6 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
     """
     from paraphrastic_hf.encoding.arrays import array_writer
     from paraphrastic_hf.encoding.shards import shard_writer
-    from paraphrastic_hf.errors import DataError
 
     if output == "-":
         return nullcontext(_print)

@@ -8,13 +8,25 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-from paraphrastic_hf.data.blocks import shown_input
+from paraphrastic_hf.data.blocks import BLANK, BLOCK, Remarks, is_blank, read_blocks, shown_input
 from paraphrastic_hf.data.lines import PACKED, refuse_table
+from paraphrastic_hf.data.pairs import (
+    FIRST_ROWS,
+    MAX_BAD_ROWS,
+    Layout,
+    RowReport,
+    Wanted,
+    find_layout,
+    has_named_columns,
+    open_table,
+    separator_of,
+)
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import output_file, replacing
 
@@ -41,8 +53,12 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
     )
 
 
-def check_inputs(*paths: str) -> None:
+def check_inputs(*paths: str, tables: bool = False) -> None:
     """Refuse a text that is not there before anything is loaded; `-` is standard input.
+
+    Args:
+        *paths: The texts.
+        tables: Whether the command reads tables with names of columns too.
 
     Raises:
         DataError: It is not there, or is a folder or a table, or several are standard input.
@@ -54,9 +70,140 @@ def check_inputs(*paths: str) -> None:
             continue
         if not Path(path).exists():
             raise DataError(f"{path} is not there")
-        if Path(path).is_dir():
-            raise DataError(f"{path} is a folder; name a file")
-        refuse_table(path)
+        if not tables or not has_named_columns(Path(path)):
+            if Path(path).is_dir():
+                raise DataError(f"{path} is a folder; name a file")
+            refuse_table(path)
+
+
+class PairLine(NamedTuple):
+    """A row of a table of pairs.
+
+    Attributes:
+        line: The line as it stands in a TSV file, without its end; of other tables the two texts
+            with a tab between.
+        texts: The two texts, empty where the row has none.
+        wrong: Why it is no pair; None if it is one.
+        is_header: Whether it names the columns.
+    """
+
+    line: str
+    texts: Sequence[str] = ("", "")
+    wrong: str | None = None
+    is_header: bool = False
+
+
+def pair_blocks(
+    path: str, size: int = BLOCK, *, bad_lines: str = "keep"
+) -> Iterator[list[PairLine]]:
+    """Read the pairs of a table for commands in which every line keeps its place.
+
+    Standard error is told which columns are read, if there are others, and of rows that are no
+    pairs.
+
+    Args:
+        path: A table as `data.pairs.iterate_rows` takes it, or `-` for TSV on standard input.
+        size: Most rows in a block.
+        bad_lines: `keep`, or `refuse`, and then a blank or malformed line is an error.
+
+    Raises:
+        DataError: A line is refused, too many are malformed, or the table cannot be read.
+    """
+    name, report, number = shown_input(path), RowReport(), 0
+    if path == "-" or not has_named_columns(Path(path)):
+        blocks: Iterable[list[PairLine]] = _pairs_of_lines(path, size, bad_lines)
+    else:
+        layout, rows = open_table(Path(path), Wanted())
+        _tell_layout(name, layout)
+        blocks = _in_blocks((_named_pair(row) for _, row in rows), size)
+    for block in blocks:
+        for pair in block:
+            number += 1
+            if pair.wrong is None:
+                report.good += not pair.is_header
+            elif bad_lines == "refuse":
+                raise DataError(
+                    f"{name}:{number} is a row {pair.wrong}; mend it, or give --bad-lines keep"
+                )
+            else:
+                report.add(pair.wrong, f"{name}:{number}")
+        report.check(name, MAX_BAD_ROWS)
+        yield block
+    if report.bad:
+        print(f"{name}: {report.describe()}", file=sys.stderr)
+
+
+def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairLine]]:
+    layout: Layout | None = None
+    for block in read_blocks(path, size, bad_lines=bad_lines):
+        is_first = layout is None
+        if layout is None:
+            separator = separator_of(next((line for line in block if not is_blank(line)), ""))
+        rows = [[] if is_blank(line) else line.split(separator) for line in block]
+        if layout is None:
+            first = list(islice(filter(None, rows), FIRST_ROWS))
+            layout = find_layout(first, shown_input(path), Wanted())
+            _tell_layout(shown_input(path), layout)
+        pairs = []
+        for line, row in zip(block, rows, strict=True):
+            if not row:
+                pairs.append(PairLine(line))
+            elif is_first and layout.has_header:
+                is_first = False
+                pairs.append(PairLine(line, is_header=True))
+            else:
+                cells = layout.cells(row)
+                pair = (
+                    PairLine(line, wrong=cells) if isinstance(cells, str) else PairLine(line, cells)
+                )
+                pairs.append(pair)
+        yield pairs
+
+
+def _named_pair(row: Sequence[str] | str) -> PairLine:
+    if isinstance(row, str):
+        return PairLine("\t", wrong=row)
+    return PairLine("\t".join(map(one_line, row)), row)
+
+
+def _tell_layout(name: str, layout: Layout) -> None:
+    if layout.taken and (layout.has_header or len(layout.names) > 2):
+        print(f"{name}: {layout.describe()}", file=sys.stderr)
+
+
+def _in_blocks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    while block := list(islice(items, size)):
+        yield block
+
+
+def column_blocks(
+    path: str, column: str, size: int = BLOCK, *, bad_lines: str = "keep"
+) -> Iterator[list[str]]:
+    """Read the texts of a column of a table, as `read_blocks` reads lines.
+
+    Args:
+        path: A TSV, CSV, JSON or parquet file, or a saved dataset.
+        column: Its name, or its number from 1.
+        size: Most texts in a block.
+        bad_lines: `keep`, so that a row that cannot be read is an empty text, or `refuse`.
+
+    Raises:
+        DataError: There is no such column, the table cannot be read, or a row is refused.
+    """
+    remarks = Remarks(path, refuse=bad_lines == "refuse")
+    _, rows = open_table(Path(path), Wanted((column,)))
+    number = 0
+    for block in _in_blocks(rows, size):
+        texts = []
+        for _, row in block:
+            number += 1
+            texts.append("" if isinstance(row, str) else row[0])
+            if isinstance(row, str):
+                remarks.add(f"a row {row}", number)
+            elif is_blank(row[0]):
+                remarks.add(BLANK, number)
+        yield texts
+    remarks.tell()
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:

@@ -11,6 +11,7 @@ from paraphrastic_hf.cli.lines import (
     check_inputs,
     check_output,
     open_output,
+    pair_blocks,
     tell_if_empty,
 )
 from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input
@@ -32,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="instead of lines, a TSV file of sentence pairs: written are both sentences and both "
-        "trees of the pairs whose trees differ in more than words",
+        help="instead of lines, a table of sentence pairs (TSV, CSV, JSON Lines, parquet); written "
+        "are both sentences and both trees of the pairs whose trees differ in more than words",
     )
     parser.add_argument(
         "--parser",
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--pairs writes whole trees: leave out --template and --depth")
     if arguments.parser not in OTHERS:
         check_model_name(arguments.parser)
-    check_inputs(arguments.file or arguments.pairs)
+    check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
@@ -116,19 +117,14 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
     parser = PairParser(load_parser(arguments.parser), keep_same=arguments.keep_same)
     number = 0
     with open_output(arguments.output) as output:
-        for block in read_blocks(arguments.pairs, BLOCK, bad_lines=arguments.bad_lines):
+        for block in pair_blocks(arguments.pairs, BLOCK, bad_lines=arguments.bad_lines):
+            number += len(block)
             pairs = []
-            for line in block:
-                number, row = number + 1, line.split("\t")
-                if is_blank(line):
-                    parser.left_out[EMPTY] += 1
-                elif len(row) < 2:
-                    raise DataError(
-                        f"{arguments.pairs}:{number} has one column, but pairs have two sentences "
-                        f"with a tab between: {row[0][:60]!r}"
-                    )
-                else:
-                    pairs.append((row[0], row[1]))
+            for pair in block:
+                if is_blank("".join(pair.texts)) and not pair.is_header:
+                    parser.left_out[pair.wrong or EMPTY] += 1
+                elif not pair.is_header:
+                    pairs.append((pair.texts[0], pair.texts[1]))
             for kept in parser.rows(pairs):
                 output.write("\t".join(kept) + "\n")
     tell_if_empty(arguments.pairs, number, "tree")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from paraphrastic_hf.cli.lines import (
+    PairLine,
     add_bad_lines,
     check_inputs,
     check_output,
     open_output,
+    pair_blocks,
     tell_if_empty,
 )
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "file",
-        help="a file with one text a line, or two with a tab between them for relatedness and "
-        "entailment (also .gz, .xz, .bz2), or - for standard input",
+        help="a file with one text a line, or, for relatedness and entailment, a table of pairs: "
+        "TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2); or - for standard input",
     )
     parser.add_argument(
         "--output",
@@ -45,33 +47,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the score or label of each line before it; nan for one with a blank text."""
     check_model_name(arguments.model)
-    check_inputs(arguments.file)
+    check_inputs(arguments.file, tables=True)
     check_output(arguments.output)
     from paraphrastic_hf.encoding.predict import SentencePredictor
-    from paraphrastic_hf.errors import DataError
 
     predictor = SentencePredictor.from_pretrained(arguments.model)
-    sides = 2 if predictor.takes_pairs else 1
+    blocks = (
+        pair_blocks(arguments.file, bad_lines=arguments.bad_lines)
+        if predictor.takes_pairs
+        else _lines(arguments.file, arguments.bad_lines)
+    )
     number = 0
     with open_output(arguments.output) as output:
-        for block in read_blocks(arguments.file, bad_lines=arguments.bad_lines):
-            rows = [
-                [""] * sides if is_blank(line) else line.split("\t") if sides == 2 else [line]
-                for line in block
-            ]
-            for i, row in enumerate(rows, number + 1):
-                if len(row) != sides:
-                    raise DataError(
-                        f"{arguments.file}:{i} has {counted(len(row), 'column')}, but this model "
-                        "takes "
-                        f"{sides}, a text each with a tab between: {block[i - 1 - number][:60]!r}"
-                    )
-            number += len(rows)
-            found = predictor.predict(*([row[side] for row in rows] for side in range(sides)))
-            texts = (item if isinstance(item, str) else f"{item:.4f}" for item in found)
-            shown = (
-                "nan" if any(map(is_blank, row)) else text
-                for text, row in zip(texts, rows, strict=True)
-            )
-            output.writelines(f"{s}\t{line}\n" for s, line in zip(shown, block, strict=True))
+        for block in blocks:
+            number += len(block)
+            found = predictor.predict(*zip(*(row.texts for row in block), strict=True))
+            for row, item in zip(block, found, strict=True):
+                shown = item if isinstance(item, str) else f"{item:.4f}"
+                if row.is_header:
+                    shown = "prediction"
+                elif any(map(is_blank, row.texts)):
+                    shown = "nan"
+                output.write(f"{shown}\t{row.line}\n")
     tell_if_empty(arguments.file, number, "prediction")
+
+
+def _lines(path: str, bad_lines: str) -> Iterator[list[PairLine]]:
+    """Lines of one text each, as `pair_blocks` has those of two."""
+    check_inputs(path)
+    for block in read_blocks(path, bad_lines=bad_lines):
+        yield [PairLine(line, (line,)) for line in block]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import (
@@ -11,9 +10,10 @@ from paraphrastic_hf.cli.lines import (
     check_inputs,
     check_output,
     open_output,
+    pair_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import is_blank, read_blocks
+from paraphrastic_hf.data.blocks import is_blank
 from paraphrastic_hf.encoding.locate import check_model_name
 
 
@@ -25,20 +25,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "pairs",
-        help="a file with two tab-separated texts a line (also .gz, .xz, .bz2), or - for "
-        "standard input",
+        help="a table of pairs: TSV, CSV (.csv), JSON Lines (.jsonl) or parquet, also .gz, .xz and "
+        ".bz2; or - for TSV on standard input",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write each line with its similarity before it to this TSV file (default: print)",
+        help="write each line with its similarity before it to this TSV file (default: print); of "
+        "other tables than TSV the two texts",
     )
     add_bad_lines(parser, "a blank line scored nan and ")
     parser.epilog = (
         "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n"
-        "A pair with a blank text has the score nan. A first line that names the columns, such as\n"
-        "sentence1 and sentence2, is written with `similarity` before it, and standard error says\n"
-        "so; further columns stay as they are.\n\n"
+        "A pair with a blank text has the score nan, and so has a line with too few or too many\n"
+        "columns. A first line that names the columns is written with `similarity` before it.\n"
+        "Standard error says which two columns are compared, if there are others.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
     add_latent_option(parser)
@@ -48,37 +49,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the cosine of each pair before its line; nan for a blank line or text."""
     check_model_name(arguments.model)
-    check_inputs(arguments.pairs)
+    check_inputs(arguments.pairs, tables=True)
     check_output(arguments.output)
-    import numpy as np
-
-    from paraphrastic_hf.data.tables import HEADERS, refuse_texts_elsewhere
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import pairwise_cosine
-    from paraphrastic_hf.errors import DataError
 
     encoder = load_encoder(arguments.model, latent=arguments.latent)
     number = 0
     with open_output(arguments.output) as output:
-        for block in read_blocks(arguments.pairs, bad_lines=arguments.bad_lines):
-            rows = [["", ""] if is_blank(line) else line.split("\t") for line in block]
-            for i, row in enumerate(rows, number + 1):
-                if len(row) < 2:
-                    raise DataError(
-                        f"{arguments.pairs}:{i} has no tab between two texts: {row[0][:60]!r}"
-                    )
-            if not number:
-                refuse_texts_elsewhere(f"{arguments.pairs}:1", rows[0])
-                if frozenset(rows[0][:2]) in HEADERS:
-                    print(
-                        f"{arguments.pairs}:1 names the columns, and has no score", file=sys.stderr
-                    )
-                    output.write(f"similarity\t{block[0]}\n")
-                    block, rows, number = block[1:], rows[1:], 1
-            number += len(rows)
+        for block in pair_blocks(arguments.pairs, bad_lines=arguments.bad_lines):
+            number += len(block)
             cosine = pairwise_cosine(
-                *(encoder.encode([row[side] for row in rows]) for side in (0, 1))
+                *(encoder.encode([pair.texts[side] for pair in block]) for side in (0, 1))
             )
-            cosine = np.where([any(map(is_blank, row[:2])) for row in rows], np.nan, cosine)
-            output.writelines(f"{c:.4f}\t{line}\n" for c, line in zip(cosine, block, strict=True))
+            for pair, value in zip(block, cosine, strict=True):
+                is_pair = not any(map(is_blank, pair.texts))
+                score = "similarity" if pair.is_header else f"{value:.4f}" if is_pair else "nan"
+                output.write(f"{score}\t{pair.line}\n")
     tell_if_empty(arguments.pairs, number, "score")

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from paraphrastic_hf.corpus.step import REFERENCE, TRANSLATION, Row, Score
-from paraphrastic_hf.data.pairs import good_rows, has_named_columns, iterate_rows
-from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.data.pairs import good_rows, iterate_rows
+from paraphrastic_hf.errors import DataError
 
 AT_A_TIME = 10_000
 SIDES = (REFERENCE, TRANSLATION)
-Rows = Iterator[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
 
 
 def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[Row]]:
@@ -22,9 +21,8 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
 
     Args:
         path: A folder that `paraphrastic corpus make` wrote or that holds parquet files, a parquet
-            file, a folder of `save_to_disk`, or a TSV file (.gz, .xz). The columns `reference` and
-            `translation` are read, else the first two of text. A TSV file whose first line is
-            `reference` and `translation`, with or without more, has columns with names.
+            file, a folder of `save_to_disk`, or a TSV, CSV or JSON file (.gz, .xz). The columns
+            `reference` and `translation` are read, else two of text (`find_layout`).
         columns: Others that rows are to have.
 
     Yields:
@@ -35,7 +33,7 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
     """
     path = Path(path)
     files = _parquet_files(path)
-    found = _of_parquet(path, files, columns) if files else _of_lines(path, columns)
+    found = _of_parquet(path, files, columns) if files else _of_rows(path, columns)
     is_empty = True
     for rows in found:
         is_empty = is_empty and not rows
@@ -129,41 +127,9 @@ def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> It
             raise DataError(f"{file} is damaged, or no parquet file: {error}") from error
 
 
-def _of_lines(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
-    if has_named_columns(path):
-        yield from _as_rows(iterate_rows(path, beside=columns), path, columns)
-        return
-    lines = iterate_rows(path)
-    head = next(lines, None)
-    names = head[1] if head is not None and not isinstance(head[1], str) else []
-    if set(SIDES) <= set(names):
-        _check_columns(path, names, columns)
-        places = [names.index(name) for name in (*SIDES, *columns)]
-        yield from _as_rows(_choose(lines, places, len(names)), path, columns)
-        return
-    if columns:
-        raise DataError(
-            f"{path} has no column {columns[0]!r}: its first line does not name its columns, "
-            "reference, translation and others"
-        )
-    if head is not None:
-        yield from _as_rows(_choose(chain([head], lines), [0, 1], len(names)), path, columns)
-
-
-def _choose(lines: Rows, places: Sequence[int], count: int) -> Rows:
-    """Some columns of lines, all of which must have as many as the first."""
-    for at, row in lines:
-        if isinstance(row, str) or len(row) < 2:
-            yield at, row
-        elif len(row) != count:
-            yield at, f"without {counted(count, 'column')} as in the first row"
-        else:
-            yield at, [row[place] for place in places]
-
-
-def _as_rows(rows: Rows, path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
+def _of_rows(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
     keys = (*SIDES, *columns)
-    good = good_rows(rows, name=str(path), columns=len(keys))
+    good = good_rows(iterate_rows(path, beside=columns, prefer=SIDES), name=str(path))
     while some := [dict(zip(keys, row, strict=True)) for row in islice(good, AT_A_TIME)]:
         yield some
 

@@ -135,7 +135,7 @@ class CzEng(BitextCorpus):
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
         for path in folder.files("**/*train.gz"):
-            yield from tsv_pairs(path, columns=(2, 3))
+            yield from tsv_pairs(path, columns=("3", "4"))
 
 
 class Gigaword(BitextCorpus):

@@ -27,15 +27,11 @@ def moses_pairs(first: Path, second: Path) -> Pairs:
     return iterate_rows(first, second=second)
 
 
-def tsv_pairs(path: Path, *, columns: tuple[int, int] = (0, 1)) -> Pairs:
-    """Two columns of a tab-separated file; .gz, .xz and .bz2 are unpacked."""
-    for place, row in iterate_rows(path):
-        if isinstance(row, str):
-            yield place, row
-        elif len(row) <= max(columns):
-            yield place, f"without {max(columns) + 1} columns"
-        else:
-            yield place, [row[column] for column in columns]
+def tsv_pairs(
+    path: Path, *, columns: tuple[str, str] | None = None, prefer: tuple[str, ...] = ()
+) -> Pairs:
+    """Two columns of a table, as `iterate_rows` takes them; .gz, .xz and .bz2 are unpacked."""
+    return iterate_rows(path, columns=columns, prefer=prefer)
 
 
 def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
@@ -138,7 +134,10 @@ def _single(path: Path, first: str, second: str) -> Pairs:
     if ".tmx" in path.suffixes:
         return tmx_pairs(path, first, second)
     is_swapped = first != second and f".{second}-{first}." in f".{path.name}"
-    return tsv_pairs(path, columns=(1, 0) if is_swapped else (0, 1))
+    rows = iterate_rows(path, prefer=(second, first) if is_swapped else (first, second))
+    if is_swapped:
+        return ((place, row if isinstance(row, str) else row[::-1]) for place, row in rows)
+    return rows
 
 
 def _partner(path: Path, first: str, second: str) -> Path | None:

@@ -5,21 +5,13 @@ What is done about a blank line, or one that is no text, is said here for all co
 
 from __future__ import annotations
 
-import codecs
 import contextlib
-import lzma
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from paraphrastic_hf.data.lines import (
-    open_lines,
-    refuse_long_line,
-    refuse_other_files,
-    refuse_utf16,
-)
+from paraphrastic_hf.data.lines import READ_ERRORS, begun, ends_in_cr, open_lines, refuse_long_line
 from paraphrastic_hf.errors import DataError
 
 BLOCK = 16384
@@ -77,10 +69,9 @@ def read_blocks(
 ) -> Iterator[list[str]]:
     """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
 
-    Lines end at a newline only; a byte order mark at the start is no text. Every line keeps its
-    place: a blank one is there as it is, and what is no text in one becomes U+FFFD (bytes that are
-    not UTF-8, lone surrogates among them, and NUL). At the end standard error is told how many
-    lines of either kind there were, and where the first are.
+    Every line keeps its place: a blank one is there as it is, and what is no text in one becomes
+    U+FFFD (bytes that are not UTF-8, lone surrogates among them, and NUL). At the end standard
+    error is told how many lines of either kind there were, and where the first are.
 
     Args:
         path: The file, or `-`.
@@ -105,11 +96,9 @@ def read_blocks(
             for found in _in_pieces(read, name):
                 for start in range(0, len(found), size):
                     block = found[start : start + size]
-                    if not number:
-                        block[0] = _without_mark(block[0], name)
                     yield _texts(block, number, remarks)
                     number += len(block)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        except READ_ERRORS as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
     remarks.tell()
 
@@ -118,7 +107,18 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
     """The lines, without their ends, that each reading completes; one that is too long is refused
     before it is read whole."""
     number, rest = 1, bytearray()  # of the line that has begun
+    is_first, is_mac = True, False
     while chunk := read(MOST_BYTES):
+        if is_first:
+            is_first, chunk = False, begun(chunk, name)
+            is_mac = ends_in_cr(chunk)
+        if is_mac:
+            if b"\n" in chunk:
+                raise DataError(
+                    f"{name} has lines that end in CR and lines that end in LF; convert it: "
+                    "tr '\\r' '\\n' < OLD > NEW"
+                )
+            chunk = chunk.replace(b"\r", b"\n")
         first, *others = chunk.split(b"\n")
         rest += first
         refuse_long_line(rest, name, number)
@@ -152,12 +152,6 @@ def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> 
 def is_blank(line: str) -> bool:
     """Whether a line has no text, and so no score."""
     return not line or line.isspace()
-
-
-def _without_mark(line: bytes, name: str) -> bytes:
-    refuse_utf16(line, name)
-    refuse_other_files(line, name)
-    return line.removeprefix(codecs.BOM_UTF8)
 
 
 def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:

@@ -1,7 +1,8 @@
-"""Lines of text files, with their numbers: the one place where bytes become text.
+"""Lines of text files, with their numbers: the one place where bytes become lines.
 
-Strict by default: what a line should have been is said with file and line. `data/pairs.py`, which
-skips bad rows of training text, reads the same raw lines.
+Lines end in LF or CRLF, and a CR within them is text; of a file without LF, each CR ends a line.
+`text_lines` is strict and names file and line. `data/pairs.py`, which skips bad rows, reads the
+same raw lines; `data/blocks.py`, which keeps bad lines, asks the same functions of the first bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from typing import Any, BinaryIO, cast
 
 from paraphrastic_hf.errors import DataError, counted
 
-BOM = "\ufeff"
+OTHER_ENCODINGS = {  # UTF-32 first: its mark begins with that of UTF-16
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 
@@ -66,30 +72,47 @@ def refuse_table(path: str) -> None:
     kind = table_kind(Path(path))
     if kind is not None:
         raise DataError(
-            f"{path} is {kind} by its name, and this command reads lines of text: one a line, or "
-            "two with a tab between; write its texts to such a file, or give - for standard input "
-            "to have its lines taken as they are"
+            f"{path} is {kind} by its name, and this command reads texts, one a line; write its "
+            "texts to such a file (encode: name one with --column), or give its lines as they are "
+            "on standard input (-)"
         )
 
 
-def refuse_utf16(line: bytes, name: object) -> None:
-    """Refuse a text whose first line has UTF-16's byte order mark.
+def begun(head: bytes, name: object) -> bytes:
+    """Return the first bytes of a text without a UTF-8 byte order mark.
+
+    Args:
+        head: The first line, or more.
+        name: What messages call the text.
 
     Raises:
-        DataError: It has.
+        DataError: The text is UTF-16 or UTF-32, or the file is of another kind.
     """
-    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(f"{name} is UTF-16; convert it, such as with iconv -f utf-16 -t utf-8")
+    for mark, encoding in OTHER_ENCODINGS.items():
+        if head.startswith(mark):
+            code = encoding.lower()
+            raise DataError(f"{name} is {encoding}; convert it: iconv -f {code} -t utf-8 OLD > NEW")
+    refuse_other_files(head, name)
+    return head.removeprefix(codecs.BOM_UTF8)
 
 
-def refuse_other_files(line: bytes, name: object) -> None:
-    """Refuse what is no lines of text by the bytes that it begins with.
+def ends_in_cr(head: bytes) -> bool:
+    """Return whether lines end in CR, as in classic Mac and Excel's "CSV (Macintosh)".
+
+    Args:
+        head: The start of a text, which then has no LF, and a CR before its end.
+    """
+    return b"\n" not in head and b"\r" in head.rstrip(b"\r")
+
+
+def refuse_other_files(head: bytes, name: object) -> None:
+    """Refuse a file that is no lines of text by its first bytes.
 
     Raises:
         DataError: It is packed, or a file of another kind.
     """
     for start, (what, way_out) in OTHER_FILES.items():
-        if re.match(start, line):
+        if re.match(start, head):
             raise DataError(
                 f"{name} is {what}, but lines of text are read here, plain or packed as .gz, .xz "
                 f"or .bz2; {way_out}"
@@ -117,9 +140,12 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
         if not raw:
             return
         number += 1
-        if number == 1:
-            refuse_other_files(raw, path)
         refuse_long_line(raw, path, number)
+        if number == 1:
+            raw = begun(raw, path)
+            if ends_in_cr(raw):  # this was the whole file
+                yield from enumerate(raw.replace(b"\r", b"\n").splitlines(keepends=True), 1)
+                return
         yield number, raw
 
 
@@ -137,7 +163,7 @@ def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
-    """Line numbers with their text, without line end; a byte-order mark at the start is dropped.
+    """Line numbers with their text, without line end.
 
     Raises:
         DataError: A line is not in the encoding or holds a NUL character.
@@ -152,7 +178,7 @@ def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, s
             ) from error
         if "\0" in line:
             raise DataError(f"{path}:{number} holds a NUL character; expected {encoding} text")
-        yield number, line.removeprefix(BOM) if number == 1 else line
+        yield number, line
 
 
 def table_rows(

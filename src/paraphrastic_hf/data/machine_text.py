@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import datasets
@@ -57,25 +56,10 @@ def _pairs(folder: Folder) -> Iterator[Example]:
     files = [root] if root.is_file() else list(folder.files("**/*"))
     for path in files:
         if ".tsv" in path.suffixes:
-            yield from _of_lines(path)
+            rows = iterate_rows(path, prefer=(REFERENCE, TRANSLATION))
+            yield from ((a, b) for a, b in good_rows(rows, name=str(path)))
         elif path.suffix == ".parquet" and "rejects" not in path.parts:
             yield from _of_parquet(path)
-
-
-def _of_lines(path: Path) -> Iterator[Example]:
-    """The columns that a first line calls reference and translation, else the first two."""
-    rows = iterate_rows(path)
-    head = next(rows, None)
-    names = [] if head is None or isinstance(head[1], str) else head[1]
-    is_named = {REFERENCE, TRANSLATION} <= set(names)
-    first, second = map(names.index, (REFERENCE, TRANSLATION)) if is_named else (0, 1)
-    rest = rows if is_named or head is None else chain([head], rows)
-    sides = (
-        (place, row if isinstance(row, str) else [row[i] for i in (first, second) if i < len(row)])
-        for place, row in rest
-    )
-    for row in good_rows(sides, name=str(path), columns=2):
-        yield row[0], row[1]
 
 
 def _of_parquet(path: Path) -> Iterator[Example]:

@@ -90,9 +90,8 @@ class ParaNmt(Corpus):
         if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
             raise DataError("paranmt 5m has no scores to filter by; take 50m")
         rows = good_rows(
-            iterate_rows(path),
+            iterate_rows(path, columns=("1", "2"), beside=("3",) if has_scores else ()),
             name=str(path),
-            columns=3 if has_scores else 2,
             number=2 if has_scores else None,
             bad_rows=self.config.bad_rows,
         )

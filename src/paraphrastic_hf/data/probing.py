@@ -15,9 +15,8 @@ import datasets
 from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import table_rows
-from paraphrastic_hf.data.pairs import iterate_lines
+from paraphrastic_hf.data.pairs import iterate_lines, names_columns
 from paraphrastic_hf.data.schema import labelled
-from paraphrastic_hf.data.tables import names_columns
 from paraphrastic_hf.errors import DataError, counted
 
 logger = logging.getLogger(__name__)

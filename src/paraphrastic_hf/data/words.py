@@ -214,7 +214,7 @@ def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
     ):
         for number, raw in numbered(file, path):
             bar.update(len(raw))
-            yield number, raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            yield number, raw
 
 
 def _open(path: Path) -> BinaryIO:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.data.pairs import good_rows, iterate_rows
+from paraphrastic_hf.data.pairs import read_table
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, counted
@@ -113,7 +113,10 @@ def read_own_pairs(
     """
     if isinstance(pairs, (str, Path)):
         name = Path(pairs).name
-        texts, values = _table(Path(pairs), columns)
+        value = columns[2] if columns and len(columns) == 3 else None
+        table = read_table(pairs, columns=columns[:2] if columns else None, value=value)
+        texts = table.pairs
+        values = (table.values if columns is None or value else None) or []
     else:
         name = "pairs"
         rows = [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in pairs]
@@ -208,16 +211,6 @@ def _suite(pairs: ScoredPairs, samples: int, seed: int) -> Suite:
         notes=(about, *NOTES[pairs.group]),
         is_kept=False,
     )
-
-
-def _table(
-    path: Path, columns: Sequence[str] | None
-) -> tuple[Sequence[Sequence[str]], Sequence[str]]:
-    """The pairs of a file, and their values if it has such a column."""
-    named = columns or ()
-    found = iterate_rows(path, columns=named[:2] or None, beside=named[2:])
-    rows = list(good_rows(found, name=path.name))
-    return [row[:2] for row in rows], [row[2] for row in rows if len(row) > 2]
 
 
 def _number(value: Any, name: str) -> float:

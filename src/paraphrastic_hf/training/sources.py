@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.data.lines import raw_lines, refuse_utf16
+from paraphrastic_hf.data.lines import raw_lines
 from paraphrastic_hf.data.load import builder, find_source
 from paraphrastic_hf.data.pairs import (
     Pair,
@@ -19,7 +19,7 @@ from paraphrastic_hf.data.pairs import (
     iterate_rows,
     rows_of_dataset,
 )
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
@@ -89,10 +89,9 @@ def _refuse_no_text(path: Path) -> None:
     if has_named_columns(path):
         return
     with closing(raw_lines(path)) as lines:
-        first = next((raw for _, raw in lines if raw.strip()), None)
-    if first is None:
+        is_empty = not any(raw.strip() for _, raw in lines)
+    if is_empty:
         raise DataError(f"{path} is empty; a source is lines of text")
-    refuse_utf16(first, path)
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
@@ -282,10 +281,7 @@ def _open_source(
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
-        if has_named_columns(path):
-            rows: Rows = iterate_rows(path, columns=source.columns, beside=_names(source))
-        else:
-            rows = _with_columns(iterate_rows(path, second=second), source)
+        rows = iterate_rows(path, second=second, columns=source.columns, beside=_names(source))
         return replace(source, languages=languages), rows
     chosen = source.dataset
     corpus = open_dataset(chosen, chosen.split, data_root)
@@ -301,26 +297,6 @@ def _names(source: SourceArguments) -> list[str]:
 def _rows_of_dataset(dataset: Any, source: SourceArguments) -> Rows:
     beside = _names(source)
     return rows_of_dataset(dataset, name=source.name, columns=source.columns, beside=beside)
-
-
-def _with_columns(rows: Rows, source: SourceArguments) -> Rows:
-    """Rows of a TSV file: the two texts, and after them the columns that stand beside them."""
-    texts = [int(each) if each.isdecimal() else each for each in source.columns or ("1", "2")]
-    for key, given in (("columns", texts), ("beside", list(source.beside.values()))):
-        wrong = [number for number in given if not isinstance(number, int) or number < 1]
-        if wrong:
-            raise RecipeError(
-                f"{key} of {source.name} names columns of a TSV file by their numbers, from 1, got "
-                f"{wrong[0]!r}"
-            )
-    numbers = [*texts, *source.beside.values()]
-    for place, sides in rows:
-        if numbers != [1, 2] and not isinstance(sides, str) and len(sides) >= 2:
-            missing = max(numbers) > len(sides)
-            chosen = [] if missing else [sides[number - 1] for number in numbers]
-            yield place, f"without column {max(numbers)}" if missing else chosen
-        else:
-            yield place, sides
 
 
 def _marked(
