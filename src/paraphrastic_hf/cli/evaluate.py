@@ -16,7 +16,7 @@ from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.data.sts_files import ScoredPairs
+    from paraphrastic_hf.evaluation.own import OwnPairs
 
 EPILOG = """\
 With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
@@ -83,7 +83,7 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_pairs(arguments: argparse.Namespace) -> ScoredPairs | None:
+def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
     """The pairs that `--pairs` names; None without it.
 
     Raises:

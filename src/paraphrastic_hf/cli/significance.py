@@ -103,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         names[1] = second.name
     if names[0] == names[1]:
         names = list(models)
-    lines = significance_table(differences, (names[0], names[1]))
+    lines = [f"{own.name}: {own.taken}.", ""] if own is not None else []
+    lines += significance_table(differences, (names[0], names[1]))
     about = f"Scores x 100; {counted(arguments.samples, 'resample')}, seed {arguments.seed}."
     lines += ["", about]
     mean, datasets = mean_difference(differences)

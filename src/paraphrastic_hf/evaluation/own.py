@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.data.pairs import read_table
+from paraphrastic_hf.data.pairs import Wanted, open_table, read_table
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, counted
@@ -31,7 +32,7 @@ from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.mining.neighbours import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
 
-SCORED, LABELED, RETRIEVAL = "scored pairs", "labeled pairs", "retrieval"
+SCORED, LABELED, RETRIEVAL = "scored pairs", "labeled pairs", "retrieval pairs"
 MEASURES = {SCORED: ("pearson", "spearman"), LABELED: ("average precision", "accuracy")}
 NOTES = {
     SCORED: (),
@@ -40,6 +41,18 @@ NOTES = {
 }
 KINDS = tuple(NOTES)
 DEPTH = 10  # answers that count in retrieval
+
+
+@dataclass(frozen=True)
+class OwnPairs(ScoredPairs):
+    """Pairs of one's own.
+
+    Attributes:
+        group: Their kind, one of `KINDS`; those of retrieval have no scores.
+        taken: Which columns of a file they are.
+    """
+
+    taken: str = ""
 
 
 def evaluate_pairs(
@@ -88,7 +101,7 @@ def evaluate_pairs(
 
 def evaluate_own(
     encoder: Any,
-    pairs: ScoredPairs,
+    pairs: OwnPairs,
     *,
     name: str | None = None,
     samples: int = 1000,
@@ -101,8 +114,8 @@ def evaluate_own(
 
 def read_own_pairs(
     pairs: str | Path | Iterable[Any], columns: Sequence[str] | None = None
-) -> ScoredPairs:
-    """Read pairs of one's own; `group` says their kind, and those of retrieval have no scores.
+) -> OwnPairs:
+    """Read pairs of one's own.
 
     Args:
         pairs: As `evaluate_pairs` takes them.
@@ -113,12 +126,13 @@ def read_own_pairs(
     """
     if isinstance(pairs, (str, Path)):
         name = Path(pairs).name
-        value = columns[2] if columns and len(columns) == 3 else None
-        table = read_table(pairs, columns=columns[:2] if columns else None, value=value)
-        texts = table.pairs
-        values = (table.values if columns is None or value else None) or []
+        value = "" if columns is None else None if len(columns) == 2 else columns[2]
+        layout, _ = open_table(Path(pairs), Wanted(columns and columns[:2], value=value))
+        table = read_table(pairs, columns=columns and columns[:2], value=value)
+        texts, values = table.pairs, (table.values or []) if value is not None else []
+        taken = layout.describe() + (f", the values in {layout.value}" if values else "")
     else:
-        name = "pairs"
+        name, taken = "pairs", ""
         rows = [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in pairs]
         if {len(row) for row in rows} not in ({2}, {3}):
             raise DataError("pairs must be rows of two texts, or all of two texts and a value")
@@ -126,10 +140,10 @@ def read_own_pairs(
     first, second = (list(side) for side in zip(*texts, strict=True))
     scores = [_number(value, name) for value in values]
     kind = RETRIEVAL if not scores else LABELED if set(scores) <= {0, 1} else SCORED
-    return ScoredPairs(name, kind, first, second, scores)
+    return OwnPairs(name, kind, first, second, scores, taken)
 
 
-def judge(encode: Encode, pairs: ScoredPairs) -> list[Resampled]:
+def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
     """Return the results of an encoder on pairs of one's own, the main measure first.
 
     Args:
@@ -189,7 +203,7 @@ def retrieval_scores(
     }
 
 
-def _suite(pairs: ScoredPairs, samples: int, seed: int) -> Suite:
+def _suite(pairs: OwnPairs, samples: int, seed: int) -> Suite:
     """The suite whose only task scores an encoder on pairs of one's own."""
 
     def rows(encoder: Any, _: Path) -> list[Row]:
@@ -204,7 +218,7 @@ def _suite(pairs: ScoredPairs, samples: int, seed: int) -> Suite:
 
     about = f"low, high: 95 % interval by {counted(samples, 'resample')} of the pairs, seed {seed}."
     return Suite(
-        f"{pairs.name}: {len(pairs.first):,} pairs, {pairs.group}",
+        f"{pairs.name}: {len(pairs.first):,} {pairs.group}" + (pairs.taken and f"; {pairs.taken}"),
         "x 100",
         {pairs.name: rows},
         lambda found: {row.name: row.scores["score"] for row in found},

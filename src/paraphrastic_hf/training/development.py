@@ -19,7 +19,7 @@ from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.development import read_clean
 from paraphrastic_hf.evaluation.judged import Ranked, Resampled
-from paraphrastic_hf.evaluation.own import KINDS, judge, read_own_pairs
+from paraphrastic_hf.evaluation.own import OwnPairs, judge, read_own_pairs
 from paraphrastic_hf.evaluation.pairs import corpus_rows, scored_pairs
 from paraphrastic_hf.evaluation.similarity import Encode, cosines
 from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -32,7 +32,7 @@ from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, find_data_root, 
 WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
 
 
-def read_development(name: str, data_root: str | Path | None) -> list[ScoredPairs] | None:
+def read_development(name: str, data_root: str | Path | None) -> Sequence[ScoredPairs] | None:
     """A development set by its recipe name, from `eval/` in the data root, or by the path of a file
     of pairs; None for `none`.
 
@@ -71,7 +71,7 @@ def _read(name: str, folder: Path) -> list[ScoredPairs]:
 def development_scorer(
     name: str,
     tokenizer: TextTokenizer,
-    suite: list[ScoredPairs] | None,
+    suite: Sequence[ScoredPairs] | None,
     held_out: HeldOut | None = None,
 ) -> Callable[[SentenceEncoderModel], Evaluation] | None:
     """A function from a model to its score on what `read_development` gave.
@@ -105,7 +105,7 @@ def _parts(
     name: str, encode: Encode, suite: Sequence[ScoredPairs]
 ) -> list[tuple[float, Resampled]]:
     """The results on each list, with their weights."""
-    if suite[0].group in KINDS:
+    if isinstance(suite[0], OwnPairs):
         return [(1.0, judge(encode, suite[0])[0])]
     measure = "spearman" if name == "ws353-tuning" else "pearson"
     weights = (2.0, -1.0) if name == "ws353-tuning" else (1 / len(suite),) * len(suite)
