@@ -8,6 +8,7 @@ from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.bootstrap import p_text
+from paraphrastic_hf.recipe import names_file
 
 # Of a contrastive run, by the name of the development set in its recipe.
 SELECTION = {
@@ -40,8 +41,10 @@ def selection(trained: TrainedModel) -> str:
     if at["best_step"] is None:
         return SELECTION["none"]
     if trained.task:
-        chosen = f"The state with the best {trained.run['measure']} on the validation split"
-        said = f"{chosen} was kept, so that split is no test."
+        name = trained.run.get("development", "validation")
+        where = PurePath(name).name if names_file(name) else f"the {name} split"
+        chosen = f"The state with the best {trained.run['measure']} on {where}"
+        said = f"{chosen} was kept, so its score there is no test."
     elif "cost" in trained.run:
         said = RISK.get(trained.run["development"], RISK["expected_cost"])
     elif trained.generates:

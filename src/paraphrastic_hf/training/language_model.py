@@ -127,25 +127,24 @@ class LanguageModelling:
         sentences = read_sentences(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        count, given = recipe.data.held_out, []
+        given: list[str] = []
         if names_file(recipe.run.development):
             path = resolve_path(recipe.run.development, context.data_root)
             given = list(dict.fromkeys(line for _, line in iterate_lines(path) if line.strip()))
             sentences = list(dict.fromkeys([*given, *sentences]))
-            count = len(given)
         tokenizer = train_tokenizer(recipe.tokenizer, sentences, recipe.seed, context.data_root)
         tokenizer.save(work / "tokenizer")
         ids = tokenizer.encode_batch(sentences)
-        known = np.flatnonzero(np.diff(ids.offsets) > 0)
-        if len(known) < max(1, 2 * count):
-            raise DataError(
-                f"what is held out ({count:,} sentences) must leave as many sentences to train "
-                f"on, and there are {len(known):,} in all, each counted once: set it lower, or "
-                "give more"
-            )
-        order = np.random.default_rng([recipe.seed, 4]).permutation(known)
+        order, count = np.flatnonzero(np.diff(ids.offsets) > 0), recipe.data.held_out
         if given:
-            order, count = known, int(np.searchsorted(known, count))
+            count = int(np.searchsorted(order, len(given)))
+        else:
+            order = np.random.default_rng([recipe.seed, 4]).permutation(order)
+        if len(order) - count < max(1, 0 if given else count):
+            raise DataError(
+                f"data.held_out ({count:,}) must leave as many sentences to train on, and there "
+                f"are {len(order):,} in all, each counted once: set it lower, or give more"
+            )
         held_out, kept = (np.sort(part) for part in np.split(order, [count]))
         columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}
         write_columns(work / "corpus", columns, {})
