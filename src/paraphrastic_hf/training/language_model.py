@@ -202,6 +202,7 @@ class LanguageModelling:
         }
         return {
             **(outcome if held_out else {}),
+            "development": self.recipe.run.development,
             "sentences": len(self.columns["sentences"]),
             "vocab_size": self.tokenizer.vocab_size,
         }
