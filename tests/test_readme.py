@@ -76,7 +76,7 @@ SMALLER = {  # what is added to a command that begins so
     "paraphrastic judge": ["--samples", "20"],
 }
 SKIPPING = 3  # the status where files are missing, of which there are few here
-OF_FEW_FILES = ("paraphrastic significance",)
+OF_FEW_FILES = ("paraphrastic significance english multilingual",)
 LANGUAGE_MODEL_SOURCES = (
     *("en-fr/tatoeba", "en-en/indian_mturk_translations", "en-en/fisher_4refs"),
     *("en-en/coco_val2017_captions", "en-en/wiki_auto_gem_valid", "en-en/onestop_english"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.encoding.parser import SentenceParser
     from paraphrastic_hf.encoding.predict import SentencePredictor
     from paraphrastic_hf.encoding.tagger import Tagger
+    from paraphrastic_hf.evaluation.own import evaluate_pairs
     from paraphrastic_hf.evaluation.run import evaluate
     from paraphrastic_hf.generation.latent import LatentGenerator
     from paraphrastic_hf.generation.likelihood import LanguageScorer
@@ -63,6 +64,7 @@ _PUBLIC = {
     "SentencePredictor": "paraphrastic_hf.encoding.predict",
     "Tagger": "paraphrastic_hf.encoding.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
+    "evaluate_pairs": "paraphrastic_hf.evaluation.own",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
     "LanguageScorer": "paraphrastic_hf.generation.likelihood",
     "Paraphrase": "paraphrastic_hf.generation.paraphrase_filter",
@@ -165,6 +167,7 @@ __all__ = [
     "Writing",
     "Written",
     "evaluate",
+    "evaluate_pairs",
     "load_dataset",
     "load_recipe",
     "mine",

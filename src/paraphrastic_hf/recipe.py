@@ -14,7 +14,7 @@ import types
 import typing
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import yaml
 
@@ -25,6 +25,7 @@ from paraphrastic_hf.parse_yaml import parse_yaml
 T = TypeVar("T")
 
 MOST_BYTES = 10_000_000  # of a recipe file
+FILE = "FILE"  # among the choices of a key: the path of a file will do too
 CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
 SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -321,9 +322,19 @@ def _checked(
         return build(typing.cast(type, hint), value, where, start)
     converted = convert(hint, value, where)
     choices = field.metadata.get("choices", ())
-    if choices and converted not in choices:
+    if choices and converted not in choices and not (FILE in choices and names_file(converted)):
         raise RecipeError(f"{where} must be one of {', '.join(choices)}, got {converted!r}")
     return converted
+
+
+def names_file(value: object) -> TypeGuard[str]:
+    """Whether a key that takes a name or a file has a file: names have no dot and no slash.
+
+    Example:
+        >>> names_file("clean"), names_file("dev.tsv"), names_file("data/dev"), names_file(None)
+        (False, True, True, False)
+    """
+    return isinstance(value, str) and ("." in value or "/" in value)
 
 
 def convert(hint: Any, value: Any, where: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder, evaluate_pairs
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -69,3 +69,24 @@ def test_the_folder_of_all_data_is_where_eval_is_found(
         tables = capsys.readouterr().out.splitlines()
         printed.append([line for line in tables if line.startswith("|")])
     assert printed[0] == printed[1] != []
+
+
+def test_pairs_of_ones_own_are_scored_by_the_values_in_their_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, output = tmp_path / "mine.tsv", tmp_path / "report"
+    texts = [("a cat", "the kitten"), ("a dog", "the hound"), ("the car", "a car"), ("tea", "cup")]
+    rows = (f"{number}\t{a}\t{b}\t{number % 2}\n" for number, (a, b) in enumerate(2 * texts))
+    path.write_text("pair_ID\tsentence_A\tsentence_B\tlabel\n" + "".join(rows), encoding="utf-8")
+    arguments = ["evaluate", "tiny", "--pairs", str(path), "--output", str(output)]
+    for columns, measure in (([], "average precision"), (["2", "3"], "accuracy@1")):
+        assert main([*arguments, *(["--columns", *columns] if columns else [])]) == 0
+        printed = capsys.readouterr().out
+        assert all(name in printed for name in (measure, "sentence_A", "sentence_B"))
+        results = json.loads((output / "mine.tsv.json").read_text(encoding="utf-8"))
+        assert results["rows"][0]["name"] == measure
+        encoder = SentenceEncoder.from_pretrained("tiny")
+        assert evaluate_pairs(encoder, path, columns=columns or None)["rows"] == results["rows"]
+    assert main(["report", str(output), "--output", str(tmp_path / "page")]) == 0
+    assert main([*arguments, "--columns", "2"]) == 2
+    assert main(["evaluate", "tiny", "--columns", "2", "3"]) == 2

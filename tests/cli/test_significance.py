@@ -10,7 +10,7 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from tests.evaluation.sts_files import write_sts
+from tests.evaluation.sts_files import PAIRS, write_sts
 
 
 @pytest.fixture
@@ -99,3 +99,33 @@ def test_wrong_options_are_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "measures"),
+    [
+        (["1", "2", "3", "4", "5", "5"], ["pearson", "spearman"]),
+        (["1", "0", "1", "0", "1", "0"], ["average precision", "accuracy"]),
+        ([], ["accuracy@1", "accuracy@5", "MRR@10", "nDCG@10"]),
+    ],
+)
+def test_two_models_are_compared_on_pairs_of_ones_own(
+    values: list[str],
+    measures: list[str],
+    models: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = PAIRS.read_text(encoding="utf-8").splitlines()[: len(values) or 6]
+    lines = (f"{row}\t{value}" for row, value in zip(rows, values, strict=True))
+    path = tmp_path / "mine.tsv"
+    path.write_text("\n".join(lines if values else rows) + "\n", encoding="utf-8")
+    assert main(["significance", *models, "--pairs", str(path), "--samples", "20"]) == 0
+    table = [line for line in capsys.readouterr().out.splitlines() if "| mine.tsv |" in line]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert [row[3] for row in cells] == measures
+    for row in cells:
+        low, high = (float(end) for end in row[7].split(" to "))
+        assert low <= float(row[6]) <= high
+        assert row[8]
+        assert bool(row[9]) == (len(set(values)) > 2)  # Steiger's is of correlations

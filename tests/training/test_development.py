@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf.errors import DataError, MissingFileError, RecipeError
+from paraphrastic_hf import SentenceEncoder, evaluate_pairs
+from paraphrastic_hf.errors import CheckpointError, DataError, MissingFileError, RecipeError
+from paraphrastic_hf.evaluation.judged import Ranked, paired_bootstrap
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.development import development_scorer, read_development
-from tests.evaluation.sts_files import write_lines
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.loop import Evaluation
+from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.sources import check_text
+from tests.evaluation.sts_files import PAIRS, write_lines
 
 # In the plane, in degrees from `cat`; the second set orders its three pairs the other way round.
 DEGREES = {"cat": 0, "feline": 10, "dog": 40, "stone": 80}
@@ -83,3 +92,82 @@ def pearson_of_three() -> float:
     """Of the cosines of 10, 80 and 40 degrees with 1, 5 and 3."""
     cosines = np.cos(np.deg2rad([10, 80, 40]))
     return float(np.corrcoef(cosines, [1, 5, 3])[0, 1])
+
+
+def recipe_of(folder: Path, *overrides: str) -> Any:
+    path = folder / "recipe.yaml"
+    path.write_text(
+        "tokenizer: {kind: word, vocab_size: 200}\nmodel: {hidden_size: 16}\n"
+        "training: {epochs: 4, batch_size: 8, mega_batch: 1, learning_rate: 0.05}\n",
+        encoding="utf-8",
+    )
+    return load_recipe(path, ["--sources", str(PAIRS), *overrides])
+
+
+@pytest.mark.parametrize("values", [["5", "4", "1"], ["1", "1", "0"], []])
+def test_a_file_of_pairs_picks_the_checkpoint_and_tells_before_from_after(
+    values: list[str], tmp_path: Path
+) -> None:
+    pairs = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()][:12]
+    rows = [
+        (a, pairs[n + 1 - n % 3][1], *values[2 * (n % 3 == 0) : 2 * (n % 3 == 0) + 1])
+        for n, (a, _) in enumerate(pairs[:-1])
+    ]
+    path, output = tmp_path / "dev.tsv", tmp_path / "out"
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = ["--development", str(path)]
+    result = train(recipe_of(tmp_path, *arguments), output, progress=False)
+    change = json.loads((output / "run.json").read_text(encoding="utf-8"))["change"]
+    figures = evaluate_pairs(SentenceEncoder.from_pretrained(output), path)["headline"]
+    assert change["after"] == result.best_score
+    assert change["after"] == pytest.approx(next(iter(figures.values())), abs=0.01)
+    start = recipe_of(tmp_path, *arguments, "--epochs", "0")
+    train(start, tmp_path / "start", progress=False)
+    figures = evaluate_pairs(SentenceEncoder.from_pretrained(tmp_path / "start"), path)["headline"]
+    assert change["before"] == pytest.approx(next(iter(figures.values())), abs=0.01)
+    assert 0 < change["p_value"] <= 1
+    card = " ".join((output / "README.md").read_text(encoding="utf-8").split())
+    assert f"{change['before']:.2f}" in card
+    assert "dev.tsv" in card
+    assert str(tmp_path) not in card
+
+
+def test_a_development_file_that_changed_is_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "dev.tsv"
+    for text, error in (("a cat\tthe cat\n" * 5, None), ("a dog\tthe dog\n" * 5, CheckpointError)):
+        path.write_text(text, encoding="utf-8")
+        recipe = recipe_of(tmp_path, "--development", str(path), "--epochs", "1")
+        with pytest.raises(error, match=str(path)) if error else nullcontext():
+            train(recipe, tmp_path / "out", progress=False)
+
+
+def test_a_development_set_that_is_none_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="'claen'"):
+        recipe_of(tmp_path, "--development", "claen")
+    recipe = recipe_of(tmp_path, "--development", "claen.tsv")
+    with pytest.raises(RecipeError, match=r"claen\.tsv"):
+        check_text(recipe, None)
+    with pytest.raises(RecipeError, match=r"claen\.tsv"):
+        train(recipe, tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_p_value_of_a_score_of_parts_is_of_their_weighted_sum() -> None:
+    random = np.random.default_rng(5)
+    gold = random.normal(size=(2, 60))
+    weak, strong = (
+        Evaluation.of_parts(
+            [
+                (weight, Ranked("", "", "pearson", each + noise * random.normal(size=60), each))
+                for weight, each in zip((2.0, -1.0), gold, strict=True)
+            ]
+        )
+        for noise in (2.0, 0.5)
+    )
+    assert weak == pytest.approx(2 * weak.parts[0][1].score - weak.parts[1][1].score)
+    alone = paired_bootstrap(weak.parts[0][1], strong.parts[0][1], seed=0)[1]
+    one, other = (Evaluation.of_parts(each.parts[:1]) for each in (weak, strong))
+    assert one.p_value(other) == alone == other.p_value(one)
+    assert weak.p_value(weak) == 1
+    assert weak.p_value(strong) > alone  # the second part counts against it
+    assert Evaluation(1.0, {}).p_value(Evaluation(2.0, {})) is None

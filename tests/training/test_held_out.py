@@ -12,13 +12,19 @@ import pytest
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import CheckpointError, DataError
 from paraphrastic_hf.evaluation.development import read_clean
-from paraphrastic_hf.evaluation.similarity import score_suite
+from paraphrastic_hf.evaluation.similarity import Encode, score_suite
 from paraphrastic_hf.recipe import read_recipe
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.corpus import load_corpus
 from paraphrastic_hf.training.development import development_scorer, read_development
-from paraphrastic_hf.training.held_out import MOST, hold_out, read_held_out, retrieval
+from paraphrastic_hf.training.held_out import (
+    MOST,
+    HeldOut,
+    hold_out,
+    judged_retrieval,
+    read_held_out,
+)
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.sources import SourcePairs
@@ -34,6 +40,10 @@ def source(pairs: list[tuple[str, str]], *languages: str, **beside: list[str]) -
 
 def numbered(count: int, first: str = "the", second: str = "le") -> list[tuple[str, str]]:
     return [(f"{first} {i}", f"{second} {i}") for i in range(count)]
+
+
+def retrieval(encode: Encode, held_out: HeldOut) -> float:
+    return float(np.mean([each.score for each in judged_retrieval(encode, held_out)]))
 
 
 def test_a_twentieth_is_held_out_and_no_more_than_the_bound() -> None:

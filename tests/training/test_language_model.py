@@ -222,3 +222,16 @@ def test_texts_are_a_list_of_strings(trained: Path) -> None:
     for texts in ("the cat", [None], [b"the cat"]):
         with pytest.raises(TypeError, match="texts must be a list of strings"):
             scorer.score(texts)  # type: ignore[arg-type]
+
+
+def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+    development = tmp_path / "dev.txt"
+    development.write_text("\n".join([*SENTENCES[2:], "", "the dog plays"]) + "\n")
+    settings = ["--development", str(development), "--steps", "4"]
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (run["held_out"]["sentences"], run["sentences"]) == (7, 2)
+    change = run["change"]
+    assert change["before"] < change["after"] == result.best_score
+    assert change["after"] == pytest.approx(-run["held_out"]["nats_per_token"], rel=1e-4)
+    assert change["p_value"] == 1 / 1001

@@ -513,3 +513,15 @@ def test_the_rate_is_annealed_after_its_epochs_and_ends_the_run(
     assert rates[0] == pytest.approx(0.002)
     assert rates[-1] == pytest.approx(0.0002)
     assert max(lines_of(tmp_path / "out", "epoch")) <= 2
+
+
+def test_a_development_file_is_what_is_held_out(recipe: Path, tmp_path: Path) -> None:
+    development = tmp_path / "dev.tsv"
+    chosen = [(english, german) for german, english in sentences()[:6]]
+    development.write_text("".join(f"{a}\t{b}\n" for a, b in chosen), encoding="utf-8")
+    settings = ["--run.development", str(development), "--training.steps", "2"]
+    result = train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (run["held_out_pairs"], run["pairs"]) == (6, len(sentences()) - 6)
+    assert run["change"]["after"] == pytest.approx(-run["held_out"]["expected_cost"], rel=1e-4)
+    assert run["change"]["after"] == pytest.approx(result.best_score)

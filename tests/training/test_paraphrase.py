@@ -182,3 +182,18 @@ def test_columns_beside_must_be_the_trees(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.tsv", ROWS)
     with pytest.raises(RecipeError, match="must name the columns tree1 and tree2"):
         prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
+
+
+def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+    rows = [(f"she drove {n} .", f"{n} is home .", FIRST, SECOND) for n in "abcdef"]
+    development, sources = (
+        write_rows(tmp_path / name, chosen)
+        for name, chosen in (("dev.tsv", rows[:2]), ("train.tsv", rows))
+    )
+    kind, work = prepared(
+        tmp_path, "--sources", str(sources), "--run.development", str(development)
+    )
+    kind.build(work)
+    texts = {kind.tokenizer.decode(kind.corpus.sentences[n].tolist()) for n in kind.held_out.flat}
+    assert texts == {text for row in rows[:2] for text in row[:2]}
+    assert len(kind.held_out) // 2 == len(kind.kept) // 4 == 1 + kind.recipe.data.both_directions

@@ -152,3 +152,17 @@ def test_parts_without_a_start_are_refused(tmp_path: Path) -> None:
 def test_a_corpus_without_the_splits_is_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="treebank has no validation split to learn trees with"):
         Parsing(recipe_of(tmp_path, "--task.dataset.name", "treebank"), data)
+
+
+def test_a_development_file_takes_the_place_of_the_validation_split(
+    data: Path, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(9)
+    development = tmp_path / "dev.txt"
+    development.write_text("".join(f"{sentence(random)}\n" for _ in range(12)), encoding="utf-8")
+    recipe = recipe_of(tmp_path, "--development", str(development), "--epochs", "2")
+    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
+    found = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert found["examples"] == {"train": 120, "validation": 12, "test": 20}
+    assert found["change"]["before"] < found["change"]["after"] == result.best_score
+    assert found["change"]["p_value"] == 1 / 1001

@@ -386,3 +386,28 @@ def test_word_vectors_may_be_those_of_a_packaged_model(data: Path, tmp_path: Pat
     recipe = small(tmp_path, *options, model="averaging")
     result = train(recipe, tmp_path / "out", data_root=data, progress=False)
     assert result.best_score is not None
+
+
+OWN = {
+    "relatedness": ("sick", "the {0} is here .\there is the {0} .\t5\nthe {0}\ta {1}\t1.5\n"),
+    "entailment": ("sick_e", "neutral\tthe {0} is here .\there is the {1} .\n"),
+    "sentiment": (SST, "positive\tis a {0} so\nnegative\tis a {1} so\n"),
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_a_development_file_takes_the_place_of_the_validation_split(
+    kind: str, data: Path, tmp_path: Path
+) -> None:
+    dataset, rows = OWN[kind]
+    path = tmp_path / "dev.tsv"
+    text = "".join(rows.format(*pair) for pair in zip(ANIMALS, THINGS, strict=True))
+    path.write_text(text, encoding="utf-8")
+    options = ["--development", str(path), "--epochs", "6"]
+    recipe = small(tmp_path, *options, kind=kind, dataset=dataset, model="averaging")
+    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
+    found = results(tmp_path / "out")
+    assert found["examples"]["validation"] == text.count("\n")
+    assert found["change"]["after"] == pytest.approx(result.best_score)
+    if kind != "entailment":  # of four rows
+        assert 0 < found["change"]["p_value"] <= 1

@@ -289,3 +289,19 @@ def test_the_penn_treebank_sample_is_cut_by_its_documents(
     tags = {name: {tag for s in part for tag in s.tags} for name, part in splits.items()}
     assert len(tags["train"]) == 45
     assert tags["validation"] | tags["test"] <= tags["train"]
+
+
+def test_a_development_file_takes_the_place_of_the_validation_split(
+    data: Path, tmp_path: Path
+) -> None:
+    development = tmp_path / "dev.txt"
+    development.write_text("the\tDT\nsaw\tNN\nsaw\tVBD\n7\tCD\n\n" * 8, encoding="utf-8")
+    chosen = ["--development", str(development), "--epochs", "2"]
+    result = train(recipe_of(tmp_path, *chosen), tmp_path / "out", data_root=data, progress=False)
+    found = run(tmp_path / "out")
+    assert found["examples"] == {"train": 128, "validation": 8, "test": 16}
+    assert found["change"]["before"] < found["change"]["after"] == result.best_score
+    assert found["change"]["p_value"] == 1 / 1001
+    development.write_text("the\tDT\nsaw NN\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"{development}:2"):
+        train(recipe_of(tmp_path, *chosen), tmp_path / "new", data_root=data, progress=False)

@@ -343,3 +343,16 @@ def test_settings_without_a_meaning_are_refused(
 def test_a_source_without_the_language_that_is_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"every source must have data.to \(de\) on one side"):
         train(load_recipe(write_recipe(tmp_path), ["--to", "de"]), tmp_path / "out", progress=False)
+
+
+def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+    development = tmp_path / "dev.tsv"
+    rows = [*PAIRS[:6], ["good night", "bonne nuit"]]
+    development.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    options = ["--run.development", str(development), "--epochs", "2"]
+    result = train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out", progress=False)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (run["held_out_pairs"], run["pairs"]) == (7, len(PAIRS) - 6)
+    assert run["change"]["before"] < run["change"]["after"] == result.best_score
+    assert run["change"]["after"] == pytest.approx(-run["held_out"]["nats_per_token"], rel=1e-4)
+    assert 1 / 1001 <= run["change"]["p_value"] < 0.05

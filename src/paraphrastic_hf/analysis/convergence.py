@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.report import plain_axes
-from paraphrastic_hf.recipe import read_mapping
+from paraphrastic_hf.recipe import names_file, read_mapping
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,7 +146,7 @@ def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
 def _scored(recipe: dict[str, Any]) -> tuple[str, str]:
     """What a run is scored on while it trains, and the unit of the scores."""
     if development := recipe["run"].get("development"):
-        return development, UNITS.get(development, PEARSON)
+        return development, UNITS.get(development, "x 100" if names_file(development) else PEARSON)
     if "task" not in recipe:
         return "held-out text", "score"
     task = recipe["task"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
-from paraphrastic_hf.recipe import CORPUS, key_paths, kind_of, read_mapping
+from paraphrastic_hf.recipe import CORPUS, FILE, key_paths, kind_of, read_mapping
 
 EPILOG = """\
 The script is printed; put it where your shell looks:
@@ -164,7 +164,8 @@ def recipe_keys(kinds: Sequence[str] | None) -> list[Option]:
     for kind in KINDS if kinds is None else kinds:
         for key, field in key_paths(classes[kind]).items():
             earlier = found[key].values if key in found else ()
-            values = tuple(dict.fromkeys((*earlier, *field.metadata["choices"])))
+            choices = [each for each in field.metadata["choices"] if each != FILE]
+            values = tuple(dict.fromkeys((*earlier, *choices)))
             found[key] = Option((f"--{key}",), summary(field.metadata["help"]), True, values)
     return list(found.values())
 

@@ -1,10 +1,11 @@
-"""`paraphrastic evaluate MODEL --suite NAME... --data DIR --output DIR`."""
+"""`paraphrastic evaluate MODEL --suite NAME... --data DIR`, or `--pairs FILE`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.latent import add_latent_option
@@ -12,7 +13,10 @@ from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, RecipeError
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.evaluation.own import OwnPairs
 
 EPILOG = """\
 With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
@@ -20,7 +24,14 @@ kept in DIR/tasks, so the same command goes on where it was interrupted. A task 
 the folder is named and skipped; then the exit status is 3. Kept tasks count for the same model,
 version, files of the folder and protocol of the suite; speed is measured anew each time.
 
+--pairs FILE scores a model on pairs of your own (TSV, CSV, JSON lines or parquet). With a column of
+scores: Pearson's r and Spearman's rho. With a column of labels, 0 and 1: average precision, and
+accuracy at the best threshold. With two texts alone, the second is the answer to the first:
+accuracy@1 and @5, MRR@10 and nDCG@10. Each figure has a 95 % interval by resampling the pairs.
+
 examples:
+  paraphrastic evaluate english --pairs mine.tsv
+  paraphrastic evaluate english --pairs mine.csv --columns question answer
   paraphrastic evaluate english --data DATA
   paraphrastic evaluate runs/sp --suite all --data DATA --output runs/sp/evaluation
   paraphrastic evaluate english --dimension 80 --precision int4 --data DATA"""
@@ -36,10 +47,10 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--suite",
         nargs="+",
-        default=["sts"],
         metavar="NAME",
-        help="the suites to run, or all (default: sts)",
+        help="the suites to run, or all (default: sts, or none with --pairs)",
     )
+    add_pairs_options(parser)
     add_data_option(parser, "or its folder eval, which holds the official files")
     parser.add_argument(
         "--output",
@@ -56,6 +67,40 @@ def configure(parser: Parser) -> None:
     parser.set_defaults(run=run)
 
 
+def add_pairs_options(parser: argparse.ArgumentParser) -> None:
+    """`--pairs` and `--columns` of commands that evaluate."""
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="a file of your own pairs: two texts, and a score or a label (0 or 1) if it has one",
+    )
+    parser.add_argument(
+        "--columns",
+        nargs="+",
+        metavar="NAME",
+        help="the columns of --pairs, by name or by number from 1: the two texts, and the score or "
+        "label if it counts (default: found by names and contents)",
+    )
+
+
+def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
+    """The pairs that `--pairs` names; None without it.
+
+    Raises:
+        RecipeError: `--columns` are not two or three, or no file is named.
+        DataError: The file is missing or damaged.
+    """
+    columns = arguments.columns
+    if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
+        given = " ".join(columns)
+        raise RecipeError(f"--columns names two or three columns of --pairs FILE, got {given}")
+    if arguments.pairs is None:
+        return None
+    from paraphrastic_hf.evaluation.own import read_own_pairs
+
+    return read_own_pairs(arguments.pairs, columns)
+
+
 def _epilog() -> str:
     from paraphrastic_hf.evaluation.suites import SUITES
 
@@ -64,20 +109,30 @@ def _epilog() -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score the model on each suite, print the tables, and write the reports."""
+    """Score the model on each suite and on own pairs, print the tables, and write the reports."""
     check_model_name(arguments.model)
-    data_dir = evaluation_folder(arguments.data)
+    own = chosen_pairs(arguments)
+    asked = arguments.suite or ([] if own is not None else ["sts"])
+    data_dir = evaluation_folder(arguments.data) if asked else ""
     from paraphrastic_hf.encoding.load import load_encoder
+    from paraphrastic_hf.evaluation.own import evaluate_own
     from paraphrastic_hf.evaluation.report import markdown, refuse_other_results, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
-    suites, name = chosen_suites(arguments.suite), arguments.name or _name(arguments)
+    suites, name = chosen_suites(asked), arguments.name or _name(arguments)
     if arguments.output:
         check_output(arguments.output, is_folder=True)
-        refuse_other_results(arguments.output, suites, name)
+        refuse_other_results(
+            arguments.output, [*suites, *([own.name] if own is not None else [])], name
+        )
     encoder = smaller(
         load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model
     )
+
+    def report(results: dict[str, Any]) -> None:
+        paths = write_report(results, arguments.output) if arguments.output else []
+        print(markdown(results), *paths, sep="\n")
+
     skipped = 0
     for suite in suites:
         try:
@@ -96,8 +151,9 @@ def run(arguments: argparse.Namespace) -> int:
             skipped += 1
             continue
         skipped += len(results["skipped"])
-        paths = write_report(results, arguments.output) if arguments.output else []
-        print(markdown(results), *paths, sep="\n")
+        report(results)
+    if own is not None:
+        report(evaluate_own(encoder, own, name=name))
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0

@@ -1,9 +1,10 @@
-"""`paraphrastic significance MODEL_A MODEL_B --suite NAME`."""
+"""`paraphrastic significance MODEL_A MODEL_B --suite NAME`, or `--pairs FILE`."""
 
 from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.evaluate import add_pairs_options, chosen_pairs
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
@@ -16,8 +17,10 @@ that this was so in none of 1000), and Steiger's test for dependent correlations
 approximation where the score is Spearman's rho. Accuracies (tatoeba, xnli) and F1 (bucc) have the
 first alone. Fewer than five pairs have no p. With many datasets, one in twenty falls below 0.05 by
 chance. A task without data is named and skipped; then the exit status is 3.
+The 95 % interval is of the difference, by the same resamples.
 
 examples:
+  paraphrastic significance english runs/mine --pairs mine.tsv
   paraphrastic significance english multilingual --data DATA
   paraphrastic significance english english --dimension 80 --precision int4 --data DATA
   paraphrastic significance runs/mgt runs/sp --suite sts17 tatoeba --data DATA
@@ -35,10 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--suite",
         nargs="+",
-        default=["sts"],
         metavar="NAME",
-        help="suites of scored pairs, or tatoeba, bucc or xnli (default: sts)",
+        help="suites of scored pairs, or tatoeba, bucc or xnli (default: sts, or none with "
+        "--pairs)",
     )
+    add_pairs_options(parser)
     add_data_option(parser, "or its folder eval, which holds the official files")
     parser.add_argument(
         "--samples",
@@ -59,15 +63,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a table of both models' scores and the p-values of their differences."""
     for model in (arguments.first, arguments.second):
         check_model_name(model)
-    data_dir = evaluation_folder(arguments.data)
+    own = chosen_pairs(arguments)
+    suites = arguments.suite or ([] if own is not None else ["sts"])
+    data_dir = evaluation_folder(arguments.data) if suites else ""
     import os
     import sys
 
     from paraphrastic_hf.cli.lines import check_output, open_output
     from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
+    from paraphrastic_hf.evaluation.own import judge
     from paraphrastic_hf.evaluation.significance import (
+        Difference,
         compare_encoders,
+        compare_judged,
         mean_difference,
         significance_table,
     )
@@ -81,20 +90,21 @@ def run(arguments: argparse.Namespace) -> int:
     models = (arguments.first, arguments.second)
     first = load_encoder(arguments.first)
     second = smaller(load_encoder(arguments.second), arguments, arguments.second)
-    differences, skipped = compare_encoders(
-        first,
-        second,
-        arguments.suite,
-        data_dir,
-        samples=arguments.samples,
-        seed=arguments.seed,
-    )
+    resampling = {"samples": arguments.samples, "seed": arguments.seed}
+    differences: list[Difference] = []
+    skipped: dict[str, str] = {}
+    if suites:
+        differences, skipped = compare_encoders(first, second, suites, data_dir, **resampling)
+    if own is not None:
+        a, b = (judge(encoder.encode, own) for encoder in (first, second))
+        differences += compare_judged(a, b, **resampling)
     names = [os.path.basename(os.path.normpath(model)) for model in models]
     if arguments.dimension is not None or arguments.precision is not None:
         names[1] = second.name
     if names[0] == names[1]:
         names = list(models)
-    lines = significance_table(differences, (names[0], names[1]))
+    lines = [f"{own.name}: {own.taken}.", ""] if own is not None else []
+    lines += significance_table(differences, (names[0], names[1]))
     about = f"Scores x 100; {counted(arguments.samples, 'resample')}, seed {arguments.seed}."
     lines += ["", about]
     mean, datasets = mean_difference(differences)
@@ -103,8 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
             f"Mean difference over {datasets} datasets of STS years, signs apart: {mean:.2f}."
         )
     lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
-    suites = ", ".join(arguments.suite)
-    table = "\n".join([f"# {names[0]} and {names[1]}: {suites}", "", *lines]) + "\n"
+    on = ", ".join([*suites, *([own.name] if own is not None else [])])
+    table = "\n".join([f"# {names[0]} and {names[1]}: {on}", "", *lines]) + "\n"
     if arguments.output != "-":  # which is where it is printed
         print(table, end="")
     if arguments.output:

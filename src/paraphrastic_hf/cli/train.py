@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.metrics.bootstrap import p_text
 
 SPLITS = ("validation", "test")
 EXAMPLES = """examples:
@@ -77,8 +79,26 @@ def run(arguments: argparse.Namespace) -> None:
     )
     per_second = f"{KINDS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
-    outcome = _outcome(Path(arguments.output), result.best_score)
+    output = Path(arguments.output)
+    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
+    outcome = _outcome(output, result.best_score) + change(record)
     print(f"{Path(arguments.output)}: {counted(result.step, 'step')}{rate}{outcome}")
+
+
+def change(run: Mapping[str, Any]) -> str:
+    """The development score before and after training, by the record of a run.
+
+    Example:
+        >>> change({"change": {"before": 61.04, "after": 71.2, "p_value": 0.02, "samples": 1000}})
+        '; development score 61.04 before training, 71.20 after, p 0.020'
+    """
+    found = run.get("change")
+    if found is None:
+        return ""
+    text = p_text(found["p_value"], found["samples"])
+    before, after = (f"{found[key]:.2f}" for key in ("before", "after"))
+    p_value = f", p {text}" if text else ""
+    return f"; development score {before} before training, {after} after{p_value}"
 
 
 def _outcome(output: Path, best_score: float | None) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.similarity import score_suite
+from paraphrastic_hf.evaluation.judged import Ranked
+from paraphrastic_hf.evaluation.similarity import cosines, score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
 WHOLE = "all pairs"  # the name of the scores of all pairs of a group together
@@ -72,6 +73,14 @@ class PairsTask:
                 for g in result.groups
             ]
         return rows
+
+    def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:
+        """Return the results by example; errors as of a call."""
+        suite = self.datasets(data_dir)
+        return [
+            Ranked(pairs.group, pairs.name, self.measure, cosine, np.asarray(pairs.scores))
+            for pairs, cosine in zip(suite, cosines(encoder.encode, suite), strict=True)
+        ]
 
 
 def corpus_rows(

@@ -79,12 +79,24 @@ def _tatoeba(encoder: Any, data_dir: Path) -> list[Row]:
 
 def _tatoeba_judged(encoder: Any, data_dir: Path) -> list[Judged]:
     """Which sentences of every language have their translation found, half of it each way."""
-    judged = []
-    for group, language, vectors in _encoded(encoder, data_dir):
-        found = nearest_sentences(*vectors)
-        right = (found == np.arange(found.shape[1])).mean(0, keepdims=True)
-        judged.append(Judged(group, language, "accuracy", right, np.ones_like(right)))
-    return judged
+    return [
+        judged_translations(group, language, *vectors)
+        for group, language, vectors in _encoded(encoder, data_dir)
+    ]
+
+
+def judged_translations(group: str, name: str, foreign: np.ndarray, english: np.ndarray) -> Judged:
+    """Which sentences have their translation found, half of it each way.
+
+    Args:
+        group: What to call the group of the dataset.
+        name: What to call the dataset.
+        foreign: As of `tatoeba_scores`.
+        english: As of `tatoeba_scores`.
+    """
+    found = nearest_sentences(foreign, english)
+    right = (found == np.arange(found.shape[1])).mean(0, keepdims=True)
+    return Judged(group, name, "accuracy", right, np.ones_like(right))
 
 
 def _encoded(encoder: Any, data_dir: Path) -> Iterator[tuple[str, str, list[np.ndarray]]]:

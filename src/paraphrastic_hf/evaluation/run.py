@@ -18,7 +18,7 @@ import paraphrastic_hf
 from paraphrastic_hf.data.folder import fingerprint
 from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
 from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
-from paraphrastic_hf.evaluation.suite import Row
+from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.text.files import read_json, write_json
 
@@ -68,12 +68,43 @@ def evaluate(
     """
     if suite not in SUITES:
         raise RecipeError(f"there is no suite {suite!r}; {nearest_name(suite, SUITES)}")
+    return run_suite(
+        encoder, suite, SUITES[suite], Path(data_dir), name=name, keep=keep, progress=progress
+    )
+
+
+def run_suite(
+    encoder: Any,
+    suite: str,
+    chosen: Suite,
+    data_dir: Path,
+    *,
+    name: str | None = None,
+    keep: str | Path | None = None,
+    progress: bool = False,
+) -> Results:
+    """Score an encoder on a suite that may have no name in `SUITES`.
+
+    Args:
+        encoder: As `evaluate` takes it.
+        suite: What results call the suite.
+        chosen: The suite.
+        data_dir: Where its data is.
+        name: As `evaluate` takes it.
+        keep: As `evaluate` takes it.
+        progress: As `evaluate` takes it.
+
+    Raises:
+        RecipeError: As of `evaluate`.
+        DataError: As of `evaluate`.
+        ModelError: As of `evaluate`.
+        TypeError: As of `evaluate`.
+    """
     if isinstance(encoder, (str, Path)):
         raise TypeError(
             f"evaluate takes an encoder, not the name of one: SentenceEncoder.from_pretrained("
             f"{str(encoder)!r})"
         )
-    chosen, data_dir = SUITES[suite], Path(data_dir)
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
         raise RecipeError(
@@ -90,7 +121,7 @@ def evaluate(
         "version": paraphrastic_hf.__version__,
     }
     rows: dict[tuple[str, str], Row] = {}
-    files = fingerprint([data_dir.resolve()])
+    files = fingerprint([data_dir.resolve()]) if keep is not None else ""
     identity = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}

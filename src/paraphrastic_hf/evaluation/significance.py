@@ -15,21 +15,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
-from paraphrastic_hf.evaluation.judged import Judged, JudgedTask, judged_p_value
+from paraphrastic_hf.evaluation.judged import JudgedTask, Ranked, Resampled, paired_bootstrap
 from paraphrastic_hf.evaluation.pairs import PairsTask
-from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
+from paraphrastic_hf.evaluation.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.markdown import markdown_table
-from paraphrastic_hf.metrics.bootstrap import (
-    FEWEST,
-    ROUNDING,
-    check_finite,
-    drawn_counts,
-    p_text,
-    p_value_of,
-)
+from paraphrastic_hf.metrics.bootstrap import FEWEST, p_text
 
 COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
@@ -52,6 +44,8 @@ class Difference:
         steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs, and for what is no
             correlation.
         samples: Number of resamples of the bootstrap.
+        low: Lower end of the 95 % interval of the difference, second less first, x 100.
+        high: Upper end of it.
     """
 
     group: str
@@ -63,6 +57,8 @@ class Difference:
     bootstrap: float
     steiger: float
     samples: int
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 def compare_encoders(
@@ -101,15 +97,11 @@ def compare_encoders(
     skipped: dict[str, str] = {}
     for name, task in tasks.items():
         try:
-            if isinstance(task, JudgedTask):
-                a, b = (task.judged(encoder, Path(data_dir)) for encoder in (first, second))
-                differences += _compare_judged(a, b, samples, seed)
-                continue
-            datasets = task.datasets(Path(data_dir))
+            a, b = (task.judged(encoder, Path(data_dir)) for encoder in (first, second))
         except DataError as error:
             skipped[name] = str(error)
             continue
-        differences += _compare_pairs(datasets, task.measure, (first, second), samples, seed)
+        differences += compare_judged(a, b, samples=samples, seed=seed)
     if not differences:
         asked = f"suite{'s' * (len(suites) > 1)} {' and '.join(suites)}"
         raise DataError(f"no task of the {asked} has its data: {'; '.join(skipped.values())}")
@@ -128,37 +120,33 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
     return tasks
 
 
-def _compare_pairs(
-    datasets: Sequence[ScoredPairs],
-    measure: str,
-    encoders: tuple[Any, Any],
-    samples: int,
-    seed: int,
+def compare_judged(
+    first: Sequence[Resampled], second: Sequence[Resampled], *, samples: int = 1000, seed: int = 1
 ) -> list[Difference]:
-    """By both tests, on every dataset of scored pairs."""
-    sides = (cosines(encoder.encode, datasets) for encoder in encoders)
-    differences = []
-    for pairs, a, b in zip(datasets, *sides, strict=True):
-        gold = np.asarray(pairs.scores, np.float64)
-        correlation = CORRELATIONS[measure]
-        one, other, between = correlation(a, gold), correlation(b, gold), correlation(a, b)
-        bootstrap = bootstrap_p_value(a, b, gold, measure=measure, samples=samples, seed=seed)
-        steiger = steiger_p_value(one / 100, other / 100, between / 100, len(pairs))
-        about = (pairs.group, pairs.name, len(pairs), measure)
-        differences.append(Difference(*about, one, other, bootstrap, steiger, samples))
-    return differences
+    """Compare two encoders on every dataset, by the bootstrap and, of correlations, by Steiger's
+    test.
 
-
-def _compare_judged(
-    first: Sequence[Judged], second: Sequence[Judged], samples: int, seed: int
-) -> list[Difference]:
-    """By the bootstrap, on every dataset of which it is known what was right."""
+    Args:
+        first: The results of one encoder, dataset by dataset.
+        second: The results of the other on the same datasets.
+        samples: Number of resamples of the bootstrap, 1 or more.
+        seed: Seed of the bootstrap's draws.
+    """
     differences = []
     for a, b in zip(first, second, strict=True):
-        bootstrap = judged_p_value(a, b, samples=samples, seed=seed)
-        about = (a.group, a.name, len(a), a.measure)
-        differences.append(Difference(*about, a.score, b.score, bootstrap, float("nan"), samples))
+        interval, bootstrap = paired_bootstrap(a, b, samples=samples, seed=seed)
+        about = (a.group, a.name, len(a), a.measure, a.score, b.score, bootstrap)
+        edges = (interval.low, interval.high)
+        differences.append(Difference(*about, _steiger(a, b), samples, *edges))
     return differences
+
+
+def _steiger(first: Resampled, second: Resampled) -> float:
+    """The p-value of Steiger's test; NaN for what is no correlation."""
+    if isinstance(first, Ranked) and isinstance(second, Ranked) and first.measure in CORRELATIONS:
+        between = CORRELATIONS[first.measure](first.cosines, second.cosines)
+        return steiger_p_value(first.score / 100, second.score / 100, between / 100, len(first))
+    return float("nan")
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
@@ -167,17 +155,18 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
     A dataset with too few pairs for a test has no p-value; a line below the table says so.
     """
     columns = ["group", "dataset", "size", "score", *names]
-    columns += ["difference", "p (bootstrap)", "p (Steiger)"]
+    columns += ["difference", "95 %", "p (bootstrap)", "p (Steiger)"]
     rows = [
         [
             *(each.group, each.name, f"{each.pairs:,}", each.measure),
             *(f"{each.first:.1f}", f"{each.second:.1f}", _signed(each.second - each.first)),
+            f"{_signed(each.low)} to {_signed(each.high)}",
             _bold(each.bootstrap, p_text(each.bootstrap, each.samples)),
             _bold(each.steiger, _steiger_text(each.steiger)),
         ]
         for each in differences
     ]
-    lines = markdown_table(columns, rows, "llrlrrrrr")
+    lines = markdown_table(columns, rows, "llrlrrrrrr")
     if any(each.pairs < FEWEST for each in differences):
         lines += ["", f"Fewer than {FEWEST} pairs cannot be told from chance; they have no p."]
     return lines
@@ -247,96 +236,6 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
     variance = max(variance, SMALLEST)
     t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / variance)
     return float(stats.t.sf(t, size - 3))
-
-
-def bootstrap_p_value(
-    first: np.ndarray,
-    second: np.ndarray,
-    gold: np.ndarray,
-    *,
-    measure: str = "pearson",
-    samples: int = 1000,
-    seed: int = 1,
-) -> float:
-    """Estimate how likely the better prediction is not better on other examples of the kind.
-
-    This is (k + 1) / (n + 1), where in k of n resamples of the examples, drawn with replacement,
-    the prediction with the higher correlation does not have it (`metrics/bootstrap.py`).
-
-    Args:
-        first: One prediction, (examples,).
-        second: Another prediction, (examples,).
-        gold: The gold scores, (examples,).
-        measure: `pearson` or `spearman`; ranks are computed anew in every resample.
-        samples: Number of resamples, 1 or more.
-        seed: Seed of the draws.
-
-    Returns:
-        The one-sided p-value, 1 / (samples + 1) to 1; 1 for equal correlations, NaN for fewer than
-        five examples, which no test can tell from chance.
-
-    Raises:
-        ValueError: The three differ in length or are empty, one holds a number that is not finite,
-            or `samples` is less than 1.
-    """
-    if not len(first) == len(second) == len(gold) or len(gold) == 0:
-        raise ValueError(
-            "both predictions need a value for each gold score, "
-            f"got {len(first)}, {len(second)} and {len(gold)}"
-        )
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
-    values = np.stack([np.asarray(each, np.float64) for each in (first, second, gold)])
-    for name, row in zip(("the first prediction", "the second", "gold"), values, strict=True):
-        check_finite(name, row)
-    if len(gold) < FEWEST:
-        return float("nan")
-    correlation = CORRELATIONS[measure]
-    difference = (correlation(values[0], values[2]) - correlation(values[1], values[2])) / 100
-    if abs(difference) <= ROUNDING:
-        return 1.0
-    lost = 0
-    for counts in drawn_counts(len(gold), samples, seed):
-        drawn = resampled_correlations(values, counts, measure)
-        lost += int(((drawn[0] - drawn[1]) * np.sign(difference) <= ROUNDING).sum())
-    return p_value_of(lost, samples)
-
-
-def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str) -> np.ndarray:
-    """Correlate predictions with gold scores in every resample.
-
-    Args:
-        values: The predictions, and last the gold scores, (predictions + 1, examples).
-        counts: How often each example is in each resample, (samples, examples).
-        measure: `pearson` or `spearman`.
-
-    Returns:
-        The correlations, -1 to 1, (predictions, samples); 0 where a side is constant.
-    """
-    if measure == "spearman":
-        resampled = [_ranks(row, counts) for row in values]  # (samples, examples) each
-    else:
-        resampled = [np.broadcast_to(row, counts.shape) for row in values]
-    size = counts.sum(1, keepdims=True)
-    centred = [row - (row * counts).sum(1, keepdims=True) / size for row in resampled]
-    squares = [(row * row * counts).sum(1) for row in centred]
-    scales = [(row * row * counts).sum(1) for row in resampled]
-    found = np.zeros((len(values) - 1, len(counts)))
-    for i in range(len(values) - 1):
-        varies = (squares[i] > 1e-20 * scales[i]) & (squares[-1] > 1e-20 * scales[-1])
-        product = (centred[i] * centred[-1] * counts).sum(1)
-        found[i, varies] = product[varies] / np.sqrt(squares[i] * squares[-1])[varies]
-    return found
-
-
-def _ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The rank of each example in each resample, (samples, examples); equal ones share the mean."""
-    _, group = np.unique(values, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    members = np.add.reduceat(counts[:, order], starts, axis=1)  # (samples, distinct values)
-    upto = members.cumsum(1)
-    return np.asarray((upto - (members - 1) / 2)[:, group])
 
 
 def _signed(value: float) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
 
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
+from paraphrastic_hf.recipe import names_file
 
 RESULTS_FOLDER = ".eval_results"
 MEASURES = {  # a word in the unit or name of a figure: what the Hub calls the measure
@@ -207,7 +208,9 @@ def _of_run(trained: TrainedModel) -> Iterator[Figure]:
         is_translation = trained.translates and trained.recipe.get("kind") != "paraphrase"
         task = "translation" if is_translation else "text-generation"
         value = round(float(held_out["perplexity"]), 4)
-        yield Figure(task, "held out", "of its sources", "perplexity", "a token", value)
+        file = run.get("development")
+        where = f"of {PurePath(file).name}" if names_file(file) else "of its sources"
+        yield Figure(task, "held out", where, "perplexity", "a token", value)
 
 
 def _unit(name: str, unit: str) -> str:

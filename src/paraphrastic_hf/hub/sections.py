@@ -23,6 +23,7 @@ from paraphrastic_hf.hub.families import (
 from paraphrastic_hf.hub.paraphrasing import paraphrasing
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, dataset_title
 from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.recipe import names_file
 
 NOT_STATED = "not stated"
 TASKS = {
@@ -289,11 +290,13 @@ def scores(trained: TrainedModel) -> list[str]:
             if trained.translates
             else f"{held_out['sentences']:,} sentences"
         )
+        file = run.get("development")
+        where = f"of {PurePath(file).name}" if names_file(file) else "of the same sources"
         is_chosen = run["progress"]["best_step"] is not None
         chose = "; they also chose the state that was kept" * is_chosen
         return wrapped(
             f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
-            f"nats) on {what} of the same sources that were not trained on{chose}."
+            f"nats) on {what} {where} that were not trained on{chose}."
         )
     held_out = [
         [literal(name), f"{value:.4g}"] for name, value in _figures(run.get("held_out", {}))

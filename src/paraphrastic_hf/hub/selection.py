@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.metrics.bootstrap import p_text
+from paraphrastic_hf.recipe import names_file
 
 # Of a contrastive run, by the name of the development set in its recipe.
 SELECTION = {
@@ -38,21 +41,35 @@ def selection(trained: TrainedModel) -> str:
     if at["best_step"] is None:
         return SELECTION["none"]
     if trained.task:
-        chosen = f"The state with the best {trained.run['measure']} on the validation split"
-        said = f"{chosen} was kept, so that split is no test."
+        name = trained.run.get("development", "validation")
+        where = PurePath(name).name if names_file(name) else f"the {name} split"
+        chosen = f"The state with the best {trained.run['measure']} on {where}"
+        said = f"{chosen} was kept, so its score there is no test."
     elif "cost" in trained.run:
-        said = RISK[trained.run["development"]]
+        said = RISK.get(trained.run["development"], RISK["expected_cost"])
     elif trained.generates:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
-        name = trained.run["development"]
-        said = SELECTION.get(name, f"The state that scored best on {name} was kept.")
+        name = PurePath(trained.run["development"]).name
+        of_file = f"The state that scored best on {name} was kept, so its score there is no test."
+        said = SELECTION.get(name, of_file)
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."
         if _is_changed(trained.recipe)
         else ""
     )
-    return f"{said} Its step is {at['best_step']:,}, its score {at['best_score']:.2f}.{changed}"
+    score = f"Its step is {at['best_step']:,}, its score {at['best_score']:.2f}."
+    return f"{said} {score}{_before(trained.run)}{changed}"
+
+
+def _before(run: Mapping[str, Any]) -> str:
+    """The score before training; runs of earlier versions do not have it."""
+    change = run.get("change")
+    if change is None:
+        return ""
+    p_value = p_text(change["p_value"], change["samples"])
+    tested = f" (p {p_value} by resampling its examples)" if p_value else ""
+    return f" Before training the score was {change['before']:.2f}{tested}."
 
 
 def _is_changed(recipe: Mapping[str, Any]) -> bool:

@@ -316,13 +316,17 @@ def load_corpus(directory: Path) -> PairCorpus:
     )
 
 
-def hold_out_pairs(groups: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def hold_out_pairs(
+    groups: np.ndarray, count: int, seed: int, chosen: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Choose pairs to hold out, and those to train on that share no sentence with them.
 
     Args:
         groups: (pairs, 2) equal for sentences that are the same (`PairCorpus.group`).
         count: How many to hold out.
         seed: Of the choice.
+        chosen: Numbers of the pairs to hold out, such as those of a development file; `count` are
+            drawn if None.
 
     Returns:
         The numbers of both, from 0; the first in an order of their own, since the first of them are
@@ -337,14 +341,18 @@ def hold_out_pairs(groups: np.ndarray, count: int, seed: int) -> tuple[np.ndarra
         >>> np.isin(groups[kept], groups[chosen]).any()
         np.False_
     """
-    order = np.random.default_rng([seed, 4]).permutation(len(groups))
-    chosen, rest = np.sort(order[:count]), np.sort(order[count:])
+    if chosen is None:
+        chosen = np.sort(np.random.default_rng([seed, 4]).permutation(len(groups))[:count])
+    else:
+        count = 0
+    rest = np.setdiff1d(np.arange(len(groups)), chosen)
     barred = np.isin(groups[rest], np.unique(groups[chosen])).any(1)
     kept = rest[~barred]
     if len(kept) < max(1, count):
+        held_out = f"data.held_out ({count:,}) must leave as many pairs to train on, and"
         raise DataError(
-            f"data.held_out ({count:,}) must leave as many pairs to train on, and there are "
-            f"{len(groups):,} in all: set it lower, or give more"
+            f"{held_out if count else 'no pair is left to train on, and'} there are "
+            f"{len(groups):,} in all, with those held out: set it lower, or give more"
         )
     return np.random.default_rng([seed, 5]).permutation(chosen), kept
 

@@ -1,13 +1,14 @@
 """The sets that pick the best checkpoint, by their recipe names, and a model's score on one.
 
 `clean` is the mean that `evaluation/development.py` defines; `clean-and-bitext` is the mean of it
-and of how often translations are found among pairs held out of training (`held_out.py`). The others
-are the papers': parts of them are in sets that are reported.
+and of how often translations are found among pairs held out of training (`held_out.py`). The other
+names are the papers': parts of them are in sets that are reported. A file of pairs counts by the
+main measure of its kind (`evaluation/own.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,27 +18,34 @@ from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.development import read_clean
+from paraphrastic_hf.evaluation.judged import Ranked, Resampled
+from paraphrastic_hf.evaluation.own import OwnPairs, judge, read_own_pairs
 from paraphrastic_hf.evaluation.pairs import corpus_rows, scored_pairs
-from paraphrastic_hf.evaluation.similarity import DatasetScore, score_suite
+from paraphrastic_hf.evaluation.similarity import Encode, cosines
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.training.held_out import HeldOut, retrieval
-from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, find_data_root
+from paraphrastic_hf.training.held_out import HeldOut, judged_retrieval
+from paraphrastic_hf.training.loop import Evaluation
+from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, find_data_root, resolve_path
 
 WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
 
 
-def read_development(name: str, data_root: str | Path | None) -> list[ScoredPairs] | None:
-    """A development set by its recipe name, from `eval/` in the data root; None for `none`.
+def read_development(name: str, data_root: str | Path | None) -> Sequence[ScoredPairs] | None:
+    """A development set by its recipe name, from `eval/` in the data root, or by the path of a file
+    of pairs; None for `none`.
 
     `ws353-tuning` is two lists, the similar and the related pairs of WordSim-353 (thesis, 3.5.3).
 
     Raises:
-        DataError: Its files are not there.
-        RecipeError: There is no data root to look in.
+        DataError: Its files are not there, or a file of pairs is damaged.
+        RecipeError: There is no data root to look in, or no such file of pairs.
     """
     if name == "none":
         return None
+    if names_file(name):
+        return [read_own_pairs(resolve_path(name, data_root))]
     root = find_data_root(data_root)
     if root is None:
         raise RecipeError(
@@ -63,9 +71,9 @@ def _read(name: str, folder: Path) -> list[ScoredPairs]:
 def development_scorer(
     name: str,
     tokenizer: TextTokenizer,
-    suite: list[ScoredPairs] | None,
+    suite: Sequence[ScoredPairs] | None,
     held_out: HeldOut | None = None,
-) -> Callable[[SentenceEncoderModel], float] | None:
+) -> Callable[[SentenceEncoderModel], Evaluation] | None:
     """A function from a model to its score on what `read_development` gave.
 
     It is the mean of Pearson's r x 100 of the lists. Words are tuned by another figure (3.5.3):
@@ -73,27 +81,35 @@ def development_scorer(
     related ones far. Held-out pairs of bitext count as much as all lists together.
 
     Args:
-        name: The recipe's name of the set.
+        name: The recipe's name of the set, or of a file of pairs.
         tokenizer: The model's.
         suite: What `read_development` gave.
         held_out: Pairs of bitext that training does not see, by their languages.
     """
     if suite is None:
         return None
-    of_pairs = _words_apart if name == "ws353-tuning" else _mean_pearson
 
-    def score(model: SentenceEncoderModel) -> float:
-        encoder = SentenceEncoder(model, tokenizer)
-        similarity = of_pairs(score_suite(encoder.encode, suite).datasets)
-        return (similarity + retrieval(encoder.encode, held_out)) / 2 if held_out else similarity
+    def score(model: SentenceEncoderModel) -> Evaluation:
+        encode = SentenceEncoder(model, tokenizer).encode
+        parts = _parts(name, encode, suite)
+        if held_out:
+            found = judged_retrieval(encode, held_out)
+            parts = [(weight / 2, part) for weight, part in parts]
+            parts += [(1 / (2 * len(found)), part) for part in found]
+        return Evaluation.of_parts(parts)
 
     return score
 
 
-def _mean_pearson(found: list[DatasetScore]) -> float:
-    return float(np.mean([each.pearson for each in found]))
-
-
-def _words_apart(found: list[DatasetScore]) -> float:
-    similar, related = found
-    return 2 * similar.spearman - related.spearman
+def _parts(
+    name: str, encode: Encode, suite: Sequence[ScoredPairs]
+) -> list[tuple[float, Resampled]]:
+    """The results on each list, with their weights."""
+    if isinstance(suite[0], OwnPairs):
+        return [(1.0, judge(encode, suite[0])[0])]
+    measure = "spearman" if name == "ws353-tuning" else "pearson"
+    weights = (2.0, -1.0) if name == "ws353-tuning" else (1 / len(suite),) * len(suite)
+    return [
+        (weight, Ranked(pairs.group, pairs.name, measure, cosine, np.asarray(pairs.scores)))
+        for weight, pairs, cosine in zip(weights, suite, cosines(encode, suite), strict=True)
+    ]

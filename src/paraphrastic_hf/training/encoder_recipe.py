@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     DataArguments,
     OptimisationArguments,
@@ -84,9 +84,9 @@ class EncoderRunArguments(RunArguments):
         "clean",
         help="set that picks the best checkpoint: clean, pairs that no reported test set holds; "
         "clean-and-bitext, also translations held out of training; the papers' sts17-en-en and "
-        "stsb-dev, which reported sets overlap; ws353-tuning, for words (3.5.3); none, the last "
-        "one",
-        choices=DEVELOPMENT_SETS,
+        "stsb-dev, which reported sets overlap; ws353-tuning, for words (3.5.3); a file of your "
+        "own pairs, as `evaluate --pairs` takes it; none, the last one",
+        choices=(*DEVELOPMENT_SETS, FILE),
     )
 
 

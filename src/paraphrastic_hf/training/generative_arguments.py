@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     MORE_THAN_ONCE,
     DataArguments,
@@ -214,8 +214,9 @@ class GenerativeRunArguments(RunArguments):
         "clean",
         help="what picks the checkpoint: held_out, the likelihood of the held-out pairs; or scored "
         "sentence pairs, of which clean has none that is reported; clean-and-bitext, also "
-        "translations that are held out of training, for models of several languages",
-        choices=(HELD_OUT, *DEVELOPMENT_SETS),
+        "translations that are held out of training, for models of several languages; or a file of "
+        "your own pairs, as `evaluate --pairs` takes it",
+        choices=(HELD_OUT, *DEVELOPMENT_SETS, FILE),
     )
 
 

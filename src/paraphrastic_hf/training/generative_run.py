@@ -182,13 +182,16 @@ class Generative:
             if gauges is None:
                 assert scorer is not None
                 return scorer(model)
-            _warn_of_collapse(gauges)
-            self._objective.aggression.observe(sum(gauges.mutual_information.values()))
-            of_set = gauges.likelihood if scorer is None else scorer(model)
+            if model.training:  # not before and after it
+                _warn_of_collapse(gauges)
+                self._objective.aggression.observe(sum(gauges.mutual_information.values()))
             figures = gauges.flat()
             if self.recipe.training.aggressive:
                 figures["aggressive"] = float(self._objective.aggression.is_on)
-            return Evaluation(of_set, figures)
+            if scorer is None:
+                return Evaluation(gauges.likelihood, figures)
+            found = scorer(model)
+            return Evaluation(found, figures, found.parts)
 
         return score
 

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import CheckpointError, DataError
-from paraphrastic_hf.evaluation.retrieval import tatoeba_scores
+from paraphrastic_hf.evaluation.judged import Judged
+from paraphrastic_hf.evaluation.retrieval import judged_translations
 from paraphrastic_hf.evaluation.similarity import Encode
 from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.training.sources import SourcePairs
@@ -61,21 +60,21 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
     return [_without(item, sides) for item in sources], {k: v for k, v in held_out.items() if v}
 
 
-def retrieval(encode: Encode, held_out: HeldOut) -> float:
-    """How often the nearest sentence is the translation, x 100: the mean of both directions, then
-    of the pairs of languages.
+def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
+    """How often the nearest sentence is the translation, as the mean of both directions, for each
+    two languages.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
         held_out: Pairs by their languages.
     """
-    scores = []
-    for pairs in held_out.values():
-        first, second = (
+    found = []
+    for name, pairs in held_out.items():
+        vectors = [
             checked_vectors(encode(list(side)), len(pairs)) for side in zip(*pairs, strict=True)
-        )
-        scores.append(tatoeba_scores(first, second)["accuracy"])
-    return float(np.mean(scores))
+        ]
+        found.append(judged_translations("held out", name, *vectors))
+    return found
 
 
 def write_held_out(held_out: HeldOut, work: Path) -> None:

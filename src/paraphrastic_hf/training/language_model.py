@@ -14,11 +14,14 @@ from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 
+from paraphrastic_hf.data.pairs import iterate_lines
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.judged import Judged
 from paraphrastic_hf.generation.likelihood import sentence_likelihoods
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
@@ -29,8 +32,9 @@ from paraphrastic_hf.training.language_model_arguments import (
     LanguageModelRecipe,
     LanguageModelTraining,
 )
-from paraphrastic_hf.training.loop import Losses
+from paraphrastic_hf.training.loop import Evaluation, Losses
 from paraphrastic_hf.training.memory import SMALLEST_TABLE, check_memory
+from paraphrastic_hf.training.places import resolve_path
 from paraphrastic_hf.training.sources import check_sources, read_sentences
 from paraphrastic_hf.training.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.tokenizers import train_tokenizer
@@ -123,18 +127,25 @@ class LanguageModelling:
         sentences = read_sentences(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
+        given: list[str] = []
+        if names_file(recipe.run.development):
+            path = resolve_path(recipe.run.development, context.data_root)
+            given = list(dict.fromkeys(line for _, line in iterate_lines(path) if line.strip()))
+            sentences = list(dict.fromkeys([*given, *sentences]))
         tokenizer = train_tokenizer(recipe.tokenizer, sentences, recipe.seed, context.data_root)
         tokenizer.save(work / "tokenizer")
         ids = tokenizer.encode_batch(sentences)
-        known = np.flatnonzero(np.diff(ids.offsets) > 0)
-        if len(known) < max(1, 2 * recipe.data.held_out):
+        order, count = np.flatnonzero(np.diff(ids.offsets) > 0), recipe.data.held_out
+        if given:
+            count = int(np.searchsorted(order, len(given)))
+        else:
+            order = np.random.default_rng([recipe.seed, 4]).permutation(order)
+        if len(order) - count < max(1, 0 if given else count):
             raise DataError(
-                f"data.held_out ({recipe.data.held_out:,}) must leave as many sentences to train "
-                f"on, and there are {len(known):,} in all, each counted once: set it lower, or "
-                "give more"
+                f"data.held_out ({count:,}) must leave as many sentences to train on, and there "
+                f"are {len(order):,} in all, each counted once: set it lower, or give more"
             )
-        order = np.random.default_rng([recipe.seed, 4]).permutation(known)
-        held_out, kept = (np.sort(part) for part in np.split(order, [recipe.data.held_out]))
+        held_out, kept = (np.sort(part) for part in np.split(order, [count]))
         columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}
         write_columns(work / "corpus", columns, {})
 
@@ -173,14 +184,14 @@ class LanguageModelling:
 
     def development(self) -> Callable[[Any], float] | None:
         """Minus the cross-entropy of the held-out sentences, in nats a token."""
-        if not self.recipe.data.held_out:
+        if not len(self.columns["held_out"]):
             return None
-        return lambda model: -self._cross_entropy(model)
+        return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])
 
     def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
         """The model directory, and the perplexity of the held-out sentences."""
         held_out = len(self.columns["held_out"])
-        cross_entropy = self._cross_entropy(model) if held_out else math.nan
+        cross_entropy = self._judged(model).score / 100 if held_out else math.nan
         save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
         outcome = {
             "held_out": {
@@ -191,10 +202,13 @@ class LanguageModelling:
         }
         return {
             **(outcome if held_out else {}),
+            "development": self.recipe.run.development,
             "sentences": len(self.columns["sentences"]),
             "vocab_size": self.tokenizer.vocab_size,
         }
 
-    def _cross_entropy(self, model: LanguageModel) -> float:
+    def _judged(self, model: LanguageModel) -> Judged:
+        """The nats of each held-out sentence, and its tokens."""
         found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
-        return -float(found.nats.sum() / found.tokens.sum())
+        measure = "nats a token"
+        return Judged("held out", "sentences", measure, -found.nats[None], found.tokens[None])

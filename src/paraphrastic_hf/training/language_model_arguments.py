@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     DataArguments,
     RunArguments,
@@ -71,6 +71,18 @@ class LanguageModelTraining(SmoothedArguments):
     """The objective of a language model and its optimisation."""
 
 
+@dataclass(frozen=True)
+class LanguageModelRunArguments(RunArguments):
+    """Checkpoints, logs and the choice of the weights that are kept."""
+
+    development: str = argument(
+        "held_out",
+        help="what picks the checkpoint, by its likelihood: held_out, sentences of the sources; or "
+        "a file of text, a sentence a line",
+        choices=("held_out", FILE),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelRecipe:
     """A whole training run of a language model over sentences."""
@@ -88,7 +100,9 @@ class LanguageModelRecipe:
         LanguageModelTraining(epochs=5, schedule="linear", warmup_steps=200, clip=1.0),
         help="the objective",
     )
-    run: RunArguments = argument(RunArguments(), help="checkpoints and logs")
+    run: LanguageModelRunArguments = argument(
+        LanguageModelRunArguments(), help="checkpoints and logs"
+    )
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:

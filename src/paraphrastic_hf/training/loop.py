@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError
+from paraphrastic_hf.evaluation.judged import Resampled, p_of_difference, resampled_scores
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.annealing import Annealed
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
@@ -62,12 +64,17 @@ class Losses:
         return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
 
 
+SAMPLES = 1000  # resamples of the examples of a development set
+
+
 class Evaluation(float):
-    """A development score, with figures beside it that are logged and choose nothing.
+    """A development score, with what else is known of it.
 
     Args:
         score: More is better.
-        figures: By name.
+        figures: Further figures by name, which are logged and choose nothing.
+        parts: The results by example that the score is the weighted sum of, each with its weight;
+            none if they are not known.
 
     Example:
         >>> Evaluation(71.0, {"active_units/semantic": 512.0}) > 70
@@ -75,11 +82,37 @@ class Evaluation(float):
     """
 
     figures: Mapping[str, float]
+    parts: Sequence[tuple[float, Resampled]]
 
-    def __new__(cls, score: float, figures: Mapping[str, float]) -> Evaluation:
+    def __new__(
+        cls,
+        score: float,
+        figures: Mapping[str, float],
+        parts: Sequence[tuple[float, Resampled]] = (),
+    ) -> Evaluation:
         evaluation = super().__new__(cls, score)
-        evaluation.figures = figures
+        evaluation.figures, evaluation.parts = figures, parts
         return evaluation
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple[float, Resampled]]) -> Evaluation:
+        """Return the weighted sum of the scores of `parts`."""
+        return cls(sum(weight * part.score for weight, part in parts), {}, parts)
+
+    def p_value(self, other: Evaluation, samples: int = SAMPLES) -> float | None:
+        """Return the one-sided p-value that the better of two scores on the same examples is not
+        better, by resampling the examples of each part (`evaluation/judged.py`).
+
+        Returns:
+            1 / (samples + 1) to 1; None if the results by example are not known, or fewer than 5.
+        """
+        drawn = np.zeros(samples)
+        for seed, ((weight, own), (_, its)) in enumerate(zip(self.parts, other.parts, strict=True)):
+            one, two = (resampled_scores(part, samples=samples, seed=seed) for part in (own, its))
+            drawn += weight * (two - one)
+        examples = min((len(part) for _, part in self.parts), default=0)
+        value = p_of_difference(float(other) - float(self), drawn, examples)
+        return None if math.isnan(value) else value
 
 
 class Objective(Protocol):

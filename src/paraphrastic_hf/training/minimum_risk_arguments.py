@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     RunArguments,
     check_source,
@@ -201,8 +201,9 @@ class MinimumRiskRunArguments(RunArguments):
     development: str = argument(
         "expected_cost",
         help="what picks the checkpoint, among held-out pairs: expected_cost of their candidates; "
-        "first, what the likeliest candidate costs; or none, which keeps the last",
-        choices=DEVELOPMENT,
+        "first, what the likeliest candidate costs; a file, the expected cost of its pairs, which "
+        "is read like the first source; or none, which keeps the last",
+        choices=(*DEVELOPMENT, FILE),
     )
 
 

@@ -25,7 +25,7 @@ from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
 from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.recipe import names_file, to_yaml
 from paraphrastic_hf.text.files import open_to_readers, remove
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateMaker
@@ -37,7 +37,12 @@ from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
 from paraphrastic_hf.training.minimum_risk_gauges import RiskGauges
 from paraphrastic_hf.training.places import resolve_model
 from paraphrastic_hf.training.seq2seq_run import check_written, written_side
-from paraphrastic_hf.training.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.sources import (
+    SourcePairs,
+    check_sources,
+    read_sources,
+    with_development,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +65,7 @@ class MinimumRisk:
     """
 
     def __init__(self, recipe: MinimumRiskRecipe, context: Context) -> None:
-        self.recipe, self.context = recipe, context
+        self.recipe, self.context = recipe, context = with_development(recipe), context
         if recipe.start is None:
             raise RecipeError(
                 "minimum risk training improves a model that translates already: name it with "
@@ -80,8 +85,14 @@ class MinimumRisk:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        pairs = [pair for item in sources for pair in _oriented(item, recipe.data.to)]
-        held_out, kept = _hold_out(pairs, recipe.data.held_out, recipe.seed)
+        oriented = [_oriented(item, recipe.data.to) for item in sources]
+        pairs = [pair for of_source in oriented for pair in of_source]
+        given = None
+        if names_file(recipe.run.development):
+            number = len(recipe.data.sources) - 1
+            first = sum(map(len, oriented[:number]))
+            given = np.arange(first, first + len(oriented[number]))
+        held_out, kept = _hold_out(pairs, recipe.data.held_out, recipe.seed, given)
         columns = {
             f"{name}.{side}": ids
             for name, chosen in (("kept", kept), ("held_out", held_out))
@@ -126,6 +137,7 @@ class MinimumRisk:
     def development(self) -> Callable[[Any], float] | None:
         """Minus the cost of held-out pairs' candidates, x 100, with other costs beside it."""
         chosen = self.recipe.run.development
+        chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
             return None
 
@@ -259,7 +271,9 @@ def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
     return [(second, first) for first, second in item.pairs]
 
 
-def _hold_out(pairs: Sequence[Pair], count: int, seed: int) -> tuple[list[Pair], list[Pair]]:
+def _hold_out(
+    pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
+) -> tuple[list[Pair], list[Pair]]:
     """Pairs that are held out, and those that are trained on and share no source or target with
     them.
 
@@ -270,7 +284,7 @@ def _hold_out(pairs: Sequence[Pair], count: int, seed: int) -> tuple[list[Pair],
     groups = [
         [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs
     ]
-    held_out, kept = hold_out_pairs(np.asarray(groups), count, seed)
+    held_out, kept = hold_out_pairs(np.asarray(groups), count, seed, chosen)
     return [pairs[number] for number in held_out], [pairs[number] for number in kept]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     MORE_THAN_ONCE,
     DataArguments,
@@ -161,9 +161,9 @@ class ParaphraseRunArguments(RunArguments):
 
     development: str = argument(
         HELD_OUT,
-        help="what picks the checkpoint: held_out, the likelihood of held-out pairs; none keeps "
-        "the last",
-        choices=(HELD_OUT, NONE),
+        help="what picks the checkpoint: held_out, the likelihood of held-out pairs; a file, that "
+        "of its pairs, which is read like the first source; none keeps the last",
+        choices=(HELD_OUT, NONE, FILE),
     )
 
 

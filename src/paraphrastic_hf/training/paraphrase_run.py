@@ -14,6 +14,7 @@ from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.generation.templates import save_templates
 from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
@@ -42,7 +43,7 @@ from paraphrastic_hf.training.parsed_pairs import (
 )
 from paraphrastic_hf.training.places import resolve_path
 from paraphrastic_hf.training.seq2seq_run import POSITIONS, Seq2SeqRun, stock_model
-from paraphrastic_hf.training.sources import check_sources, read_sources
+from paraphrastic_hf.training.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class Paraphrasing(Seq2SeqRun):
     recipe: ParaphraseRecipe
 
     def __init__(self, recipe: ParaphraseRecipe, context: Context) -> None:
-        self.context = context
+        self.context, recipe = context, with_development(recipe)
         check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
         check_sources(recipe.data, context.data_root)
         self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
@@ -81,7 +82,10 @@ class Paraphrasing(Seq2SeqRun):
             for number, item in enumerate(context.datasets)
         ]
         sources = read_sources(recipe, context.data_root, given, progress=context.progress)
-        pairs = parsed_pairs(sources, recipe)
+        number = len(recipe.data.sources) - 1 if names_file(recipe.run.development) else None
+        pairs = parsed_pairs([s for n, s in enumerate(sources) if n != number], recipe)
+        given = [] if number is None else parsed_pairs([sources[number]], recipe)
+        pairs += given  # last, as `build` expects
         tokenizer: Any = parse_tokenizer()
         if writes_sentences(recipe) and recipe.data.bpe is not None:
             codes = resolve_path(recipe.data.bpe, context.data_root)
@@ -94,7 +98,7 @@ class Paraphrasing(Seq2SeqRun):
                 recipe.tokenizer, lines, recipe.seed, self.context.data_root
             )
         tokenizer.save(work / "tokenizer")
-        build_parsed_corpus(pairs, tokenizer, recipe, work / "corpus")
+        build_parsed_corpus(pairs, tokenizer, recipe, work / "corpus", len(given))
 
     def build(self, work: Path) -> Any:
         """The model with random weights."""
@@ -117,7 +121,10 @@ class Paraphrasing(Seq2SeqRun):
         if not len(pairs):
             raise DataError("no pair has at most {} tokens to read and {} to write".format(*most))
         groups = self.corpus.group.reshape(-1, 2)[pairs]
-        held_out, kept = hold_out_pairs(groups, data.held_out, recipe.seed)
+        given = None
+        if self.corpus.given:
+            given = np.flatnonzero(pairs >= len(self.corpus) - self.corpus.given)
+        held_out, kept = hold_out_pairs(groups, data.held_out, recipe.seed, given)
         self.held_out, self.kept = (
             self.corpus.sides(pairs[chosen], both=data.both_directions)
             for chosen in (held_out, kept)

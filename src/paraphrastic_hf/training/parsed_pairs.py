@@ -69,12 +69,14 @@ class ParsedCorpus:
         templates: Ids of the template of each that is written; None of a model that has none apart.
         group: (2N,) equal for sentences that are the same.
         counts: Templates of the sentences that are written, the most frequent first.
+        given: Number of pairs, the last, that are of a development file.
     """
 
     sentences: Ragged
     templates: Ragged | None
     group: np.ndarray
     counts: list[tuple[str, int]]
+    given: int
 
     def __len__(self) -> int:
         return len(self.group) // 2
@@ -196,6 +198,7 @@ def build_parsed_corpus(
     tokenizer: TextTokenizer,
     recipe: ParaphraseRecipe,
     directory: Path,
+    given: int = 0,
 ) -> None:
     """Tokenize what a model reads and writes, and write it to a folder.
 
@@ -204,6 +207,7 @@ def build_parsed_corpus(
         tokenizer: That of sentences; of parses, where those are written.
         recipe: The whole recipe.
         directory: The folder.
+        given: Number of pairs, the last, that are of a development file.
     """
     sides = [side for pair in pairs for side in pair]
     is_parse = recipe.model.writes == PARSE
@@ -224,7 +228,7 @@ def build_parsed_corpus(
     targets = sides if recipe.data.both_directions else sides[1::2]
     counts = Counter(side.template for side in targets if side.template)
     common = counts.most_common(MOST_TEMPLATES)
-    write_columns(directory, columns, {"counts": common})
+    write_columns(directory, columns, {"counts": common, "given": given})
 
 
 def load_parsed_corpus(directory: Path) -> ParsedCorpus:
@@ -234,7 +238,9 @@ def load_parsed_corpus(directory: Path) -> ParsedCorpus:
     read = columns.get("read")
     sentences = written if read is None else Ragged.concatenate([read, written])
     counts = [(str(text), int(count)) for text, count in meta["counts"]]
-    return ParsedCorpus(sentences, columns.get("templates"), np.asarray(columns["group"]), counts)
+    return ParsedCorpus(
+        sentences, columns.get("templates"), np.asarray(columns["group"]), counts, meta["given"]
+    )
 
 
 def _is_joined(recipe: ParaphraseRecipe) -> bool:

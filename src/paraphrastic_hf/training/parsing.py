@@ -12,21 +12,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.parsing import parsed_sentences
 from paraphrastic_hf.encoding.parse import predict_trees
 from paraphrastic_hf.encoding.tagger import tensors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.bracketing import count_brackets
+from paraphrastic_hf.evaluation.judged import Judged, Resampled
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.parser import ParserConfig, ParserModel
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.parse_tree import Tree
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.sentences import Sentences
 from paraphrastic_hf.text.spans import SpanTree, spans_of
 from paraphrastic_hf.training.arguments import DatasetArguments
-from paraphrastic_hf.training.places import open_dataset
+from paraphrastic_hf.training.places import open_dataset, resolve_path
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 MAX_TRAINING_WORDS = 80  # spans grow with the square of the words; 33 sentences are longer
@@ -105,6 +108,10 @@ class Parsing:
         self.trees = {split: _read(recipe.task.dataset, split, data_root) for split in SPLITS}
         for more in recipe.task.more:
             self.trees["train"] += _read(more, more.split, data_root)
+        if names_file(recipe.run.development):
+            path = resolve_path(recipe.run.development, data_root)
+            rows = ({"tree": line} for _, line in text_lines(path) if line.strip())
+            self.trees["validation"] = parsed_sentences(rows, str(path), ParserConfig.max_words)
         self.trees["train"] = [
             tree for tree in self.trees["train"] if len(tree.words()) <= MAX_TRAINING_WORDS
         ]
@@ -160,9 +167,20 @@ class Parsing:
         )
         return ParserModel(config)
 
-    def scores(self, model: ParserModel, examples: TreeExamples) -> dict[str, float]:
+    def scores(
+        self, model: ParserModel, examples: TreeExamples
+    ) -> tuple[dict[str, float], Resampled]:
         """Labelled brackets, tags and templates in per cent (`evaluation/bracketing.py`)."""
-        counts = count_brackets(predict_trees(model, examples.corpus), examples.trees)
+        found = predict_trees(model, examples.corpus)
+        counts = count_brackets(found, examples.trees)
+        each = [
+            count_brackets([tree], [right])
+            for tree, right in zip(found, examples.trees, strict=True)
+        ]
+        gained = np.array([[2.0 * of.right for of in each]])
+        judged = Judged(
+            "", "", "f1", gained, np.array([[float(of.found + of.gold) for of in each]])
+        )
         return {
             "f1": counts.f1,
             "precision": counts.precision,
@@ -171,7 +189,7 @@ class Parsing:
             "template_match": counts.template_match,
             "tag_accuracy": counts.tag_accuracy,
             "sentences": counts.sentences,
-        }
+        }, judged
 
 
 def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) -> list[Tree]:

@@ -7,7 +7,7 @@ A kind answers to `Problem`, and adds its line to `PROBLEMS`; the run around it 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,10 +20,13 @@ from paraphrastic_hf.data.load import builder, find_source
 from paraphrastic_hf.data.pairs import iterate_lines
 from paraphrastic_hf.encoding.predict import joined, padded_sides, predict_logits
 from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.evaluation.judged import Judged, Ranked, Resampled
+from paraphrastic_hf.evaluation.own import read_own_pairs
 from paraphrastic_hf.evaluation.similarity import pearson, spearman
 from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.parsing import Parsing
@@ -82,8 +85,8 @@ class Problem(Protocol):
     def new_model(self, encoder: dict[str, Any]) -> SupervisedModel:
         """The untrained model over an encoder with this configuration."""
 
-    def scores(self, model: SupervisedModel, examples: Any) -> dict[str, float]:
-        """What a split comes to, by the names of the measures."""
+    def scores(self, model: SupervisedModel, examples: Any) -> tuple[dict[str, float], Resampled]:
+        """What a split comes to, by the names of the measures; and `measure` by example."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,13 @@ class _TextProblem:
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
+        if names_file(recipe.run.development):
+            path = resolve_path(recipe.run.development, data_root)
+            self.tables["validation"] = self._read(self._rows_of(path))
+
+    def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
+        """The rows of a file of one's own."""
+        raise NotImplementedError
 
     def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
         table: dict[str, list[Any]] = {name: [] for name in (*self.columns, self.gold)}
@@ -215,14 +225,23 @@ class Relatedness(_TextProblem):
         config = RelatednessConfig(**self._head(encoder), lowest=lowest, highest=highest)
         return RelatednessModel(config)
 
-    def scores(self, model: SupervisedModel, examples: TextExamples) -> dict[str, float]:
+    def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
+        pairs = read_own_pairs(path)
+        if not pairs.scores:
+            raise DataError(f"{path} has no column of scores")
+        for row in zip(pairs.first, pairs.second, pairs.scores, strict=True):
+            yield dict(zip((*self.columns, self.gold), row, strict=True))
+
+    def scores(
+        self, model: SupervisedModel, examples: TextExamples
+    ) -> tuple[dict[str, float], Resampled]:
         found = self._logits(model, examples)[:, 0].astype(np.float64)
         gold = examples.gold
         return {
             "pearson": pearson(found, gold),
             "spearman": spearman(found, gold),
             "mse": float(np.square(found - gold).mean()),
-        }
+        }, Ranked(self.name, "", "pearson", found, gold)
 
 
 class SentenceClasses(_TextProblem):
@@ -252,8 +271,15 @@ class SentenceClasses(_TextProblem):
         Raises:
             DataError: A row has another number of columns, or a label that the corpus has not.
         """
-        names, table = self.features["label"].names, self.tables["train"]
-        count = 0
+        table, count = self.tables["train"], 0
+        for row in self._rows_of(path):
+            for name, value in row.items():
+                table[name].append(value)
+            count += 1
+        logger.info("%s of %s beside the corpus", counted(count, "further example"), path)
+
+    def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
+        names = self.features["label"].names
         for number, line in iterate_lines(path):
             row = line.split("\t")
             if len(row) != len(self.columns) + 1 or row[0] not in names:
@@ -261,15 +287,15 @@ class SentenceClasses(_TextProblem):
                     f"{path}:{number} must be one of the labels {', '.join(names)} and "
                     f"{len(self.columns)} texts, tab-separated"
                 )
-            for name, value in zip(self.columns, row[1:], strict=True):
-                table[name].append(value)
-            table["label"].append(names.index(row[0]))
-            count += 1
-        logger.info("%s of %s beside the corpus", counted(count, "further example"), path)
+            texts = dict(zip(self.columns, row[1:], strict=True))
+            yield {**texts, "label": names.index(row[0])}
 
-    def scores(self, model: SupervisedModel, examples: TextExamples) -> dict[str, float]:
-        found = self._logits(model, examples).argmax(1)
-        return {"accuracy": 100 * float((found == examples.gold).mean())}
+    def scores(
+        self, model: SupervisedModel, examples: TextExamples
+    ) -> tuple[dict[str, float], Resampled]:
+        right = (self._logits(model, examples).argmax(1) == examples.gold).astype(float)
+        judged = Judged(self.name, "", "accuracy", right[None], np.ones((1, len(right))))
+        return {"accuracy": 100 * float(right.mean())}, judged
 
 
 class PairClasses(SentenceClasses):

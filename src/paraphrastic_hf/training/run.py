@@ -10,7 +10,7 @@ is a `Kind` (`kinds.py`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,13 @@ from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
+from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
-from paraphrastic_hf.training.loop import Objective, TrainingLoop
+from paraphrastic_hf.training.loop import SAMPLES, Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.memory import way_out
 from paraphrastic_hf.training.output import (
     circumstances,
@@ -161,6 +162,9 @@ def _train(
     progress: bool,
 ) -> Progress:
     """Train a model that stands at its start, save it, and write down what happened."""
+    evaluate = kind.development()
+    is_main = accelerator.is_main_process
+    before = evaluated(evaluate, model) if is_main else None
     loop = TrainingLoop(
         model,
         recipe.training,
@@ -168,7 +172,7 @@ def _train(
         seed=recipe.seed,
         directory=output,
         accelerator=accelerator,
-        evaluate=kind.development(),
+        evaluate=evaluate,
         show_progress=progress,
         unit=KINDS[recipe.kind].examples,
     )
@@ -176,9 +180,10 @@ def _train(
         logger.info("going on from step %s of %s", loop.progress.step, output)
     result = loop.train(objective)
     accelerator.wait_for_everyone()  # all have read the best weights before they are removed
-    if accelerator.is_main_process:
+    if is_main:
+        change = change_of(before, evaluated(evaluate, model))
         try:
-            outcome = {**kind.save(model, output), "text": stamp}
+            outcome = {**kind.save(model, output), **change, "text": stamp}
             _finish(recipe, outcome, result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
@@ -188,6 +193,23 @@ def _train(
         clear_work(output)
     accelerator.wait_for_everyone()
     return result
+
+
+def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
+    """The development score of a model that is not being trained; None without such a set."""
+    if evaluate is None:
+        return None
+    with evaluating(model):
+        found = evaluate(model)
+    return found if isinstance(found, Evaluation) else Evaluation(found, {})
+
+
+def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, Any]:
+    """What `run.json` says of the development score before and after training; nothing without."""
+    if before is None or after is None:
+        return {}
+    scores = {"before": float(before), "after": float(after)}
+    return {"change": {**scores, "p_value": before.p_value(after), "samples": SAMPLES}}
 
 
 def _finish(

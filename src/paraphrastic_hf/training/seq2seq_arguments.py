@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paraphrastic_hf.recipe import argument
+from paraphrastic_hf.recipe import argument, names_file
 from paraphrastic_hf.training.arguments import (
     MORE_THAN_ONCE,
     DataArguments,
@@ -82,7 +82,7 @@ def chosen_by_score(
     """
     return [
         (
-            development == "none" or held_out > 0,
+            development == "none" or held_out > 0 or names_file(development),
             f"data.held_out with run.development {development}",
             held_out,
             "at least 1, or set run.development to none",

@@ -16,6 +16,7 @@ import numpy as np
 
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.judged import Judged
 from paraphrastic_hf.models.bart import TrainedBart, bart_config
 from paraphrastic_hf.models.marian import TrainedMarian, marian_config
 from paraphrastic_hf.models.stock import TrainedStock, generation_settings
@@ -25,7 +26,7 @@ from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.checkpoint import load_average, weights_of
 from paraphrastic_hf.training.loop import Evaluation
 from paraphrastic_hf.training.memory import check_memory
-from paraphrastic_hf.training.translation import nats_per_token
+from paraphrastic_hf.training.translation import nats_of_targets
 
 NONE = "none"  # of run.development: the last weights are kept
 STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
@@ -71,11 +72,15 @@ class Seq2SeqRun:
 
     def score(self, model: Any) -> Evaluation:
         """Minus the cross-entropy of the held-out pairs, in nats a token."""
-        return Evaluation(-self.nats(model), {})
+        return Evaluation.of_parts([(-0.01, self._judged(model))])  # whose scores are x 100
 
     def nats(self, model: Any) -> float:
         """The cross-entropy of the held-out pairs, in nats a token."""
-        return nats_per_token(
+        return self._judged(model).score / 100
+
+    def _judged(self, model: Any) -> Judged:
+        """The nats of each held-out pair, and its tokens."""
+        nats = nats_of_targets(
             model,
             self.corpus.sentences,
             self.held_out,
@@ -83,6 +88,8 @@ class Seq2SeqRun:
             self.recipe.training.batch_tokens,
             self.templates,
         )
+        tokens = self.corpus.sentences.lengths(self.held_out[:, 1])
+        return Judged("held out", "pairs", "nats a token", nats[None], tokens[None])
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
         """The model directory, and how well the model predicts the held-out pairs."""

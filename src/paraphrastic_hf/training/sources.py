@@ -21,6 +21,7 @@ from paraphrastic_hf.data.pairs import (
     rows_of_dataset,
 )
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.normalize import keep_apart, normalize
 from paraphrastic_hf.training.arguments import (
     DataArguments,
@@ -105,7 +106,7 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
         data_root: Folder that its paths start from.
 
     Raises:
-        RecipeError: A file is not there.
+        RecipeError: A file, of a source or of `run.development`, is not there.
         DataError: There are no sources, or one of them is empty, damaged or not there.
         ModelError: The encoder that training starts from can be no model's name.
     """
@@ -113,6 +114,9 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
     for _, name in named_weights(recipe, models_only=True):
         resolve_model(name, data_root)
+    development = getattr(recipe.run, "development", None)
+    if names_file(development):
+        resolve_path(development, data_root)
     if hasattr(recipe, "task"):
         chosen = recipe.task.dataset
         folder = dataset_folder(chosen, data_root)
@@ -211,6 +215,23 @@ def read_sources(
             counted(count, "pair"),
         )
     return found
+
+
+def with_development(recipe: Any) -> Any:
+    """A recipe whose development file, if it names one, is its last source of pairs.
+
+    It is read like the first source: its columns have the same names, meanings and languages.
+
+    Args:
+        recipe: A recipe whose model is chosen by held-out pairs.
+    """
+    name = recipe.run.development
+    if not names_file(name):
+        return recipe
+    first = next(iter(recipe.data.sources), SourceArguments())
+    form = {key: getattr(first, key) for key in ("languages", "columns", "beside")}
+    sources = [*recipe.data.sources, SourceArguments(path=name, **form)]
+    return replace(recipe, data=replace(recipe.data, sources=sources))
 
 
 def read_sentences(

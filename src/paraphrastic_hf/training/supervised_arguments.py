@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     DatasetArguments,
     OptimisationArguments,
@@ -135,6 +135,20 @@ class SupervisedTraining(OptimisationArguments):
     )
 
 
+@dataclass(frozen=True)
+class SupervisedRunArguments(RunArguments):
+    """Checkpoints, logs and the choice of the weights that are kept."""
+
+    development: str = argument(
+        "validation",
+        help="what picks the checkpoint: validation, that split of the corpus; or a file in its "
+        "place. Relatedness: pairs with scores, as `evaluate --pairs` takes them. Classes: as "
+        "task.further. Tagging: a line a word, a tab and its tag, with an empty line between "
+        "sentences. Parsing: a tree a line",
+        choices=("validation", FILE),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SupervisedRecipe:
     """A whole supervised training run."""
@@ -164,8 +178,8 @@ class SupervisedRecipe:
     )
     head: HeadArguments = argument(HeadArguments(), help="the layers over sentence vectors")
     training: SupervisedTraining = argument(SupervisedTraining(), help="the objective")
-    run: RunArguments = argument(
-        RunArguments(evaluate_every=1_000_000, checkpoint_every=1000),
+    run: SupervisedRunArguments = argument(
+        SupervisedRunArguments(evaluate_every=1_000_000, checkpoint_every=1000),
         help="checkpoints and logs; the best epoch on the validation split is kept",
     )
     seed: int = seed_argument()

@@ -20,6 +20,7 @@ from paraphrastic_hf.training.build import check_encoder
 from paraphrastic_hf.training.build_supervised import build_supervised
 from paraphrastic_hf.training.encoder_arguments import EncoderArguments
 from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.loop import Evaluation
 from paraphrastic_hf.training.problems import PROBLEMS, Examples
 from paraphrastic_hf.training.start import load_start, resolve_vectors
 from paraphrastic_hf.training.supervised import SupervisedObjective
@@ -94,17 +95,25 @@ class Supervised:
     def development(self) -> Callable[[Any], float]:
         """The task's measure on the validation split."""
         problem, examples = self.problem, self.examples["validation"]
-        return lambda model: problem.scores(model, examples)[problem.measure]
+
+        def score(model: SupervisedModel) -> Evaluation:
+            found, judged = problem.scores(model, examples)
+            return Evaluation(found[problem.measure], {}, [(1.0, judged)])
+
+        return score
 
     def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
         """The model directory, and scores on the validation and test splits."""
-        scores = {split: self.problem.scores(model, self.examples[split]) for split in SPLITS[1:]}
+        scores = {
+            split: self.problem.scores(model, self.examples[split])[0] for split in SPLITS[1:]
+        }
         layouts: dict[type, Layout] = {TaggerModel: TAGGER, ParserModel: PARSER}
         layout = layouts.get(type(model), SUPERVISED)
         save_model(model.to("cpu"), self.tokenizer, output, layout)
         return {
             "task": self.recipe.task.kind,
             "measure": self.problem.measure,
+            "development": self.recipe.run.development,
             **scores,
             "examples": {split: len(examples) for split, examples in self.examples.items()},
             "vocab_size": self.tokenizer.vocab_size,

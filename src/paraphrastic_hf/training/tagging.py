@@ -6,8 +6,9 @@ sections.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.data.load import find_source
 from paraphrastic_hf.data.tagging import TaggedSentence, cut, split_in_order, tagged_sentences
 from paraphrastic_hf.encoding.tagger import predict_tags, tensors
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.judged import Judged, Resampled
 from paraphrastic_hf.evaluation.tagging import count_right
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.sentences import Sentences
-from paraphrastic_hf.training.places import open_dataset
+from paraphrastic_hf.training.places import open_dataset, resolve_path
 from paraphrastic_hf.training.supervised_arguments import SPLITS, SupervisedRecipe
 
 HELD_OUT = 0.1
@@ -121,16 +125,24 @@ class Tagging:
         )
         return TaggerModel(config)
 
-    def scores(self, model: TaggerModel, examples: TagExamples) -> dict[str, float]:
+    def scores(
+        self, model: TaggerModel, examples: TagExamples
+    ) -> tuple[dict[str, float], Resampled]:
         """Per cent of words with the right tag, and of words that training never saw."""
         found = predict_tags(model, examples.corpus)
         counts = count_right(found, examples.sentences, self.known)
+        right = [
+            sum(a == b for a, b in zip(tags, sentence.tags, strict=True))
+            for tags, sentence in zip(found, examples.sentences, strict=True)
+        ]
+        words = [len(sentence.words) for sentence in examples.sentences]
+        judged = Judged("", "", "accuracy", np.array([right], float), np.array([words], float))
         return {
             "accuracy": counts.accuracy,
             "unknown_accuracy": counts.unknown_accuracy,
             "words": counts.words,
             "unknown_words": counts.unknown_words,
-        }
+        }, judged
 
 
 def read_splits(
@@ -161,5 +173,22 @@ def read_splits(
         share = HELD_OUT if task.held_out is None else task.held_out
         shares = [1 - share * (len(made) - 1), *[share] * (len(made) - 2)]
         found.update(zip(made, split_in_order(found[first], shares), strict=True))
+    if names_file(recipe.run.development):
+        path = resolve_path(recipe.run.development, data_root)
+        found["validation"] = tagged_sentences(_rows_of(path), str(path))
     limit = TaggerConfig.max_words
     return {split: [piece for s in found[split] for piece in cut(s, limit)] for split in SPLITS}
+
+
+def _rows_of(path: Path) -> Iterator[dict[str, list[str]]]:
+    """Sentences of a file that has a word, a tab and its tag on a line.
+
+    Raises:
+        DataError: A line has something else.
+    """
+    for is_blank, lines in groupby(text_lines(path), key=lambda line: not line[1].strip()):
+        rows = [] if is_blank else [(number, text.split("\t")) for number, text in lines]
+        for number, row in rows:
+            if len(row) != 2:
+                raise DataError(f"{path}:{number} must have a word, a tab and its tag")
+        yield {"tokens": [row[0] for _, row in rows], "tags": [row[1] for _, row in rows]}

@@ -11,6 +11,7 @@ from typing import Any
 from paraphrastic_hf.data.pairs import rows_of_dataset
 from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.files import read_json, write_json
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.places import named_weights, resolve_path
@@ -38,7 +39,9 @@ def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any
     """
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
-    for path in (path for source in sources for path in (source.path, source.second) if path):
+    paths = [path for source in sources for path in (source.path, source.second) if path]
+    development = getattr(recipe.run, "development", None)
+    for path in [*paths, *([development] if names_file(development) else [])]:
         try:
             found[path] = _of_files(resolve_path(path, data_root))
         except RecipeError:  # what has been read may be gone

@@ -135,15 +135,15 @@ def seq2seq_inputs(
 
 
 @torch.no_grad()
-def nats_per_token(
+def nats_of_targets(
     model: Any,
     sentences: Ragged,
     sides: np.ndarray,
     start: int,
     batch_tokens: int,
     templates: Ragged | None = None,
-) -> float:
-    """Mean cross-entropy of the tokens of targets, in nats, without dropout and smoothing.
+) -> np.ndarray:
+    """Cross-entropy of each target, (pairs,), in nats, without dropout and smoothing.
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
@@ -160,12 +160,14 @@ def nats_per_token(
         max_examples=len(sides),
         random=np.random.default_rng(0),
     )
-    total = 0.0
+    nats = np.empty(len(sides))
     with evaluating(model):
         for batch in plan:
             inputs, targets = seq2seq_inputs(
                 sentences, sides[batch], start, model.device, templates
             )
             logits = model(**inputs).logits.float()
-            total += float(F.cross_entropy(logits, targets, reduction="sum"))
-    return total / int(lengths[:, 1].sum())
+            of_tokens = F.cross_entropy(logits, targets, reduction="none").double().cpu().numpy()
+            starts = np.cumsum(lengths[batch, 1]) - lengths[batch, 1]
+            nats[batch] = np.add.reduceat(of_tokens, starts)
+    return nats

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.recipe import argument, check_bounds
+from paraphrastic_hf.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.training.arguments import (
     RunArguments,
     check_source,
@@ -115,8 +115,9 @@ class TranslationRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
         help="what picks the checkpoint, of held-out pairs: held_out, their likelihood; or bleu, "
-        "that of the likeliest translations of 500 of them; none keeps the last",
-        choices=(HELD_OUT, BLEU, NONE),
+        "that of the likeliest translations of 500 of them; a file, the likelihood of its pairs, "
+        "which is read like the first source; none keeps the last",
+        choices=(HELD_OUT, BLEU, NONE, FILE),
     )
 
 

@@ -17,6 +17,7 @@ from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
+from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.corpus import build_corpus, has_columns, hold_out_pairs, load_corpus
 from paraphrastic_hf.training.kinds import Context
@@ -28,7 +29,7 @@ from paraphrastic_hf.training.seq2seq_run import (
     stock_model,
     written_side,
 )
-from paraphrastic_hf.training.sources import check_sources, read_sources
+from paraphrastic_hf.training.sources import check_sources, read_sources, with_development
 from paraphrastic_hf.training.tokenizers import train_tokenizer
 from paraphrastic_hf.training.translation import TranslationObjective
 from paraphrastic_hf.training.translation_arguments import BLEU, TranslationRecipe
@@ -53,7 +54,7 @@ class Translation(Seq2SeqRun):
     recipe: TranslationRecipe
 
     def __init__(self, recipe: TranslationRecipe, context: Context) -> None:
-        self.recipe, self.context = recipe, context
+        self.recipe, self.context = recipe, context = with_development(recipe), context
         check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
         check_sources(recipe.data, context.data_root)
         check_written(recipe.data.sources, recipe.data.to)
@@ -91,7 +92,12 @@ class Translation(Seq2SeqRun):
                 recipe.data.max_length,
             )
         sides = sides[is_short]
-        held_out, kept = hold_out_pairs(corpus.group[sides], recipe.data.held_out, recipe.seed)
+        given = None
+        if names_file(recipe.run.development):
+            given = np.flatnonzero(corpus.source[sides[:, 0] // 2] == len(recipe.data.sources) - 1)
+        held_out, kept = hold_out_pairs(
+            corpus.group[sides], recipe.data.held_out, recipe.seed, given
+        )
         self.held_out, self.kept = sides[held_out], sides[kept]
         end = self.tokenizer.special.end[0]
         return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))

@@ -1,0 +1,240 @@
+"""Evaluation on pairs of one's own: scored, labeled, or texts with their answers.
+
+The values of the pairs decide what is measured. Numbers are scores: Pearson's r and Spearman's rho.
+0 and 1 are labels: average precision, and accuracy at the best threshold. Pairs without values are
+retrieval: the second text of a pair is searched among all second texts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.data.pairs import Wanted, open_table, read_table
+from paraphrastic_hf.data.sts_files import ScoredPairs
+from paraphrastic_hf.encoding.vectors import checked_vectors
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.evaluation.judged import (
+    Judged,
+    Ranked,
+    Resampled,
+    best_threshold,
+    confidence_interval,
+)
+from paraphrastic_hf.evaluation.run import Results, run_suite
+from paraphrastic_hf.evaluation.similarity import Encode, cosines
+from paraphrastic_hf.evaluation.suite import Row, Suite
+from paraphrastic_hf.mining.neighbours import nearest
+from paraphrastic_hf.mining.vectors import UnitRows
+
+SCORED, LABELED, RETRIEVAL = "scored pairs", "labeled pairs", "retrieval pairs"
+MEASURES = {SCORED: ("pearson", "spearman"), LABELED: ("average precision", "accuracy")}
+NOTES = {
+    SCORED: (),
+    LABELED: ("accuracy: at the best threshold of the cosine (x 100), chosen on these pairs.",),
+    RETRIEVAL: ("Each distinct first text looks for its second among all distinct second texts.",),
+}
+KINDS = tuple(NOTES)
+DEPTH = 10  # answers that count in retrieval
+
+
+@dataclass(frozen=True)
+class OwnPairs(ScoredPairs):
+    """Pairs of one's own.
+
+    Attributes:
+        group: Their kind, one of `KINDS`; those of retrieval have no scores.
+        taken: Which columns of a file they are.
+    """
+
+    taken: str = ""
+
+
+def evaluate_pairs(
+    encoder: Any,
+    pairs: str | Path | Iterable[Any],
+    *,
+    columns: Sequence[str] | None = None,
+    name: str | None = None,
+    samples: int = 1000,
+    seed: int = 1,
+) -> Results:
+    """Score any object with `encode(list[str])` on pairs of your own.
+
+    Args:
+        encoder: A `SentenceEncoder`, a `SentenceTransformer`, or any object whose `encode` returns
+            one vector for each text.
+        pairs: A file of pairs (TSV, CSV, JSON, parquet), or rows `(text, text)` or
+            `(text, text, value)`. Values that are all 0 or 1 are labels, other numbers are scores.
+            Without values, the second text of a row is the answer to the first.
+        columns: Columns of a file by name, or by number from 1: the two texts, and the value if
+            there is one. If absent, they are found.
+        name: What to call the encoder in the report.
+        samples: Number of resamples of the pairs for the intervals, 1 or more.
+        seed: Seed of the resamples.
+
+    Returns:
+        Results as of `evaluate`. `headline` has the figures x 100: `pearson` and `spearman`; or
+        `average precision` and `accuracy` at the best threshold; or `accuracy@1`, `accuracy@5`,
+        `MRR@10` and `nDCG@10`. `rows` adds the ends of their 95 % intervals, `low` and `high`.
+
+    Raises:
+        DataError: The file is missing or damaged, or a value is no finite number.
+        ModelError: `encode` returns something other than finite vectors.
+        TypeError: `encoder` is the name of one.
+
+    Example:
+        >>> from paraphrastic_hf import SentenceEncoder
+        >>> encoder = SentenceEncoder.from_pretrained("tiny")
+        >>> rows = [("a cat", "a kitten", 1), ("a cat", "the tax law", 0), ("hello", "hi", 1)]
+        >>> evaluate_pairs(encoder, rows)["headline"]
+        {'average precision': 100.0, 'accuracy': 100.0}
+    """
+    own = read_own_pairs(pairs, columns)
+    return evaluate_own(encoder, own, name=name, samples=samples, seed=seed)
+
+
+def evaluate_own(
+    encoder: Any,
+    pairs: OwnPairs,
+    *,
+    name: str | None = None,
+    samples: int = 1000,
+    seed: int = 1,
+) -> Results:
+    """Score an encoder on pairs that `read_own_pairs` gave; see `evaluate_pairs`."""
+    suite = _suite(pairs, samples, seed)
+    return run_suite(encoder, pairs.name, suite, Path(pairs.name), name=name)
+
+
+def read_own_pairs(
+    pairs: str | Path | Iterable[Any], columns: Sequence[str] | None = None
+) -> OwnPairs:
+    """Read pairs of one's own.
+
+    Args:
+        pairs: As `evaluate_pairs` takes them.
+        columns: As `evaluate_pairs` takes them.
+
+    Raises:
+        DataError: The file is missing or damaged, or a value is no finite number.
+    """
+    if isinstance(pairs, (str, Path)):
+        name = Path(pairs).name
+        value = "" if columns is None else None if len(columns) == 2 else columns[2]
+        layout, _ = open_table(Path(pairs), Wanted(columns and columns[:2], value=value))
+        table = read_table(pairs, columns=columns and columns[:2], value=value)
+        texts, values = table.pairs, (table.values or []) if value is not None else []
+        taken = layout.describe() + (f", the values in {layout.value}" if values else "")
+    else:
+        name, taken = "pairs", ""
+        rows = [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in pairs]
+        if {len(row) for row in rows} not in ({2}, {3}):
+            raise DataError("pairs must be rows of two texts, or all of two texts and a value")
+        texts, values = [row[:2] for row in rows], [row[2] for row in rows if len(row) > 2]
+    first, second = (list(side) for side in zip(*texts, strict=True))
+    scores = [_number(value, name) for value in values]
+    kind = RETRIEVAL if not scores else LABELED if set(scores) <= {0, 1} else SCORED
+    return OwnPairs(name, kind, first, second, scores, taken)
+
+
+def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
+    """Return the results of an encoder on pairs of one's own, the main measure first.
+
+    Args:
+        encode: A function from texts to vectors, (texts, dim).
+        pairs: What `read_own_pairs` gave.
+
+    Raises:
+        ModelError: The vectors have the wrong shape or are not finite.
+    """
+    if pairs.group == RETRIEVAL:
+        found = retrieval_scores(encode, pairs.first, pairs.second)
+        return [
+            Judged(RETRIEVAL, pairs.name, measure, values[None], np.ones((1, len(values))))
+            for measure, values in found.items()
+        ]
+    (cosine,) = cosines(encode, [pairs])
+    gold = np.asarray(pairs.scores)
+    return [
+        Ranked(pairs.group, pairs.name, measure, cosine, gold) for measure in MEASURES[pairs.group]
+    ]
+
+
+def retrieval_scores(
+    encode: Encode, first: Sequence[str], second: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Score how near the top each text's answers are among all answers, by cosine.
+
+    A text with several answers is one query; a text without a known token finds nothing.
+
+    Args:
+        encode: A function from texts to vectors, (texts, dim).
+        first: The texts to find answers for.
+        second: The answer to each, (pairs,).
+
+    Returns:
+        For each distinct query, (queries,), from 0 to 1: `accuracy@1` and `accuracy@5`, whether one
+        of its answers is first or among the first five; `MRR@10`, one over the place of the first;
+        `nDCG@10`, the gain of all its answers among the first ten over the highest possible.
+    """
+    queries, answers = (
+        {text: i for i, text in enumerate(dict.fromkeys(s))} for s in (first, second)
+    )
+    vectors = [checked_vectors(encode(list(side)), len(side)) for side in (queries, answers)]
+    sides = UnitRows(vectors[0], name="queries"), UnitRows(vectors[1], name="answers")
+    gold = {(queries[a], answers[b]) for a, b in zip(first, second, strict=True)}
+    is_hit = np.zeros((len(queries), DEPTH))
+    for row, ids in zip(sides[0].rows, nearest(*sides, DEPTH)[0].ids, strict=True):
+        is_hit[row, : len(ids)] = [(row, sides[1].rows[i]) in gold for i in ids]
+    places = np.arange(1, DEPTH + 1)
+    gains = 1 / np.log2(places + 1)
+    wanted = np.bincount([query for query, _ in gold])
+    return {
+        "accuracy@1": is_hit[:, 0],
+        "accuracy@5": is_hit[:, :5].max(1),
+        "MRR@10": (is_hit / places).max(1),
+        "nDCG@10": is_hit @ gains / gains.cumsum()[np.minimum(wanted, DEPTH) - 1],
+    }
+
+
+def _suite(pairs: OwnPairs, samples: int, seed: int) -> Suite:
+    """The suite whose only task scores an encoder on pairs of one's own."""
+
+    def rows(encoder: Any, _: Path) -> list[Row]:
+        found = []
+        for each in judge(encoder.encode, pairs):
+            at = confidence_interval(each, samples=samples, seed=seed)
+            scores = {"score": at.mean, "low": at.low, "high": at.high}
+            if isinstance(each, Ranked) and each.measure == "accuracy":
+                scores["threshold"] = 100 * best_threshold(each)
+            found.append(Row(pairs.name, each.measure, len(each), scores))
+        return found
+
+    about = f"low, high: 95 % interval by {counted(samples, 'resample')} of the pairs, seed {seed}."
+    return Suite(
+        f"{pairs.name}: {len(pairs.first):,} {pairs.group}" + (pairs.taken and f"; {pairs.taken}"),
+        "x 100",
+        {pairs.name: rows},
+        lambda found: {row.name: row.scores["score"] for row in found},
+        notes=(about, *NOTES[pairs.group]),
+        is_kept=False,
+    )
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(
+            f"{name}: the value {value!r} is no number; scores are numbers and labels are 0 or 1. "
+            "Name two columns to leave values out"
+        )
+    return number

@@ -1,0 +1,128 @@
+"""Evaluation on pairs of one's own: by hand, by oracle and beside the suites."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.data.sts_files import read_sts17
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.judged import MEASURES, Ranked, best_threshold, resampled_scores
+from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.metrics.bootstrap import drawn_counts
+from tests.evaluation.made_pairs import Angles, Constant, Letters
+
+ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]
+
+
+def slow_average_precision(cosines: np.ndarray, labels: np.ndarray) -> float:
+    """The mean of the precision at each positive pair; those of equal cosine are found together."""
+    found = [
+        labels[cosines >= cosine].mean()
+        for cosine, label in zip(cosines, labels, strict=True)
+        if label
+    ]
+    return 100 * float(np.mean(found)) if found else 0.0
+
+
+def slow_accuracy(cosines: np.ndarray, labels: np.ndarray) -> float:
+    return 100 * max(((cosines >= t) == labels).mean() for t in [*cosines, 2.0])
+
+
+@pytest.mark.parametrize("measure", ["average precision", "accuracy"])
+def test_measures_of_labels_are_those_of_a_slow_loop_in_every_resample(measure: str) -> None:
+    random = np.random.default_rng(1)
+    cosines = random.integers(0, 8, 20) / 8  # many ties
+    labels = (random.random(20) < 0.4).astype(float)
+    slow = slow_average_precision if measure == "average precision" else slow_accuracy
+    ranked = Ranked("", "", measure, cosines, labels)
+    assert ranked.score == pytest.approx(slow(cosines, labels))
+    (counts,) = drawn_counts(20, 30, seed=2)
+    expected = [slow(*np.repeat([cosines, labels], count, axis=1)) for count in counts]
+    assert resampled_scores(ranked, samples=30, seed=2) == pytest.approx(expected)
+
+
+def test_the_best_threshold_gives_the_best_accuracy() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        cosines, labels = random.integers(-4, 4, 9) / 4, random.integers(0, 2, 9)
+        ranked = Ranked("", "", "accuracy", cosines, labels)
+        found = ((cosines >= best_threshold(ranked)) == labels).mean()
+        assert 100 * found == pytest.approx(ranked.score) or best_threshold(ranked) == 1
+
+
+def test_every_measure_is_of_the_example_and_not_of_its_place() -> None:
+    random = np.random.default_rng(4)
+    cosines, labels = random.random(30), random.integers(0, 2, 30)
+    order = random.permutation(30)
+    for measure in MEASURES:
+        one, other = (
+            Ranked("", "", measure, cosines[i], labels[i]) for i in (np.arange(30), order)
+        )
+        assert one.score == pytest.approx(other.score)
+
+
+def test_retrieval_counts_the_place_of_the_answers() -> None:
+    """From the angle 0 the answers lie at 0.1, 0.2 ... 1.2; its own are 2nd, 3rd and 12th."""
+    near = [f"{n / 10}" for n in range(1, 13)]
+    first = ["0.0"] * 3 + ["3"] * 9
+    second = [near[1], near[2], near[11], near[0], *near[3:11]]
+    found = {
+        key: value[0] for key, value in retrieval_scores(Angles().encode, first, second).items()
+    }
+    gain, most = 1 / np.log2(3) + 1 / np.log2(4), 1 + 1 / np.log2(3) + 1 / np.log2(4)
+    assert found == pytest.approx(
+        {"accuracy@1": 0, "accuracy@5": 1, "MRR@10": 1 / 2, "nDCG@10": gain / most}
+    )
+
+
+def test_a_constant_encoder_finds_one_answer_in_all() -> None:
+    headline = evaluate_pairs(Constant(), [(f"q{n}", f"a{n}") for n in range(20)])["headline"]
+    assert headline["accuracy@1"] == 5
+    assert headline["accuracy@5"] == 25
+
+
+def test_scores_are_those_of_the_suites(sts_folder: Path, retrieval_folder: Path) -> None:
+    (pairs,) = read_sts17(sts_folder, ["en-en"])
+    rows = zip(pairs.first, pairs.second, pairs.scores, strict=True)
+    of_suite = evaluate(Letters(), "sts17", sts_folder)["rows"]
+    expected = next(row["scores"] for row in of_suite if row["name"] == "en-en")
+    assert evaluate_pairs(Letters(), rows)["headline"] == pytest.approx(expected)
+    pairs = zip(
+        *(texts.read_text().splitlines() for texts in tatoeba(retrieval_folder)), strict=True
+    )
+    of_suite = evaluate(Vowels(), "tatoeba", retrieval_folder)["rows"]
+    assert 0 < of_suite[0]["scores"]["xx-en"] < 100
+    assert evaluate_pairs(Vowels(), pairs)["headline"]["accuracy@1"] == pytest.approx(
+        of_suite[0]["scores"]["xx-en"]
+    )
+
+
+def tatoeba(folder: Path) -> list[Path]:
+    return [folder / "tatoeba" / "v1" / f"tatoeba.deu-eng.{side}" for side in ("deu", "eng")]
+
+
+class Vowels(Letters):
+    """Counts of two vowels, which some texts share."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return super().encode(texts)[:, [0, 4]]
+
+
+def test_the_values_of_rows_decide_what_is_measured() -> None:
+    def figures(*values: object) -> list[str]:
+        rows = [(*pair, value) for pair, value in zip(ROWS, values, strict=True)]
+        return list(evaluate_pairs(Letters(), rows, samples=5)["headline"])
+
+    assert figures(1, 2, 3, 4, 5) == ["pearson", "spearman"]
+    assert figures("0", 1, 1.0, "1", 0) == ["average precision", "accuracy"]
+    assert "accuracy@1" in evaluate_pairs(Letters(), ROWS, samples=5)["headline"]
+    for bad in ("entailment", "nan", None):
+        with pytest.raises(DataError, match=repr(bad)):
+            figures(1, 2, bad, 4, 5)
+    for rows in ([*ROWS, ("a", "b", 1)], [], [("alone",)]):
+        with pytest.raises(DataError):
+            evaluate_pairs(Letters(), rows)
