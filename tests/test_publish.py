@@ -19,7 +19,7 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.publish import EPILOG
 from paraphrastic_hf.data import send
 from paraphrastic_hf.data.leaks import find_leaks
-from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.errors import BusyError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
@@ -33,6 +33,7 @@ from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
+from paraphrastic_hf.text.locked import locked
 from tests.data_root import DEMO, write_supervised
 from tests.evaluation.sts_files import write_sts
 from tests.hub import Fault, Hub, account, pointing, running
@@ -88,6 +89,104 @@ def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
     assert "| pairs.tsv | 60 | cc0-1.0 |" in card.text
     assert main(["publish", "model", str(models("word")), "me/word", *options]) == 2
     assert "not empty" in capsys.readouterr().err
+
+
+def test_a_dry_run_shares_no_file_with_the_model(models: Models, tmp_path: Path) -> None:
+    cases = {"model": (models("word"), OPEN), "space": (write_space(tmp_path / "space"), None)}
+    for kind, (folder, details) in cases.items():
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        out = tmp_path / f"out-{kind}"
+        publish(kind, folder, "me/mine", dry_run=out, details=details)
+        for path in (path for path in out.rglob("*") if path.is_file()):
+            path.write_bytes(b"overwritten")
+        assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_one_process_at_a_time_writes_a_dry_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with locked(out), pytest.raises(BusyError, match=str(out)):
+        publish("space", write_space(tmp_path / "space"), "me/mine", dry_run=out)
+    publish("space", tmp_path / "space", "me/mine", dry_run=out)
+    assert (out / "app.py").exists()
+
+
+@pytest.mark.parametrize("name", ["README.md", "tokenizer.json", "tokenizers"])
+def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "model", tmp_path / "outside"
+    shutil.copytree(models("word"), folder)
+    outside.mkdir()
+    (outside / "tokenizer.json").write_text("mine alone")
+    target = outside if name == "tokenizers" else outside / "tokenizer.json"
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(target)
+    if name == "README.md":  # publish writes another one
+        encoder = SentenceEncoder.from_pretrained(folder)
+        with running() as hub, pointing(hub, tmp_path / "home", token="hf_write"):
+            with pytest.raises(PublishError, match=str(outside)):
+                encoder.push_to_hub("me/word")
+            assert not any(hub.repositories.values())
+    else:
+        with pytest.raises(PublishError, match=str(outside)):
+            publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_link_out_of_a_space_is_refused_and_one_within_it_followed(tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    (folder / "same.py").symlink_to("app.py")
+    publish("space", folder, "me/mine", dry_run=tmp_path / "out")
+    assert (tmp_path / "out" / "same.py").read_text() == (folder / "app.py").read_text()
+    (folder / "hosts").symlink_to("/etc/hosts")
+    with pytest.raises(PublishError, match="/etc/hosts"):
+        publish("space", folder, "me/mine", dry_run=tmp_path / "second")
+
+
+def test_the_links_of_a_downloaded_snapshot_are_its_own(models: Models, tmp_path: Path) -> None:
+    snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
+    shutil.copytree(models("word"), blobs)
+    snapshot.mkdir(parents=True)
+    for path in (path for path in blobs.iterdir() if path.is_file()):
+        (snapshot / path.name).symlink_to(path)
+    publish("model", snapshot, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(models("word"), folder)
+    changed, foreign = folder / code_file(folder), folder / "paraphrastic_evil.py"
+    own = changed.read_text()
+    changed.write_text("import os\n")
+    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert (tmp_path / "out" / changed.name).read_text() == own
+    for place in (foreign, folder / "tokenizers" / "0" / foreign.name):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("import os\n")
+        with pytest.raises(PublishError, match=str(place)):
+            publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "second")
+        allowed = replace(OPEN, allow_code=True)
+        publish("model", folder, "me/word", details=allowed, dry_run=tmp_path / "third")
+        for path in (changed, place):
+            assert (tmp_path / "third" / path.relative_to(folder)).read_text() == "import os\n"
+        shutil.rmtree(tmp_path / "third")
+        place.unlink()
+
+
+def test_of_the_parts_of_a_tokenizer_only_known_files_are_sent(
+    models: Models, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(models("word"), folder)
+    (folder / "tokenizers").mkdir()
+    (folder / "tokenizers" / "notes.txt").write_text("mine alone")
+    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("notes.txt"))
+
+
+def code_file(folder: Path) -> str:
+    """The file that has a model's class, as its config names it."""
+    config = json.loads((folder / "config.json").read_text())
+    return str(config["auto_map"]["AutoModel"]).split(".")[0] + ".py"
 
 
 def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
