@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
@@ -19,6 +22,7 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.publish import EPILOG
 from paraphrastic_hf.data import send
 from paraphrastic_hf.data.leaks import find_leaks
+from paraphrastic_hf.encoding.locate import ASSETS
 from paraphrastic_hf.errors import BusyError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
@@ -40,6 +44,7 @@ from tests.hub import Fault, Hub, account, pointing, running
 from tests.hub_matrix import Models, hub_of
 
 # huggingface_hub sends large files by a call that its HTTP library will drop
+ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 
 OPEN = ModelDetails(source_licences={"pairs.tsv": "cc0-1.0"}, hide_paths=True)
@@ -393,12 +398,29 @@ def write_space(folder: Path, program: str = "print(1)\n", card: str = CARD) -> 
     ("leak", "what"),
     [
         ("token = 'hf_" + "a" * 34 + "'", "a token of the Hub, hf_aaaaa"),
+        ("git+https://" + "me:s3cret-word@example.org/x", "a password in an address"),
+        ("key='sk-" + "a1" * 24 + "'", "a key of OpenAI"),
+        ("OPENAI=sk-proj-" + "a-_1" * 30, "a key of OpenAI"),
+        ("sk-ant-" + "api03-" + "a-_1" * 20, "a key of OpenAI or Anthropic"),
+        ("x glpat-" + "a1B2" * 5, "a token of GitLab"),
+        ("AIza" + "a1B2-" * 7, "a key of Google"),
+        ("GOCSPX-" + "a1B2" * 7, "a key of Google"),
+        ("npm_" + "a1B2" * 9, "a token of npm"),
+        ("//registry.npmjs.org/:_authToken=" + "a1B2" * 9, "a key"),
+        ("pypi-AgEIcHlwaS5vcmc" + "a1B2" * 20, "a token of PyPI"),
+        ("WANDB_API_KEY=" + "a1b2" * 10, "a key of wandb"),
+        ("wandb.login(key='" + "a1b2" * 10 + "')", "a key of wandb"),
+        ("wandb_v1_" + "a1B2" * 10, "a token of wandb"),
         ("key = 'AKIA" + "A" * 16 + "'", "an AWS key"),
-        ("aws_secret_access_key = " + "a" * 40, "an AWS key"),
+        ("aws_secret_access_key = " + "a1" * 20, "a key"),
         ("-----BEGIN RSA PRIVATE" + " KEY-----", "a private key"),
         ("ghp_" + "a" * 36, "a token of GitHub"),
         ("open('/home/me/pairs.tsv')", "an absolute path, /home/me/pairs.tsv"),
         (r"open('C:\Users\me\pairs.tsv')", "an absolute path, C:"),
+        ("open('C:/Users/me/pairs.tsv')", "an absolute path, C:"),
+        ("file:///home/me/pairs.tsv", "an absolute path, file:///home/me/pairs.tsv"),
+        ("/lustre/me/pairs.tsv", "an absolute path, /lustre/me/pairs.tsv"),
+        ("/home/jürgen/pairs.tsv", "an absolute path, /home/jürgen/pairs.tsv"),
     ],
 )
 def test_secrets_and_paths_are_refused(leak: str, what: str, hub: Hub, tmp_path: Path) -> None:
@@ -409,11 +431,48 @@ def test_secrets_and_paths_are_refused(leak: str, what: str, hub: Hub, tmp_path:
     assert hub.repositories == {}
 
 
-def test_a_file_of_secrets_is_known_by_its_name(hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
+)
+def test_a_file_of_secrets_is_known_by_its_name(name: str, hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
-    (folder / ".env").write_text("X=1")
-    with pytest.raises(PublishError, match=r"\.env: a file that holds secrets"):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("X=1")
+    with pytest.raises(PublishError, match=re.escape(name)):
         publish("space", folder, "me/mine")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.txt", "a.png", "a.model", "a.safetensors"])
+def test_text_is_read_whatever_its_name_and_encoding(
+    name: str, encoding: str, tmp_path: Path
+) -> None:
+    text = "# Ünïque\nghp_" + "a1B2" * 9 + "\n/home/me/x\n"
+    (tmp_path / name).write_bytes((text).encode(encoding))
+    token, path = find_leaks(tmp_path)
+    assert "ghp_" in token
+    assert path.endswith("/home/me/x")
+
+
+def test_numbers_are_searched_for_tokens(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).bytes(2**22)
+    (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers)
+    assert find_leaks(tmp_path) == []
+    (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers + b"hf_" + b"a1B2" * 9)
+    assert len(find_leaks(tmp_path)) == 1
+
+
+def test_what_comes_with_the_package_has_no_leak() -> None:
+    for folder in (ASSETS, ROOT / "recipes", ROOT / "hub_cards"):
+        assert find_leaks(folder) == []
+
+
+@pytest.mark.parametrize("line", ["/home/me/pairs.tsv\n", "api_key ", "-----BEGIN A ", "://a:"])
+def test_searching_for_leaks_takes_linear_time(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(line * (2**21 // len(line)))
+    start = time.monotonic()
+    find_leaks(tmp_path)
+    assert time.monotonic() - start < 15  # half a second; a minute if lines are counted each time
 
 
 def test_a_run_has_no_path_at_all_from_the_root(tmp_path: Path) -> None:
