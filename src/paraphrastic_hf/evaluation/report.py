@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.markdown import bold, literal, markdown_table
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -92,10 +92,11 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return a report as Markdown: the main figures beside the papers', then every dataset."""
-    lines = [f"# {results['model']}: {results['suite']}", "", *headline_table(results)]
-    notes = [f"* {note}" for note in results["notes"]]
+    title = literal(f"{results['model']}: {results['suite']}")
+    lines = [f"# {title}", "", *headline_table(results)]
+    notes = [f"* {literal(note)}" for note in results["notes"]]
     for title, tasks in left_out(results):
-        notes += [f"* {title}, {task}: {reason}" for task, reason in tasks.items()]
+        notes += [f"* {title}, {literal(f'{task}: {reason}')}" for task, reason in tasks.items()]
     measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
     lines += ["", *notes] if notes else []
     rows = [
@@ -114,8 +115,8 @@ def markdown(results: dict[str, Any]) -> str:
 def headline_table(results: dict[str, Any]) -> list[str]:
     """Return what the suite is, and its main figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
-    lines = [f"{results['summary']}. {results['unit']}.", ""]
-    systems = {f"**{results['model']}**": headline, **results["papers"]}
+    lines = [literal(f"{results['summary']}. {results['unit']}."), ""]
+    systems = {bold(results["model"]): headline, **results["papers"]}
     table = [["system", *headline]]
     table += [[name, *_cells(values, headline)] for name, values in systems.items()]
     if sum(len(key) + 3 for key in headline) > WIDEST:

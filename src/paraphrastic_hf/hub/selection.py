@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.markdown import literal
 
 # Of a contrastive run, by the name of the development set in its recipe.
 SELECTION = {
@@ -46,7 +47,7 @@ def selection(trained: TrainedModel) -> str:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
         name = trained.run["development"]
-        said = SELECTION.get(name, f"The state that scored best on {name} was kept.")
+        said = SELECTION.get(name, f"The state that scored best on {literal(name)} was kept.")
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."
         if _is_changed(trained.recipe)
