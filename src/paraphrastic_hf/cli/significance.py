@@ -8,6 +8,7 @@ from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.markdown import literal
 
 EPILOG = """\
 Both p-values are one-sided, in favour of the model with the higher score on a dataset:
@@ -102,9 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
         lines.append(
             f"Mean difference over {datasets} datasets of STS years, signs apart: {mean:.2f}."
         )
-    lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
-    suites = ", ".join(arguments.suite)
-    table = "\n".join([f"# {names[0]} and {names[1]}: {suites}", "", *lines]) + "\n"
+    lines += [literal(f"Skipped, {task}: {reason}") for task, reason in skipped.items()]
+    title = literal(f"{names[0]} and {names[1]}: {', '.join(arguments.suite)}")
+    table = "\n".join([f"# {title}", "", *lines]) + "\n"
     if arguments.output != "-":  # which is where it is printed
         print(table, end="")
     if arguments.output:

@@ -147,14 +147,15 @@ def corpus_card(
 
 def _engine(engine: EngineArguments) -> str:
     """How the other side was written."""
+    model = code(str(engine.model))
     if engine.kind == "apertium":
-        return f"is Apertium's translation ({code(engine.model)}), by rules"
+        return f"is Apertium's translation ({model}), by rules"
     if engine.kind == "command":
-        return f"is what {code(engine.model)} wrote"
+        return f"is what {model} wrote"
     how = (
         f"drawn at temperature {engine.temperature:g}"
         if engine.sample
         else f"beams of {engine.beams}"
     )
     many = f", {engine.outputs} of each sentence" if engine.outputs > 1 else ""
-    return f"was translated by {code(engine.model)} ({engine.kind}, {how}{many})"
+    return f"was translated by {model} ({engine.kind}, {how}{many})"

@@ -92,8 +92,8 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return a report as Markdown: the main figures beside the papers', then every dataset."""
-    title = literal(f"{results['model']}: {results['suite']}")
-    lines = [f"# {title}", "", *headline_table(results)]
+    heading = literal(f"{results['model']}: {results['suite']}")
+    lines = [f"# {heading}", "", *headline_table(results)]
     notes = [f"* {literal(note)}" for note in results["notes"]]
     for title, tasks in left_out(results):
         notes += [f"* {title}, {literal(f'{task}: {reason}')}" for task, reason in tasks.items()]
@@ -115,14 +115,14 @@ def markdown(results: dict[str, Any]) -> str:
 def headline_table(results: dict[str, Any]) -> list[str]:
     """Return what the suite is, and its main figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
-    lines = [literal(f"{results['summary']}. {results['unit']}."), ""]
+    about = literal(f"{results['summary']}. {results['unit']}.")
     systems = {bold(results["model"]): headline, **results["papers"]}
     table = [["system", *headline]]
     table += [[name, *_cells(values, headline)] for name, values in systems.items()]
     if sum(len(key) + 3 for key in headline) > WIDEST:
         table = [list(column) for column in zip(*table, strict=True)]
         table[0][0] = ""
-    return lines + markdown_table(table[0], table[1:])
+    return [about, "", *markdown_table(table[0], table[1:])]
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
