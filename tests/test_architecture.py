@@ -16,6 +16,7 @@ ORDER = [
     {
         "errors",
         "extras",
+        "limited",
         "markdown",
         "named_code",
         "packaged_recipes",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
@@ -19,7 +22,8 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.publish import EPILOG
 from paraphrastic_hf.data import send
 from paraphrastic_hf.data.leaks import find_leaks
-from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.encoding.locate import ASSETS
+from paraphrastic_hf.errors import BusyError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
@@ -33,12 +37,14 @@ from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
+from paraphrastic_hf.text.locked import locked
 from tests.data_root import DEMO, write_supervised
 from tests.evaluation.sts_files import write_sts
 from tests.hub import Fault, Hub, account, pointing, running
 from tests.hub_matrix import Models, hub_of
 
 # huggingface_hub sends large files by a call that its HTTP library will drop
+ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 
 OPEN = ModelDetails(source_licences={"pairs.tsv": "cc0-1.0"}, hide_paths=True)
@@ -88,6 +94,104 @@ def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
     assert "| pairs.tsv | 60 | cc0-1.0 |" in card.text
     assert main(["publish", "model", str(models("word")), "me/word", *options]) == 2
     assert "not empty" in capsys.readouterr().err
+
+
+def test_a_dry_run_shares_no_file_with_the_model(models: Models, tmp_path: Path) -> None:
+    cases = {"model": (models("word"), OPEN), "space": (write_space(tmp_path / "space"), None)}
+    for kind, (folder, details) in cases.items():
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        out = tmp_path / f"out-{kind}"
+        publish(kind, folder, "me/mine", dry_run=out, details=details)
+        for path in (path for path in out.rglob("*") if path.is_file()):
+            path.write_bytes(b"overwritten")
+        assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_one_process_at_a_time_writes_a_dry_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with locked(out), pytest.raises(BusyError, match=str(out)):
+        publish("space", write_space(tmp_path / "space"), "me/mine", dry_run=out)
+    publish("space", tmp_path / "space", "me/mine", dry_run=out)
+    assert (out / "app.py").exists()
+
+
+@pytest.mark.parametrize("name", ["README.md", "tokenizer.json", "tokenizers"])
+def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "model", tmp_path / "outside"
+    shutil.copytree(models("word"), folder)
+    outside.mkdir()
+    (outside / "tokenizer.json").write_text("mine alone")
+    target = outside if name == "tokenizers" else outside / "tokenizer.json"
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(target)
+    if name == "README.md":  # publish writes another one
+        encoder = SentenceEncoder.from_pretrained(folder)
+        with running() as hub, pointing(hub, tmp_path / "home", token="hf_write"):
+            with pytest.raises(PublishError, match=str(outside)):
+                encoder.push_to_hub("me/word")
+            assert not any(hub.repositories.values())
+    else:
+        with pytest.raises(PublishError, match=str(outside)):
+            publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_link_out_of_a_space_is_refused_and_one_within_it_followed(tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    (folder / "same.py").symlink_to("app.py")
+    publish("space", folder, "me/mine", dry_run=tmp_path / "out")
+    assert (tmp_path / "out" / "same.py").read_text() == (folder / "app.py").read_text()
+    (folder / "hosts").symlink_to("/etc/hosts")
+    with pytest.raises(PublishError, match="/etc/hosts"):
+        publish("space", folder, "me/mine", dry_run=tmp_path / "second")
+
+
+def test_the_links_of_a_downloaded_snapshot_are_its_own(models: Models, tmp_path: Path) -> None:
+    snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
+    shutil.copytree(models("word"), blobs)
+    snapshot.mkdir(parents=True)
+    for path in (path for path in blobs.iterdir() if path.is_file()):
+        (snapshot / path.name).symlink_to(path)
+    publish("model", snapshot, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(models("word"), folder)
+    changed, foreign = folder / code_file(folder), folder / "paraphrastic_evil.py"
+    own = changed.read_text()
+    changed.write_text("import os\n")
+    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert (tmp_path / "out" / changed.name).read_text() == own
+    for place in (foreign, folder / "tokenizers" / "0" / foreign.name):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("import os\n")
+        with pytest.raises(PublishError, match=str(place)):
+            publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "second")
+        allowed = replace(OPEN, allow_code=True)
+        publish("model", folder, "me/word", details=allowed, dry_run=tmp_path / "third")
+        for path in (changed, place):
+            assert (tmp_path / "third" / path.relative_to(folder)).read_text() == "import os\n"
+        shutil.rmtree(tmp_path / "third")
+        place.unlink()
+
+
+def test_of_the_parts_of_a_tokenizer_only_known_files_are_sent(
+    models: Models, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(models("word"), folder)
+    (folder / "tokenizers").mkdir()
+    (folder / "tokenizers" / "notes.txt").write_text("mine alone")
+    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("notes.txt"))
+
+
+def code_file(folder: Path) -> str:
+    """The file that has a model's class, as its config names it."""
+    config = json.loads((folder / "config.json").read_text())
+    return str(config["auto_map"]["AutoModel"]).split(".")[0] + ".py"
 
 
 def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
@@ -294,12 +398,29 @@ def write_space(folder: Path, program: str = "print(1)\n", card: str = CARD) -> 
     ("leak", "what"),
     [
         ("token = 'hf_" + "a" * 34 + "'", "a token of the Hub, hf_aaaaa"),
+        ("git+https://" + "me:s3cret-word@example.org/x", "a password in an address"),
+        ("key='sk-" + "a1" * 24 + "'", "a key of OpenAI"),
+        ("OPENAI=sk-proj-" + "a-_1" * 30, "a key of OpenAI"),
+        ("sk-ant-" + "api03-" + "a-_1" * 20, "a key of OpenAI or Anthropic"),
+        ("x glpat-" + "a1B2" * 5, "a token of GitLab"),
+        ("AIza" + "a1B2-" * 7, "a key of Google"),
+        ("GOCSPX-" + "a1B2" * 7, "a key of Google"),
+        ("npm_" + "a1B2" * 9, "a token of npm"),
+        ("//registry.npmjs.org/:_authToken=" + "a1B2" * 9, "a key"),
+        ("pypi-AgEIcHlwaS5vcmc" + "a1B2" * 20, "a token of PyPI"),
+        ("WANDB_API_KEY=" + "a1b2" * 10, "a key of wandb"),
+        ("wandb.login(key='" + "a1b2" * 10 + "')", "a key of wandb"),
+        ("wandb_v1_" + "a1B2" * 10, "a token of wandb"),
         ("key = 'AKIA" + "A" * 16 + "'", "an AWS key"),
-        ("aws_secret_access_key = " + "a" * 40, "an AWS key"),
+        ("aws_secret_access_key = " + "a1" * 20, "a key"),
         ("-----BEGIN RSA PRIVATE" + " KEY-----", "a private key"),
         ("ghp_" + "a" * 36, "a token of GitHub"),
         ("open('/home/me/pairs.tsv')", "an absolute path, /home/me/pairs.tsv"),
         (r"open('C:\Users\me\pairs.tsv')", "an absolute path, C:"),
+        ("open('C:/Users/me/pairs.tsv')", "an absolute path, C:"),
+        ("file:///home/me/pairs.tsv", "an absolute path, file:///home/me/pairs.tsv"),
+        ("/lustre/me/pairs.tsv", "an absolute path, /lustre/me/pairs.tsv"),
+        ("/home/jürgen/pairs.tsv", "an absolute path, /home/jürgen/pairs.tsv"),
     ],
 )
 def test_secrets_and_paths_are_refused(leak: str, what: str, hub: Hub, tmp_path: Path) -> None:
@@ -310,11 +431,48 @@ def test_secrets_and_paths_are_refused(leak: str, what: str, hub: Hub, tmp_path:
     assert hub.repositories == {}
 
 
-def test_a_file_of_secrets_is_known_by_its_name(hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
+)
+def test_a_file_of_secrets_is_known_by_its_name(name: str, hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
-    (folder / ".env").write_text("X=1")
-    with pytest.raises(PublishError, match=r"\.env: a file that holds secrets"):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("X=1")
+    with pytest.raises(PublishError, match=re.escape(name)):
         publish("space", folder, "me/mine")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.txt", "a.png", "a.model", "a.safetensors"])
+def test_text_is_read_whatever_its_name_and_encoding(
+    name: str, encoding: str, tmp_path: Path
+) -> None:
+    text = "# Ünïque\nghp_" + "a1B2" * 9 + "\n/home/me/x\n"
+    (tmp_path / name).write_bytes((text).encode(encoding))
+    token, path = find_leaks(tmp_path)
+    assert "ghp_" in token
+    assert path.endswith("/home/me/x")
+
+
+def test_numbers_are_searched_for_tokens(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).bytes(2**22)
+    (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers)
+    assert find_leaks(tmp_path) == []
+    (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers + b"hf_" + b"a1B2" * 9)
+    assert len(find_leaks(tmp_path)) == 1
+
+
+def test_what_comes_with_the_package_has_no_leak() -> None:
+    for folder in (ASSETS, ROOT / "recipes", ROOT / "hub_cards"):
+        assert find_leaks(folder) == []
+
+
+@pytest.mark.parametrize("line", ["/home/me/pairs.tsv\n", "api_key ", "-----BEGIN A ", "://a:"])
+def test_searching_for_leaks_takes_linear_time(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(line * (2**21 // len(line)))
+    start = time.monotonic()
+    find_leaks(tmp_path)
+    assert time.monotonic() - start < 15  # half a second; a minute if lines are counted each time
 
 
 def test_a_run_has_no_path_at_all_from_the_root(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_generative_model_says_what_it_writes_and_what_its_variables_hold(
     card, run = card_of(model), json.loads((model / "run.json").read_text())
     assert "the mean of the variable semantic, which a transformer infers from its words" in card
     for name, value in run["held_out"]["active_units"].items():
-        assert f"active\\_units, {name} | {value:.4g} |" in card
+        assert f"active_units, {name} | {value:.4g} |" in card
     (block,) = re.findall(r"```python\n(.*?)```", (model / "README.md").read_text(), re.DOTALL)
     assert '.translate(["a cat sleeps"], to="fr")' in block
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,8 @@
-"""Tables in Markdown, as GitHub and the Hub show them; what stands in them is not decided here."""
+"""Markdown, as GitHub and the Hub show it: tables, and text of other people that is shown as it is.
+
+All text that this package did not write goes through `literal`, `code` or `bold`; cells of tables
+do by themselves.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,16 @@ from collections.abc import Iterable, Sequence
 RULES = {"l": "---", "r": "---:"}
 
 
+class Markdown(str):
+    """Text that is Markdown already, and not to be escaped."""
+
+
 def markdown_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], align: str | None = None
 ) -> list[str]:
     """The lines of a table.
 
-    A cell may hold Markdown, such as `**bold**`; text of other people goes through `literal` first.
+    Cells are shown as they are, by `literal`, unless they are `Markdown`, such as `bold` makes.
     A bar inside a cell is escaped, and white space becomes one space, so that every row stays one
     line with as many cells as there are columns.
 
@@ -27,8 +35,8 @@ def markdown_table(
         ValueError: A row, or `align`, has more or fewer entries than there are columns.
 
     Example:
-        >>> markdown_table(["system", "score"], [["a|b", "71.8"]])
-        ['| system | score |', '|---|---:|', '| a\\\\|b | 71.8 |']
+        >>> markdown_table(["system", "score"], [["a|b", bold("71.8")]])
+        ['| system | score |', '|---|---:|', '| a\\\\|b | **71.8** |']
     """
     align = ("l" + "r" * len(columns))[: len(columns)] if align is None else align
     if len(align) != len(columns):
@@ -41,17 +49,58 @@ def markdown_table(
     return lines
 
 
-def literal(text: str) -> str:
-    """Text that Markdown shows as it is: its marks are escaped, and white space is one space.
+def literal(text: str) -> Markdown:
+    """Text that Markdown shows as it is, on one line: without markup, links, HTML or formulas.
+
+    White space becomes one space. An underscore within a word is no mark, and stays.
 
     Example:
-        >>> literal("5 * 3 | _x_")
-        '5 \\\\* 3 \\\\| \\\\_x\\\\_'
+        >>> literal("5 * 3 | _x_ <b> [y](z)")
+        '5 \\\\* 3 \\\\| \\\\_x\\\\_ &lt;b> \\\\[y\\\\](z)'
     """
-    return re.sub(r"([\\|*_`])", r"\\\1", " ".join(text.split()))
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split())).replace("<", "&lt;")
+    text = re.sub(r"[\\|*`~$\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
+    # headings, quotations and lists begin so, where the text begins a line
+    text = re.sub(r"^(\d*)([#>]|[-+=](?=[\s=-]|$)|(?<=\d)[.)](?=\s|$))", r"\1\\\2", text)
+    return Markdown(text)
+
+
+def code(text: str) -> Markdown:
+    """Text as code within a line; white space becomes one space.
+
+    Example:
+        >>> code("a `b`")
+        '`` a `b` ``'
+    """
+    text = " ".join(text.split())
+    fence = "`" * (1 + _backticks(text))
+    space = " " if "`" in text else ""
+    return Markdown(f"{fence}{space}{text}{space}{fence}")
+
+
+def code_block(text: str, language: str) -> str:
+    """Lines of text as a block of code.
+
+    Args:
+        text: The lines.
+        language: What they are written in, for colors.
+    """
+    fence = "`" * max(3, 1 + _backticks(text))
+    return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
+
+
+def _backticks(text: str) -> int:
+    """The longest run of backticks."""
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def bold(text: str) -> Markdown:
+    """Text in bold, as it is."""
+    return Markdown(f"**{literal(text)}**")
 
 
 def _line(cells: Sequence[str]) -> str:
+    marked = (cell if isinstance(cell, Markdown) else literal(cell) for cell in cells)
     # A bar is escaped already after an odd number of backslashes.
-    bare = (re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", " ".join(cell.split())) for cell in cells)
+    bare = (re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", " ".join(cell.split())) for cell in marked)
     return f"| {' | '.join(bare)} |"

@@ -159,23 +159,28 @@ def test_a_packed_folder_is_expanded_once_for_stock_loaders(
     written = (copy / "model.safetensors").stat().st_mtime_ns
     assert expanded(folder) == copy
     assert (copy / "model.safetensors").stat().st_mtime_ns == written
-    assert [path.name for path in copy.parent.iterdir()] == ["small"]
+    assert sorted(path.name for path in copy.parent.iterdir()) == ["sha256", "small"]
+    assert [path.name for path in copies().iterdir()] == [copy.parent.name]
     assert expanded(copy) == copy
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_a_copy_that_is_damaged_is_made_anew_for_all_to_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     folder = packaged_folder("tiny")
     copy = expanded(folder)
-    whole = (copy / "model.safetensors").read_bytes()
-    assert (copy / "model.safetensors").stat().st_mode & 0o444 == 0o444
-    (copy / "model.safetensors").unlink()
-    assert expanded(folder) == copy
-    (copy / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    assert (expanded(folder) / "model.safetensors").read_bytes() == whole
-    assert [path.name for path in copy.parent.iterdir()] == ["tiny"]
+    whole = (copy / name).read_bytes()
+    assert (copy / name).stat().st_mode & 0o444 == 0o444
+    for damaged in (None, whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
+        (copy / name).unlink()
+        if damaged is not None:
+            (copy / name).write_bytes(damaged)
+        assert expanded(folder) == copy
+        assert (copy / name).read_bytes() == whole
+    assert sorted(path.name for path in copy.parent.iterdir()) == ["sha256", "tiny"]
+    assert [path.name for path in copies().iterdir()] == [copy.parent.name]
 
 
 def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,8 @@ def test_models_and_papers_share_the_columns_that_any_of_them_has(tmp_path: Path
     assert ["g n", "1,234", "1.3"] in page.rows
     markdown = page_markdown([section], "Page")
     assert "| peer |  | **10.3** | **3.0** |" in markdown
-    assert "* Skipped, late: no | data" in markdown
+    assert r"* Skipped, late: no \| data" in markdown
+    assert "thesis <SP>" not in markdown
 
 
 def test_a_task_that_was_skipped_is_named_once_and_without_folders(tmp_path: Path) -> None:

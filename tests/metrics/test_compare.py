@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 from paraphrastic_hf.cli.writing import print_written
 from paraphrastic_hf.errors import DataError
@@ -191,6 +192,27 @@ def test_markdown_rows_have_their_columns_whatever_the_text(
     assert "| one\\|1 |" in text
     assert "the cat \\*sleeps\\*" in text
     assert "the boat leaves at noon*" in text  # one line
+
+
+def test_sentences_and_names_of_systems_are_no_markup(scorer: SimileScorer, tmp_path: Path) -> None:
+    hostile = ["<script>x</script>", "<img src=x onerror=y>", "[x](javascript:y)", "`a` <b>c</b>"]
+    names = ("<i>one", "[two](javascript:y)")
+    found = compare(scorer, word_share, names, (hostile, hostile[::-1]), hostile)
+    systems = compare_systems(
+        scorer, list(zip(names, (hostile, hostile[::-1]), strict=True)), hostile
+    )
+    text = comparison_markdown(found, systems, count=4, plots=False)
+    kinds = {
+        child.type
+        for token in MarkdownIt().enable("table").parse(text)
+        for child in token.children or ()
+    }
+    assert not kinds & {"html_inline", "link_open", "image"}
+    assert "html_block" not in {token.type for token in MarkdownIt().parse(text)}
+    assert "&lt;script>" in text
+    page = MarkdownIt().enable("table").render(text)
+    assert "<script" not in page
+    assert "<img" not in page
 
 
 def test_a_carriage_return_does_not_break_a_row(scorer: SimileScorer) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import urllib.error
+import urllib.request
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from paraphrastic_hf.limited import MOST_BYTES
+from tests.space.browser import app as served
 
 pytest.importorskip("gradio", reason="gradio is in the extra space")
 
@@ -72,3 +78,25 @@ def test_a_number_of_a_link_is_within_its_bounds(app: Any, given: str, kept: int
 def test_an_error_of_the_package_is_a_message_on_the_page(app: Any) -> None:
     page = app.answered(app.answers.similarity)("", "", "english")
     assert page == app.drawing.note("write two texts to compare")
+
+
+def test_a_request_is_read_up_to_a_size() -> None:
+    line = "a cat sleeps " * 100
+    with served() as address:
+        for lines, status in ((100, 200), (MOST_BYTES // len(line) + 1, 413)):
+            body = json.dumps({"data": ["a cat", f"{line}\n" * lines, "english", 1]}).encode()
+            pieces = (body[start : start + 2**16] for start in range(0, len(body), 2**16))
+            for content in (body, pieces):  # pieces have no Content-Length
+                assert posted(f"{address}gradio_api/call/nearest", content) == status
+
+
+def posted(address: str, content: Any) -> int:
+    """The status of the answer to a request; 413 if the server hangs up."""
+    request = urllib.request.Request(address, content, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except (urllib.error.URLError, ConnectionError):
+        return 413

@@ -184,7 +184,7 @@ def test_the_report_names_every_trial(tmp_path: Path) -> None:
     ]
     markdown, tsv, png = write_search(trials, "clean", tmp_path)
     assert "| 71.25 | 0.4 | max | 1,200 | 33 |" in markdown.read_text(encoding="utf-8")
-    assert "failed: ran | away" in markdown.read_text(encoding="utf-8")
+    assert r"failed: ran \| away" in markdown.read_text(encoding="utf-8")
     assert tsv.read_text(encoding="utf-8").splitlines() == [
         "clean\ttraining.margin\ttraining.negatives\tstep\tseconds\terror",
         "71.25\t0.4\tmax\t1200\t33.0\t",

@@ -14,6 +14,7 @@ import drawing
 import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.limited import SERVER
 
 STYLE, SYNTAX, GENERATOR, PARSER = (
     os.environ.get(f"PARAPHRASTIC_{name}", "")
@@ -259,4 +260,4 @@ def _show(page: Page) -> list[Any]:
 
 
 if __name__ == "__main__":
-    build().launch(css=drawing.CSS, footer_links=[], ssr_mode=False)
+    build().launch(css=drawing.CSS, footer_links=[], ssr_mode=False, app_kwargs=SERVER)

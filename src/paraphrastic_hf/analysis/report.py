@@ -105,11 +105,11 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
 
 def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
     """Return the tables and notes as Markdown; `plot` names a file of the plot to show."""
-    lines = [f"# {analysis.title}", ""]
+    lines = [f"# {literal(analysis.title)}", ""]
     for table in (table for table in analysis.tables if table.on_page):
-        lines += [f"## {table.title}", "", *table_markdown(table), ""]
-    lines += [f"![{analysis.title}]({plot})", ""] if plot else []
-    lines += [f"* {note}" for note in analysis.notes]
+        lines += [f"## {literal(table.title)}", "", *table_markdown(table), ""]
+    lines += [f"![{literal(analysis.title)}]({plot})", ""] if plot else []
+    lines += [f"* {literal(note)}" for note in analysis.notes]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -118,7 +118,7 @@ def table_markdown(table: Table) -> list[str]:
     columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
     align = "".join("l" if any(isinstance(c, str) for c in cells) else "r" for cells in columns)
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
-    return markdown_table([literal(name) for name in table.columns], rows, align)
+    return markdown_table(table.columns, rows, align)
 
 
 def cell_text(cell: Cell) -> str:
@@ -126,13 +126,13 @@ def cell_text(cell: Cell) -> str:
 
     Example:
         >>> [cell_text(cell) for cell in (0.123456, 12345, 71.849, None, "a|b")]
-        ['0.1235', '12,345', '71.85', '', 'a\\\\|b']
+        ['0.1235', '12,345', '71.85', '', 'a|b']
     """
     cell = _plain(cell)
     if cell is None:
         return ""
     if isinstance(cell, str):
-        return literal(cell)
+        return cell
     if isinstance(cell, int) or abs(cell) >= 1000:
         return f"{cell:,.0f}"
     return f"{cell:.4g}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.markdown import literal
 from paraphrastic_hf.text.files import tsv_line
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def run(arguments: argparse.Namespace) -> None:
         _write(folder, name, attacks)
     text = attack_markdown(reports)
     with open_output(str(folder / "attack.md")) as file:
-        file.write(f"# Attack on {Path(arguments.classifier).name}\n\n{text}")
+        file.write(f"# Attack on {literal(Path(arguments.classifier).name)}\n\n{text}")
     with open_output(str(folder / "attack.json")) as file:
         dump_json({name: each.to_dict() for name, each in reports.items()}, file)
     print(text, end="")

@@ -8,6 +8,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Collection, Sequence
 
@@ -47,12 +48,14 @@ COMMANDS = {
     "mine": "find the sentences of two files that translate each other",
     "completion": "a script with which bash, zsh or fish complete commands and options",
 }
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tabs and line ends
+BAR = re.compile(r"\r|(?:\n|\x1b\[A)+\Z|")  # how tqdm begins a bar, and moves between bars
 EARLIER_SPELLINGS = {"--data-root": "--data", "--data-dir": "--data", "--hypotheses": "--systems"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors of this package are one line on stderr and exit status 2."""
-    _speak_utf8()
+    _prepare_streams()
     arguments = [_modern(item) for item in (sys.argv[1:] if arguments is None else arguments)]
     chosen = next((item for item in arguments if not item.startswith("-")), None)
     try:
@@ -119,12 +122,31 @@ def build_parser(commands: Collection[str | None]) -> Parser:
     return parser
 
 
-def _speak_utf8() -> None:
-    """Have what is printed in UTF-8 wherever it goes, since text is read in UTF-8 wherever it is
-    from."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors=stream.errors)
+class _Terminal(io.TextIOWrapper):
+    """A terminal that shows control characters of printed text and obeys none of them."""
+
+    def write(self, text: str) -> int:
+        """Write text, with `\\x1b` in place of an escape."""
+        start = BAR.match(text)[0] if self is sys.stderr else ""  # type: ignore[index]
+        shown = CONTROLS.sub(lambda found: repr(found.group())[1:-1], text.removeprefix(start))
+        super().write(start + shown)
+        return len(text)
+
+
+def _prepare_streams() -> None:
+    """Print in UTF-8 wherever it goes, as text is read in UTF-8 wherever it is from, and make
+    control characters visible in a terminal."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        stream.reconfigure(encoding="utf-8", errors=stream.errors)
+        if stream.isatty() and not isinstance(stream, _Terminal):
+            os.environ.setdefault("NO_COLOR", "1")  # colors are control characters, too
+            terminal = _Terminal(
+                stream.buffer, encoding="utf-8", errors=stream.errors, line_buffering=True
+            )
+            setattr(sys, name, terminal)
 
 
 def _modern(argument: str) -> str:

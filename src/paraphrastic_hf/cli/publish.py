@@ -24,7 +24,8 @@ sending breaks off, repeat the command: what has arrived is not sent again.
 
 Refused are, before anything is sent: a licence that the sources of a model do not allow (a source
 without a stated licence, or a non-commercial one, needs --private), a figure on a card that nobody
-measured, secrets and absolute paths in files, and a name that something else has.
+measured, secrets and absolute paths in files, links that lead out of DIR, and a name that something
+else has.
 
 examples:
   paraphrastic publish model runs/mine me/mine --source-licence mine.tsv=cc-by-4.0 --dry-run look
@@ -91,6 +92,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="cut absolute paths in recipe.yaml and run.json to their last part (default: refuse)",
     )
+    of_model.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="send the paraphrastic_*.py in DIR as they are (default: write those of this package "
+        "anew, and refuse others)",
+    )
     parser.epilog = EPILOG
     parser.set_defaults(run=run)
 
@@ -143,5 +150,6 @@ def _details(arguments: argparse.Namespace) -> dict[str, Any]:
         "datasets": arguments.datasets,
         "card": arguments.card,
         "hide_paths": arguments.hide_paths,
+        "allow_code": arguments.allow_code,
     }
     return {name: value for name, value in given.items() if value}

@@ -9,6 +9,7 @@ from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.markdown import literal
 
 EPILOG = """\
 Both p-values are one-sided, in favour of the model with the higher score on a dataset:
@@ -112,9 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
         lines.append(
             f"Mean difference over {datasets} datasets of STS years, signs apart: {mean:.2f}."
         )
-    lines += [f"Skipped, {task}: {reason}" for task, reason in skipped.items()]
+    lines += [literal(f"Skipped, {task}: {reason}") for task, reason in skipped.items()]
     on = ", ".join([*suites, *([own.name] if own is not None else [])])
-    table = "\n".join([f"# {names[0]} and {names[1]}: {on}", "", *lines]) + "\n"
+    title = literal(f"{names[0]} and {names[1]}: {on}")
+    table = "\n".join([f"# {title}", "", *lines]) + "\n"
     if arguments.output != "-":  # which is where it is printed
         print(table, end="")
     if arguments.output:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paraphrastic_hf.corpus.arguments import TRANSLATE, CorpusRecipe, EngineArguments
-from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.markdown import code, code_block, markdown_table
 from paraphrastic_hf.recipe import to_yaml
 
 SIZES = {
@@ -76,8 +76,7 @@ negations may be wrong, and what two sides share may be an error.
 
 ## Recipe
 
-```yaml
-{recipe}```
+{recipe}
 """
 
 
@@ -123,7 +122,7 @@ def corpus_card(
         "overlap": "overlap" in names,
         "source": TRANSLATE in names,
     }
-    columns = [[f"`{n}`", text] for n, text in COLUMNS.items() if is_there.get(n, True)]
+    columns = [[code(n), text] for n, text in COLUMNS.items() if is_there.get(n, True)]
     table = [
         [s["step"], f"{s['kept']:,}", f"{s['rejected']:,}", f"{s['seconds']:,.1f}"] for s in steps
     ]
@@ -138,27 +137,25 @@ def corpus_card(
         origins="\n".join(
             markdown_table(
                 ["corpus", "licence", "rows"],
-                [
-                    [literal(name), literal(licence), f"{count:,}"]
-                    for name, licence, count in origins
-                ],
+                [[name, licence, f"{count:,}"] for name, licence, count in origins],
                 "llr",
             )
         ),
-        recipe=to_yaml(recipe),
+        recipe=code_block(to_yaml(recipe), "yaml"),
     )
 
 
 def _engine(engine: EngineArguments) -> str:
     """How the other side was written."""
+    model = code(str(engine.model))
     if engine.kind == "apertium":
-        return f"is Apertium's translation ({engine.model}), by rules"
+        return f"is Apertium's translation ({model}), by rules"
     if engine.kind == "command":
-        return f"is what `{engine.model}` wrote"
+        return f"is what {model} wrote"
     how = (
         f"drawn at temperature {engine.temperature:g}"
         if engine.sample
         else f"beams of {engine.beams}"
     )
     many = f", {engine.outputs} of each sentence" if engine.outputs > 1 else ""
-    return f"was translated by `{engine.model}` ({engine.kind}, {how}{many})"
+    return f"was translated by {model} ({engine.kind}, {how}{many})"

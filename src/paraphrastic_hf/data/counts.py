@@ -12,7 +12,7 @@ from paraphrastic_hf.data.folder import evaluation_files
 from paraphrastic_hf.data.load import load_dataset
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.markdown import Markdown, markdown_table
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def markdown(counts: Iterable[RowCount]) -> str:
         why = "equal" if equal else _differences(rows)
         notes = SOURCES[corpus].notes
         why += "" if equal or not notes else f". {notes}"
-        table.append([corpus, _summary(rows, "read"), _summary(rows, "published"), why])
+        table.append([corpus, _summary(rows, "read"), _summary(rows, "published"), Markdown(why)])
     columns = ["corpus", "rows read", "published", "equal, or why not"]
     return "\n".join(markdown_table(columns, table, "llll"))
 

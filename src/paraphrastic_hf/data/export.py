@@ -15,16 +15,10 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.card import dataset_card
 from paraphrastic_hf.data.load import find_source, load_dataset
-from paraphrastic_hf.data.send import Destination, check_destination, send
+from paraphrastic_hf.data.send import Destination, check_destination, copy_files, send
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.text.files import (
-    link_or_copy,
-    replacing,
-    visible_files,
-    write_bytes,
-    write_json,
-)
+from paraphrastic_hf.text.files import replacing, visible_files, write_bytes, write_json
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -212,22 +206,20 @@ def exported_corpus(folder: str | Path) -> str | None:
 
 
 def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
-    """Link what of an export goes to the Hub into another folder: the card, written anew, and the
+    """Copy what of an export goes to the Hub into another folder: the card, written anew, and the
     parquet files.
 
     Returns:
         Patterns of the files that an earlier export may have left in a repository.
 
     Raises:
-        DataError: A parquet file is damaged.
+        DataError: A parquet file is damaged, or a file is a link to a place outside the folder.
     """
     folder, output = Path(folder), Path(output)
     exported = _record(find_source(name), folder)
-    for path in [folder / "README.md", *visible_files(folder, "*/*.parquet")]:
-        if path.name == "README.md" or path.parent.name in exported:
-            target = output / path.relative_to(folder)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            link_or_copy(path, target)
+    found = visible_files(folder, "*/*.parquet")
+    tables = [path for path in found if path.parent.name in exported]
+    copy_files(folder, [folder / "README.md", *tables], output)
     return [f"{config}/*.parquet" for config in exported]
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,6 +185,35 @@ def send(
         else:
             return str(commit.pr_url or commit.commit_url)
     raise AssertionError("unreachable")
+
+
+def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
+    """Copy files of a folder to the same places in another one.
+
+    They are copied, not linked: whoever writes to the output must not reach the originals.
+
+    Args:
+        folder: The folder. It may be a snapshot in the cache of huggingface_hub, whose files are
+            links to its `blobs`.
+        files: Files in it.
+        output: Where to copy them.
+
+    Raises:
+        PublishError: A file is a link to a place outside the folder.
+    """
+    inside = [folder.resolve()]
+    if folder.resolve().parent.name == "snapshots":
+        inside.append(folder.resolve().parents[1] / "blobs")
+    for path in files:
+        place = path.resolve()
+        if not any(place.is_relative_to(each) for each in inside):
+            raise PublishError(
+                f"nothing was sent: {path} links to {place}, outside of {folder}; remove the link, "
+                "or put a copy in its place"
+            )
+        target = output / path.relative_to(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(place, target)
 
 
 def refuse_leaks(folder: str | Path) -> None:

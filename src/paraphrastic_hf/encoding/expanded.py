@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +27,23 @@ from paraphrastic_hf.text.files import (
     open_to_readers,
     read_json,
     remove,
+    write_bytes,
     write_json,
 )
 
 WEIGHTS = "model.safetensors"
+RECORD = "sha256"  # of the copy beside which it lies
 
 
 def copies() -> Path:
-    """The folder of all copies, one folder each."""
+    """The folder of all copies; each lies in a folder named by the hash of its original."""
     return cache_folder() / "models"
 
 
 def expanded(folder: Path) -> Path:
     """A model directory itself, or a copy of it in the cache if its table is packed.
+
+    A copy that has changed since it was made is replaced.
 
     Args:
         folder: Of an averaging model.
@@ -49,31 +55,41 @@ def expanded(folder: Path) -> Path:
     config = read_json(folder / "config.json")
     if not config.get("packed"):
         return folder
-    target = copies() / f"{_digest(folder):08x}" / folder.name
-    size = 2 * config["vocab_size"] * config["hidden_size"]
-    if _is_whole(target, size):
+    # the code that makes copies is hashed, too: those of an earlier version are not used
+    place = copies() / _digest([*folder.iterdir(), Path(__file__)])[:16]
+    target = place / folder.name
+    if _is_whole(target):
         return target
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as place:
-            staged = Path(place) / folder.name
-            _write(folder, config, staged)
-            if not _is_whole(target, size):  # else another process was first
-                remove(target)
-                os.replace(staged, target)
+        copies().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=copies()) as made:
+            staged = Path(made) / place.name
+            staged.mkdir()
+            _write(folder, config, staged / folder.name)
+            write_bytes(staged / RECORD, _digest((staged / folder.name).iterdir()).encode())
+            with suppress(OSError):  # another process was first, or a damaged copy is there
+                os.replace(staged, place)
+            if not _is_whole(target):
+                remove(place)
+                os.replace(staged, place)
     except (OSError, SafetensorError) as error:
-        if _is_whole(target, size):
+        if _is_whole(target):
             return target
         raise OSError(
-            f"cannot copy the model {folder.name} to the cache, {target.parent}: {error}; name "
-            "another folder by PARAPHRASTIC_CACHE"
+            f"cannot copy the model {folder.name} to the cache, {copies()}: {error}; name another "
+            "folder by PARAPHRASTIC_CACHE"
         ) from error
     return target
 
 
-def _is_whole(copy: Path, size: int) -> bool:
-    weights = copy / WEIGHTS
-    return (copy / "config.json").is_file() and weights.is_file() and weights.stat().st_size > size
+def _is_whole(copy: Path) -> bool:
+    """Whether the files of a copy are those that were written."""
+    record = copy.parent / RECORD
+    return (
+        copy.is_dir()
+        and record.is_file()
+        and _digest(copy.iterdir()).encode() == record.read_bytes()
+    )
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
@@ -90,9 +106,10 @@ def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
     write_json(copy / MODULES, [module])
 
 
-def _digest(folder: Path) -> int:
-    """A number that is another for other files."""
-    digest = 0
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        digest = zlib.crc32(path.read_bytes(), zlib.crc32(path.name.encode(), digest))
-    return digest
+def _digest(files: Iterable[Path]) -> str:
+    """SHA-256 of files and their names."""
+    digest = sha256()
+    for path in sorted(path for path in files if path.is_file()):
+        with path.open("rb") as file:
+            digest.update(path.name.encode() + file_digest(file, "sha256").digest())
+    return digest.hexdigest()

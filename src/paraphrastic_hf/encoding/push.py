@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from paraphrastic_hf.data.send import Destination, check_destination, send
+from paraphrastic_hf.data.send import Destination, check_destination, copy_files, send
 from paraphrastic_hf.errors import refuse_keywords
 
 CARD = "README.md"
@@ -80,7 +79,7 @@ def push(
     Args:
         save: Writes the model to the folder that it is given.
         repo_id: Repository, `someone/model`; made if need be.
-        card: A model card that goes along, if there is such a file.
+        card: A model card that goes along, if there is such a file. It is named `README.md`.
         private: Whether a new repository is private; as the account has it if None.
         token: Of the account; the one of `hf auth login` if None.
         revision: Branch; the main one if None.
@@ -110,5 +109,5 @@ def push(
     with tempfile.TemporaryDirectory() as folder:
         save(Path(folder))
         if card is not None and card.is_file():
-            shutil.copy(card, Path(folder, CARD))
+            copy_files(card.parent, [card], Path(folder))
         return send(folder, to, standing)

@@ -20,7 +20,7 @@ from paraphrastic_hf.evaluation.word_scores import (
     word_frequencies,
 )
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.markdown import code, markdown_table
 from paraphrastic_hf.metrics.bootstrap import FEWEST, p_text, paired_p_value
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
 from paraphrastic_hf.metrics.scorer import SimileScorer
@@ -173,7 +173,7 @@ def generation_markdown(report: GenerationReport) -> str:
         report: What `judge` found.
     """
     lines = ["# Translations", "", f"{counted(report.segments, 'segment')}; figures x 100.", ""]
-    columns, rows = ["system"], [[literal(name)] for name in report.names]
+    columns, rows = ["system"], [[name] for name in report.names]
     for measure, values in report.figures.items():
         is_tested = any(each.p_value is not None for each in values)
         columns += [measure, "p"] if is_tested else [measure]
@@ -186,14 +186,14 @@ def generation_markdown(report: GenerationReport) -> str:
     lines += untested(report.segments, is_compared=len(report.names) > 1)
     for kind, buckets in report.words.items():
         lines += ["", f"## F1 of words by {kind}", ""]
-        columns = [kind, *(literal(name) for name in report.names)]
-        changes = [f"{literal(name)}, change" for name in report.names[1:]]
+        columns = [kind, *report.names]
+        changes = [f"{name}, change" for name in report.names[1:]]
         rows = []
         for bucket, found in buckets.items():
             row = [bucket, *(f"{value:.2f}" for value in found)]
             rows.append([*row, *(f"{value - found[0]:+.2f}" for value in found[1:])])
         lines += markdown_table([*columns, *changes], rows)
-    lines += [""] + [f"{name}: `{text}`  " for name, text in report.signatures.items()]
+    lines += [""] + [f"{name}: {code(text)}  " for name, text in report.signatures.items()]
     return "\n".join([*lines, ""])
 
 

@@ -21,7 +21,7 @@ from paraphrastic_hf.evaluation.report import (
     read_results,
 )
 from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.markdown import bold, literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # the folders of an absolute path
@@ -116,19 +116,19 @@ def write_page(
 
 def page_markdown(sections: Sequence[Section], title: str) -> str:
     """The page as Markdown, without plots."""
-    lines = [f"# {title}", ""]
+    lines = [f"# {literal(title)}", ""]
     for section in sections:
         best = section.best()
         rows = []
         for name, values, is_paper in section.rows:
             cells = [
-                f"**{figure_text(v)}**" if not is_paper and round(v, 1) == b else figure_text(v)
+                bold(figure_text(v)) if not is_paper and round(v, 1) == b else figure_text(v)
                 for v, b in zip(values, best, strict=True)
             ]
             rows.append([name, *cells])
-        lines += [f"## {section.name}", "", _about(section), ""]
+        lines += [f"## {literal(section.name)}", "", literal(_about(section)), ""]
         lines += markdown_table(["system", *section.columns], rows)
-        lines += ["", *(f"* {text}" for text in _remarks(section)), ""]
+        lines += ["", *(f"* {literal(text)}" for text in _remarks(section)), ""]
     return "\n".join(lines)
 
 

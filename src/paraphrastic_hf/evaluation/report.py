@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.markdown import bold, literal, markdown_table
 from paraphrastic_hf.text.files import read_json, visible_files, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -92,10 +92,11 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return a report as Markdown: the main figures beside the papers', then every dataset."""
-    lines = [f"# {results['model']}: {results['suite']}", "", *headline_table(results)]
-    notes = [f"* {note}" for note in results["notes"]]
+    heading = literal(f"{results['model']}: {results['suite']}")
+    lines = [f"# {heading}", "", *headline_table(results)]
+    notes = [f"* {literal(note)}" for note in results["notes"]]
     for title, tasks in left_out(results):
-        notes += [f"* {title}, {task}: {reason}" for task, reason in tasks.items()]
+        notes += [f"* {title}, {literal(f'{task}: {reason}')}" for task, reason in tasks.items()]
     measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
     lines += ["", *notes] if notes else []
     rows = [
@@ -114,14 +115,14 @@ def markdown(results: dict[str, Any]) -> str:
 def headline_table(results: dict[str, Any]) -> list[str]:
     """Return what the suite is, and its main figures beside the papers', as lines of Markdown."""
     headline = results["headline"]
-    lines = [f"{results['summary']}. {results['unit']}.", ""]
-    systems = {f"**{results['model']}**": headline, **results["papers"]}
+    about = literal(f"{results['summary']}. {results['unit']}.")
+    systems = {bold(results["model"]): headline, **results["papers"]}
     table = [["system", *headline]]
     table += [[name, *_cells(values, headline)] for name, values in systems.items()]
     if sum(len(key) + 3 for key in headline) > WIDEST:
         table = [list(column) for column in zip(*table, strict=True)]
         table[0][0] = ""
-    return lines + markdown_table(table[0], table[1:])
+    return [about, "", *markdown_table(table[0], table[1:])]
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:

@@ -20,7 +20,7 @@ from paraphrastic_hf.evaluation.judged import JudgedTask, Ranked, Resampled, pai
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.markdown import bold, markdown_table
 from paraphrastic_hf.metrics.bootstrap import FEWEST, p_text
 
 COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
@@ -249,7 +249,7 @@ def _steiger_text(value: float) -> str:
 
 
 def _bold(value: float, text: str) -> str:
-    return f"**{text}**" if value < 0.05 else text
+    return bold(text) if value < 0.05 else text
 
 
 def _names() -> str:

@@ -30,7 +30,7 @@ from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.source_lists import listed_sources
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.markdown import code, literal, markdown_table
 from paraphrastic_hf.text.files import write_bytes
 
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
@@ -134,7 +134,7 @@ def model_card(
         trained,
         front=sections.front_matter(trained, languages=languages, licence=licence),
         title=f"paraphrastic {trained.name}",
-        about=f"{summary} {sections.about(trained)}",
+        about=f"{summary} {literal(sections.about(trained))}",
         use=PACKAGED.format(name=trained.name) if packaged else sections.use(trained),
         training=training,
         scores=[line for results in suites for line in [*_scores(results), ""]][:-1],
@@ -180,7 +180,8 @@ def release_card(
     training += _sources_with_licences(trained, sources)
     scores = [] if suites else sections.scores(trained)
     for results in suites:
-        scores += [*_scores(results), "", f"![{results['suite']}]({results['suite']}.png)", ""]
+        suite = results["suite"]
+        scores += [*_scores(results), "", f"![{literal(suite)}]({suite}.png)", ""]
     said = f"{licence.upper()}, as the sources above allow" if licence else "None is given"
     return _page(
         trained,
@@ -193,7 +194,7 @@ def release_card(
             **({"model_name": name, "eval_results": model_index(found)} if found else {}),
         ),
         title=name,
-        about=f"{summary} {sections.about(trained)}".lstrip(),
+        about=f"{summary} {literal(sections.about(trained))}".lstrip(),
         use=sections.use(trained, repository),
         training=training,
         scores=scores,
@@ -274,7 +275,7 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
                 f"{licence} ({release})"
             )
         shown = "not counted" if pairs is None else f"{pairs:,}"
-        rows.append([path, shown, licence, f"`{sha256_of(root / path)}`"])
+        rows.append([path, shown, licence, code(sha256_of(root / path))])
     is_shared = any(known[path][1] == "share-alike" for path in counts)
     columns = ["source", what, "licence", "SHA-256 of the file"]
     return markdown_table(columns, rows, "lrll"), is_shared
@@ -293,7 +294,7 @@ def _is_packaged(name: str, weights: str) -> bool:
 
 
 def _scores(results: Mapping[str, Any]) -> list[str]:
-    lines = [f"### {results['suite']}", "", *headline_table(dict(results))]
+    lines = [f"### {literal(results['suite'])}", "", *headline_table(dict(results))]
     if results["suite"] == "sts":  # the tracks and splits that no year holds
         rows = [
             [f"{row['group']} {row['name']}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -10,6 +11,7 @@ from typing import Any
 import yaml
 from transformers import AutoConfig
 
+from paraphrastic_hf.data.send import copy_files
 from paraphrastic_hf.encoding.directory import (
     GENERATION_CONFIG,
     LAYOUTS,
@@ -28,8 +30,8 @@ from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.recipe import read_mapping
-from paraphrastic_hf.text.files import link_or_copy, read_json, write_bytes, write_json
-from paraphrastic_hf.text.remote_code import write_remote_code
+from paraphrastic_hf.text.files import read_json, write_bytes, write_json
+from paraphrastic_hf.text.remote_code import rewrite_code, write_remote_code
 
 # Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
 FILES = (
@@ -40,7 +42,6 @@ FILES = (
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
 # What an earlier version of a model may have left in its repository.
 STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
-
 
 PACKAGED = {
     "english": "The model english that comes with the package paraphrastic_hf: a table taught by "
@@ -71,6 +72,8 @@ class ModelDetails:
         card: A card of one's own to send in place of the one that is written.
         hide_paths: Whether absolute paths in the recipe and the record of the run are cut to their
             last part; they are refused else.
+        allow_code: Send the Python files in the folder as they are. By default those of this
+            package are written anew, and others are refused.
     """
 
     evaluation: str | Path | None = None
@@ -83,6 +86,7 @@ class ModelDetails:
     datasets: Sequence[str] = ()
     card: str | Path | None = None
     hide_paths: bool = False
+    allow_code: bool = False
 
 
 def gather_model(
@@ -110,10 +114,7 @@ def gather_model(
     details = _packaged_details(sources, details)
     suites = _suites(trained, details.evaluation)
     found = figures(trained, suites)
-    for path in _files(trained.directory):
-        target = output / path.relative_to(trained.directory)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(path, target)
+    _copy_model(trained.directory, output, allow_code=details.allow_code)
     _add_code(output)
     if details.hide_paths:
         _hide_paths(output)
@@ -123,7 +124,7 @@ def gather_model(
     for results in suites:
         plot_headline(results, output / f"{results['suite']}.png")
     if details.card is not None:
-        link_or_copy(Path(details.card), output / "README.md")
+        shutil.copyfile(details.card, output / "README.md")
         _check_card(output, licence)
     else:
         write_card(
@@ -158,10 +159,30 @@ def _packaged_details(sources: Sequence[SourceLicence], details: ModelDetails) -
 
 
 def _files(directory: Path) -> list[Path]:
-    """The files that are sent, those of folders within included."""
+    """The files that are sent, those of the parts of a tokenizer included."""
     found = {path for pattern in (*FILES, *RECORDS) for path in directory.glob(pattern)}
-    inner = {path for folder in found if folder.is_dir() for path in folder.rglob("*")}
+    parts = [path for path in found if path.is_dir()]
+    inner = {path for part in parts for pattern in FILES for path in part.rglob(pattern)}
     return sorted(path for path in found | inner if path.is_file())
+
+
+def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
+    """Copy the files of a model. Python is written anew from this package, not copied, unless
+    `allow_code` is set.
+
+    Raises:
+        PublishError: A file is a link to a place outside the folder, or is Python that this package
+            does not write.
+    """
+    files = _files(directory)
+    code = [] if allow_code else [path for path in files if path.suffix == ".py"]
+    copy_files(directory, [path for path in files if path not in code], output)
+    for path in code:
+        if not rewrite_code(path.name, output / path.parent.relative_to(directory)):
+            raise PublishError(
+                f"nothing was sent: {path} is not code of this package; remove it, or send it as "
+                "it is by --allow-code"
+            )
 
 
 def _add_code(output: Path) -> None:

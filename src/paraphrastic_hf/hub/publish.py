@@ -22,6 +22,7 @@ from paraphrastic_hf.data.send import (
     Standing,
     check_destination,
     check_name,
+    copy_files,
     refuse_leaks,
     send,
 )
@@ -31,7 +32,8 @@ from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_
 from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
-from paraphrastic_hf.text.files import link_or_copy, remove, write_bytes
+from paraphrastic_hf.text.files import remove, write_bytes
+from paraphrastic_hf.text.locked import locked
 
 HIDDEN = ("__pycache__", ".git", ".ipynb_checkpoints")
 
@@ -122,7 +124,7 @@ class DatasetRelease(Release):
             ) from error
 
     def gather(self, output: Path) -> list[str]:
-        """Link the parquet files and write the card."""
+        """Copy the parquet files and write the card."""
         return export.gather(self._corpus(), self.directory, output)
 
     def identity(self, folder: Path) -> str:
@@ -156,12 +158,10 @@ class SpaceRelease(Release):
             raise PublishError(f"{self.directory} lacks {program}, which its card says is run")
 
     def gather(self, output: Path) -> list[str]:
-        """Link all files but those that tools leave."""
-        for path in sorted(self.directory.rglob("*")):
-            within = path.relative_to(self.directory)
-            if path.is_file() and not set(within.parts) & set(HIDDEN):
-                (output / within).parent.mkdir(parents=True, exist_ok=True)
-                link_or_copy(path, output / within)
+        """Copy all files but those that tools leave."""
+        found = (path for path in sorted(self.directory.rglob("*")) if path.is_file())
+        kept = (p for p in found if not set(p.relative_to(self.directory).parts) & set(HIDDEN))
+        copy_files(self.directory, kept, output)
         return []
 
 
@@ -190,7 +190,7 @@ class MetricRelease(SpaceRelease):
         super().check()
 
     def gather(self, output: Path) -> list[str]:
-        """Link all files, and have the card of SimiLE name the place that it is loaded from."""
+        """Copy all files, and have the card of SimiLE name the place that it is loaded from."""
         stale = super().gather(output)
         card = (output / CARD).read_text(encoding="utf-8").replace(PLACE, self.repository)
         write_bytes(output / CARD, card.encode("utf-8"))
@@ -244,7 +244,7 @@ def publish(
     Raises:
         PublishError: The folder is none of that kind, the name is taken by something else, the
             licence or a figure of the card has no ground, a file holds a secret or an absolute
-            path, or the Hub refuses or cannot be reached.
+            path, a link leads out of the folder, or the Hub refuses or cannot be reached.
 
     Example:
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP
@@ -300,16 +300,17 @@ def _written(release: Release, output: Path) -> Path:
 
     Raises:
         PublishError: The folder holds something, or may not be sent.
+        BusyError: Another process writes there.
     """
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise PublishError(f"{output} is there and not empty; name a new folder for the dry run")
-    output.mkdir(parents=True, exist_ok=True)
-    try:
-        release.gather(output)
-        refuse_leaks(output)
-    except BaseException:
-        remove(output)
-        raise
+    with locked(output, doing="publishing"):
+        if any(output.iterdir()):
+            raise PublishError(f"{output} is not empty; name a new folder for the dry run")
+        try:
+            release.gather(output)
+            refuse_leaks(output)
+        except BaseException:
+            remove(output)
+            raise
     return output
 
 

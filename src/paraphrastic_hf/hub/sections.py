@@ -22,7 +22,7 @@ from paraphrastic_hf.hub.families import (
 )
 from paraphrastic_hf.hub.paraphrasing import paraphrasing
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, dataset_title
-from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.markdown import code, literal, markdown_table
 from paraphrastic_hf.recipe import names_file
 
 NOT_STATED = "not stated"
@@ -222,7 +222,7 @@ def circumstances(trained: TrainedModel) -> str:
     if trained.merges:
         merges = " and ".join(map(_source_name, trained.merges))
         begun += f" Its table is the mean of its own and of {merges}, turned onto it."
-    return (
+    return literal(
         f"Seed {trained.recipe['seed']}; steps {at['step']:,}; {counted(examples, 'example')} "
         f"seen in {_duration(at['seconds'])} of training with "
         f"{counted(run['threads'], 'CPU thread')}{processes}{device}; {versions}; finished "
@@ -242,23 +242,23 @@ def sources(trained: TrainedModel, known: Mapping[str, str] | None = None) -> li
         dataset = recipe["task"]["dataset"]
         counts = [f"{run['examples'][split]:,}" for split in SPLITS]
         name = dataset_title(dataset)
-        row = [literal(name), *counts, known.get(name) or _licence(dataset)]
+        row = [name, *counts, known.get(name) or _licence(dataset)]
         return markdown_table(["corpus", *SPLITS, "licence"], [row], "lrrrl")
     given = {_name_of(source): source.get("dataset") for source in _given_sources(recipe)}
     licences = {
-        name: literal(known.get(_source_name(name)) or _licence(given.get(name)))
+        name: known.get(_source_name(name)) or _licence(given.get(name))
         for name in [*given, *(trained.counts or ("", ()))[1]]
     }
     held_out = [f"{count:,} of {name}" for name, count in run.get("pairs_held_out", {}).items()]
-    left = ["", f"Pairs held out of training: {', '.join(held_out)}."] if held_out else []
+    said = literal(f"Pairs held out of training: {', '.join(held_out)}.")
+    left = ["", said] if held_out else []
     if trained.counts is not None:
         what, of_source = trained.counts
         rows = [
-            [literal(_source_name(name)), f"{count:,}", licences[name]]
-            for name, count in of_source.items()
+            [_source_name(name), f"{count:,}", licences[name]] for name, count in of_source.items()
         ]
         return [*markdown_table(["source", what, "licence"], rows, "lrl"), *left]
-    rows = [[literal(_source_name(name)), licences[name]] for name in given]
+    rows = [[_source_name(name), licences[name]] for name in given]
     lines = markdown_table(["source", "licence"], rows, "ll") if rows else []
     for what in ("sentences", "pairs"):
         if what in run:
@@ -280,7 +280,7 @@ def scores(trained: TrainedModel) -> list[str]:
     if trained.task:
         measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
         rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
-        return markdown_table(["split", *(literal(name) for name in measures)], rows)
+        return markdown_table(["split", *measures], rows)
     if trained.generates and "cost" not in run:
         if "held_out" not in run:
             return ["No sentences were held out, and nothing has been measured."]
@@ -298,18 +298,16 @@ def scores(trained: TrainedModel) -> list[str]:
             f"Perplexity {held_out['perplexity']:.1f} a token ({held_out['nats_per_token']:.3f} "
             f"nats) on {what} {where} that were not trained on{chose}."
         )
-    held_out = [
-        [literal(name), f"{value:.4g}"] for name, value in _figures(run.get("held_out", {}))
-    ]
+    held_out = [[name, f"{value:.4g}"] for name, value in _figures(run.get("held_out", {}))]
     table = [*markdown_table(["of held-out examples", "figure"], held_out), ""] if held_out else []
     known = ["the figures above"] * bool(held_out)
     known += ["the development score"] * (run["progress"]["best_step"] is not None)
     measured = f"Nothing but {' and '.join(known)}" if known else "Nothing"
     if trained.translates:
         return table + wrapped(f"{measured} has been measured.")
-    name = shlex.quote(trained.name)
+    evaluating = code(f"paraphrastic evaluate {shlex.quote(trained.name)} --suite all")
     return table + wrapped(
-        f"{measured} has been measured. `paraphrastic evaluate {name} --suite all` measures more, "
+        f"{measured} has been measured. {evaluating} measures more, "
         "and `paraphrastic card` writes a card with its figures."
     )
 

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.markdown import literal
 from paraphrastic_hf.metrics.bootstrap import p_text
 from paraphrastic_hf.recipe import names_file
 
@@ -51,7 +52,10 @@ def selection(trained: TrainedModel) -> str:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
         name = PurePath(trained.run["development"]).name
-        of_file = f"The state that scored best on {name} was kept, so its score there is no test."
+        of_file = (
+            f"The state that scored best on {literal(name)} was kept, so its score there is no "
+            "test."
+        )
         said = SELECTION.get(name, of_file)
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."

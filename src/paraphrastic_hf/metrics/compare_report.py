@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.markdown import literal, markdown_table
+from paraphrastic_hf.markdown import Markdown, code, literal, markdown_table
 from paraphrastic_hf.metrics.bootstrap import p_text
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
@@ -107,7 +107,7 @@ def comparison_markdown(
         >>> print(comparison_markdown(found, systems, count=3, plots=False))  # doctest: +SKIP
     """
     first, second = comparison.names
-    lines = [f"# {first} and {second}", "", "Scores x 100.", ""]
+    lines = [f"# {literal(first)} and {literal(second)}", "", "Scores x 100.", ""]
     columns = ["system", "SimiLE", "p", "SIM", "p", "mean sentence BLEU"]
     rows = []
     for system, mean in zip(systems, comparison.scores["BLEU"].mean(1), strict=True):
@@ -146,13 +146,14 @@ def comparison_markdown(
     lines += _examples(comparison, order[::-1][:count])
     lines += ["", "### BLEU differs most where SIM does not", ""]
     lines += _examples(comparison, order[:count])
-    return "\n".join([*lines, "", f"`{comparison.signature}`", ""])
+    return "\n".join([*lines, "", code(comparison.signature), ""])
 
 
 def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
     rows = []
     for i in segments:
-        rows.append([str(i + 1), f"*{_shown(comparison.references[i][0])}*", *[""] * 4])
+        reference = literal(_shown(comparison.references[i][0]))
+        rows.append([str(i + 1), Markdown(f"*{reference}*"), *[""] * 4])
         for side, name in enumerate(comparison.names):
             values = [comparison.scores[m][side][i] for m in ("BLEU", "SIM")]
             changes = [comparison.change(m)[i] for m in ("BLEU", "SIM")] if side else []
@@ -164,7 +165,7 @@ def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
 
 def _shown(text: str) -> str:
     """A text as a cell of the report; segments.tsv has the whole of a long one."""
-    return literal(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ...")
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ..."
 
 
 def _write_segments(comparison: Comparison, path: Path) -> None:

@@ -114,14 +114,6 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def link_or_copy(path: Path, target: Path) -> None:
-    """Have a file at a second place, without a second copy of its bytes where the disk allows."""
-    try:
-        os.link(path.resolve(), target)
-    except OSError:
-        shutil.copyfile(path, target)
-
-
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, complete or not at all."""
     with replacing(path) as partial:

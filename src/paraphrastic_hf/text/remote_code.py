@@ -43,6 +43,31 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
             if path.parent.resolve() != directory.resolve():
                 shutil.copyfile(path, directory / path.name)
         return f"{module.rsplit('.', 1)[-1]}.{cls.__qualname__}"
+    _write_modules(module, directory)
+    return f"{flat_name(module)}.{cls.__qualname__}"
+
+
+def rewrite_code(name: str, directory: Path) -> bool:
+    """Write a file of `write_remote_code`, and those that it imports, from this package.
+
+    Args:
+        name: The file's name, such as `paraphrastic_models_averaging.py`.
+        directory: Where to write.
+
+    Returns:
+        Whether this package writes files of that name; if not, nothing is written.
+    """
+    package = Path(__file__).parents[1]
+    for path in package.rglob("*.py"):
+        module = ".".join((PACKAGE, *path.relative_to(package).with_suffix("").parts))
+        if f"{flat_name(module)}.py" == name:
+            _write_modules(module, directory)
+            return True
+    return False
+
+
+def _write_modules(module: str, directory: Path) -> None:
+    """Write a module, and all of this package that it imports."""
     pending, written = [module], set()
     while pending:
         name = pending.pop()
@@ -51,7 +76,6 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
             source, needed = make_relative(_source(name))
             (directory / f"{flat_name(name)}.py").write_text(source, encoding="utf-8")
             pending += needed
-    return f"{flat_name(module)}.{cls.__qualname__}"
 
 
 def flat_name(module: str) -> str:

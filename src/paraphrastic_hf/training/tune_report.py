@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.evaluation.report import plain_axes
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import replacing, write_bytes
 from paraphrastic_hf.training.tune import Trial
 
@@ -26,7 +26,8 @@ def write_search(trials: Sequence[Trial], development: str, folder: str | Path) 
         folder: The folder of the search.
     """
     paths = [Path(folder) / f"trials.{ending}" for ending in ("md", "tsv", "png")]
-    text = [f"# Trials by {development}", "", *table(trials, development), "", "![](trials.png)"]
+    title = f"# Trials by {literal(development)}"
+    text = [title, "", *table(trials, development), "", "![](trials.png)"]
     write_bytes(paths[0], ("\n".join(text) + "\n").encode("utf-8"))
     file = io.StringIO()
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -58,7 +59,7 @@ def table(trials: Sequence[Trial], development: str) -> list[str]:
     ]
     columns = [f"{development} x 100", *keys, "step", "seconds"]
     lines = markdown_table(columns, rows, "r" + "l" * len(keys) + "rr")
-    errors = [f"* {_cell(t.settings)} failed: {_cell(t.error)}" for t in trials if t.error]
+    errors = [f"* {literal(f'{_cell(t.settings)} failed: {t.error}')}" for t in trials if t.error]
     return [*lines, "", *errors] if errors else lines
 
 
@@ -104,4 +105,4 @@ def _in_order(values: Sequence[Any]) -> list[Any]:
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {each}" for key, each in value.items())
-    return " ".join(str(value).split())
+    return str(value)

@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.limited import SERVER
 from paraphrastic_hf.metrics.scorer import SIMILARITIES, SimileScorer
 from paraphrastic_hf.metrics.semantic import PENALTIES
 
@@ -59,4 +60,4 @@ page = gr.Interface(
 )
 
 if __name__ == "__main__":
-    page.launch()
+    page.launch(app_kwargs=SERVER)

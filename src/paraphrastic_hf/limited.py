@@ -1,0 +1,39 @@
+"""The largest request that a web page of this package reads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+MOST_BYTES = 4_000_000  # of a request
+
+
+class Limited:
+    """An ASGI app that answers 413 to a request of more than `MOST_BYTES`, and reads no further.
+
+    Example:
+        >>> server = {"middleware": [(Limited, (), {})]}
+        >>> page.launch(app_kwargs=server)  # doctest: +SKIP
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        from starlette.exceptions import HTTPException  # which gradio brings
+
+        read = 0
+
+        async def read_on() -> Any:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MOST_BYTES:
+                raise HTTPException(413, f"a request may have {MOST_BYTES:,} bytes")
+            return message
+
+        await self.app(scope, read_on, send)
+
+
+SERVER = {"middleware": [(Limited, (), {})]}  # for `launch(app_kwargs=SERVER)` of gradio
