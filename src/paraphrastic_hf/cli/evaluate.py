@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
@@ -52,7 +52,7 @@ def configure(parser: Parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     add_smaller_options(parser)
     parser.late_epilog = _epilog
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Score the model on each suite, print the tables, and write the reports."""
     check_model_name(arguments.model)
     data_dir = evaluation_folder(arguments.data)
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.evaluation.report import markdown, refuse_other_results, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
@@ -76,7 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         check_output(arguments.output, is_folder=True)
         refuse_other_results(arguments.output, suites, name)
     encoder = smaller(
-        load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model
+        named_encoder(arguments),
+        arguments,
+        arguments.model,
     )
     skipped = 0
     for suite in suites:

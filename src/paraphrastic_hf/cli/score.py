@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.lines import (
     add_bad_lines,
     check_inputs,
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "so; further columns stay as they are.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -53,11 +53,10 @@ def run(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from paraphrastic_hf.data.tables import HEADERS, refuse_texts_elsewhere
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import pairwise_cosine
     from paraphrastic_hf.errors import DataError
 
-    encoder = load_encoder(arguments.model, latent=arguments.latent)
+    encoder = named_encoder(arguments)
     number = 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.pairs, bad_lines=arguments.bad_lines):
