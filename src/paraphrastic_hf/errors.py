@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+LONGEST = 500  # characters of what another library said, in a message
 
 
 class ParaphrasticError(Exception):
@@ -76,7 +79,37 @@ def in_a_line(error: BaseException) -> str:
         said = said.partition(rest)[0]
     if type(error).__name__ == "SafetensorError":
         return f"its weights are damaged ({said}); copy, download or train it again"
-    return said
+    if "trust_remote_code" in str(error):
+        return (
+            "it needs Python code of its own, which has not run; read that code, and pass "
+            "trust_remote_code=True or --trust-remote-code if you trust it"
+        )
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
+
+
+@contextmanager
+def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
+    """Turn whatever other libraries raise over a file into one short error of this package.
+
+    Args:
+        kind: The class of the error.
+        what: What cannot be done, for the message.
+
+    Raises:
+        ParaphrasticError: Of the kind; those of this package pass as they are.
+
+    Example:
+        >>> with refused(DataError, "cannot read results.json"):
+        ...     {}["rows"]
+        Traceback (most recent call last):
+        paraphrastic_hf.errors.DataError: cannot read results.json: KeyError: 'rows'
+    """
+    try:
+        yield
+    except ParaphrasticError:
+        raise
+    except Exception as error:
+        raise kind(f"{what}: {type(error).__name__}: {in_a_line(error)}") from error
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,7 +1,7 @@
 """Run by `make test-damaged`: damaged model directories and data files, read thousands of times.
 
 Each case damages one file of a good one: cut short, bits or bytes changed, a run of zeros, a part
-twice, a number or value of JSON exchanged, or gone. What reads it must refuse it by an error of
+twice, a number or value of JSON exchanged, or gone, or all of it. What reads it must refuse it by an error of
 this package with a short message, or give a result that is whole: the right one wherever the format
 can tell. A changed bit in the numbers of a table, or in a text, cannot be told by anybody; such
 results are counted apart. Readers run in forks with bounded memory and time, so that a crash, a
@@ -36,7 +36,10 @@ from tests.robustness.subjects import SUBJECTS, Subject
 SECONDS = 120  # a case may take on a busy machine
 MEMORY = 3 << 30  # bytes that reading may add to what the process has
 LONGEST_MESSAGE = 5000
-VALUES = ["0", "-1", "1e308", "NaN", "1000000000000", "9" * 5000, '"x"', "[]", "{}", "null", "true"]
+VALUES = [
+    *("0", "-1", "1e308", "NaN", "1000000", "1000000000000", "9" * 5000, '"x"', '"../../x"'),
+    *("[]", "[1]", "{}", "null", "true", "[" * 100_000),
+]
 
 
 def damage(path: Path, choice: random.Random) -> str:
@@ -47,7 +50,7 @@ def damage(path: Path, choice: random.Random) -> str:
     numbers = []
     if path.suffix == ".json":
         numbers = list(re.finditer(rb'(?<=: )("[^"]*"|[\w.+-]+)', bytes(data[:100_000])))
-        kinds += ["value"] * 6 if numbers else []
+        kinds += ["whole", *["value"] * 6] if numbers else []
     kind = choice.choice(kinds)
     if kind == "cut":
         del data[place:]
@@ -63,6 +66,10 @@ def damage(path: Path, choice: random.Random) -> str:
         data[place:place] = data[place : place + choice.choice([1, 10, 1000])]
     elif kind == "gone from the middle":
         del data[place : place + choice.choice([1, 10, 1000])]
+    elif kind == "whole":
+        value = choice.choice(VALUES)
+        data[:] = value.encode()
+        kind = f"whole {value[:20]}"
     elif kind == "value":
         found = choice.choice(numbers)
         value = choice.choice(VALUES)

@@ -26,17 +26,36 @@ from paraphrastic_hf.conversion.release import Choices
 from paraphrastic_hf.data.archives import unpack
 from paraphrastic_hf.data.pairs import read_pairs
 from paraphrastic_hf.data.words import load_vectors
-from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, SUPERVISED, TAGGER, save_model
+from paraphrastic_hf.encoding.directory import (
+    GENERATIVE,
+    LANGUAGE_MODEL,
+    PARSER,
+    SUPERVISED,
+    TAGGER,
+    TRANSLATION,
+    save_model,
+)
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.parser import SentenceParser
 from paraphrastic_hf.encoding.predict import SentencePredictor
 from paraphrastic_hf.encoding.tagger import Tagger
 from paraphrastic_hf.evaluation.report import read_results
+from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.likelihood import LanguageScorer
+from paraphrastic_hf.generation.templated import TemplatedWriter
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.models.averaging import AveragingConfig
+from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.parser import ParserConfig, ParserModel
 from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.text.char import CharTokenizer
@@ -44,9 +63,11 @@ from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.kinds import load_recipe
+from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -149,6 +170,77 @@ def perplexity(folder: Path) -> Any:
     found = LanguageScorer.from_pretrained(folder).score(SENTENCES)
     assert len(found.nats) == len(SENTENCES)
     return found.nats, found.tokens
+
+
+def save_classifier(folder: Path) -> None:
+    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100)
+    torch.manual_seed(0)
+    encoder = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6).to_dict()
+    config = ClassifierConfig(encoder=encoder, num_labels=2, pairs=True)
+    save_model(ClassifierModel(config), tokenizer, folder, SUPERVISED)
+
+
+def make_parser(folder: Path) -> None:
+    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=200, orders=[2, 3])
+    torch.manual_seed(0)
+    words = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6).to_dict()
+    config = ParserConfig.of(words, list("ABC"), ["NP", "S+VP"], head_size=4, recurrent_std=1.0)
+    save_model(ParserModel(config), tokenizer, folder, PARSER)
+
+
+def parse(folder: Path) -> Any:
+    found = SentenceParser.from_pretrained(folder).parse(SENTENCES)
+    assert [each.tree.words() for each in found] == [each.words for each in found]
+    return [(str(each.tree), each.problem) for each in found]
+
+
+def marked() -> tuple[MarkedTokenizer, dict[str, Any]]:
+    """A tokenizer, and what configs say of it."""
+    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "end")
+    (end,) = tokenizer.special.end
+    marks = {"eos_token_id": end, "decoder_start_token_id": end}
+    return tokenizer, {"vocab_size": tokenizer.vocab_size, "hidden_size": 8, **marks}
+
+
+def make_generative(model: Any, config: Any, folder: Path) -> None:
+    tokenizer, sizes = marked()
+    sizes |= {"num_attention_heads": 2, "encoder_layers": 1, "intermediate_size": 8}
+    torch.manual_seed(0)
+    save_model(model(config(**sizes)), tokenizer, folder, GENERATIVE)
+
+
+SHORT = Writing(beams=2, max_tokens=8)
+
+
+def reconstruct(folder: Path) -> Any:
+    generator = LatentGenerator.from_pretrained(folder)
+    found = generator.reconstruct(SENTENCES[:3], language="en", writing=SHORT)
+    return generator.model.variables(), found
+
+
+def make_gated_conv(folder: Path) -> None:
+    tokenizer, sizes = marked()
+    sizes |= {"embedding_size": 8, "encoder_layers": 1, "decoder_layers": 1}
+    torch.manual_seed(0)
+    model = GatedConvModel(GatedConvConfig(**sizes, max_position_embeddings=64))
+    save_model(model, tokenizer, folder, TRANSLATION)
+
+
+def translate(folder: Path) -> Any:
+    return Translator.from_pretrained(folder).translate(SENTENCES[:3], beams=2, max_tokens=8)
+
+
+def make_scpn(folder: Path) -> None:
+    tokenizer, sizes = marked()
+    templates = {"template_vocab_size": parse_tokenizer().vocab_size, "template_hidden_size": 4}
+    torch.manual_seed(0)
+    config = ScpnConfig(**sizes, embedding_size=8, **templates, template_embedding_size=4)
+    save_model(ScpnModel(config), tokenizer, folder, TRANSLATION)
+
+
+def paraphrase(folder: Path) -> Any:
+    templates = [["( ROOT ( S ( NP ) ( VP ) ) )"]] * 2
+    return TemplatedWriter.from_pretrained(folder).write(SENTENCES[:2], templates, SHORT)
 
 
 # ---- data ----
@@ -278,6 +370,13 @@ SUBJECTS: dict[str, Subject] = {
     "predictor": Subject(make_predictor, predict),
     "tagger": Subject(make_tagger, tag),
     "language model": Subject(make_language_model, perplexity),
+    "classifier": Subject(save_classifier, predict),
+    "parser": Subject(make_parser, parse),
+    "BGT": Subject(partial(make_generative, BGTModel, BGTConfig), reconstruct),
+    "MGT": Subject(partial(make_generative, MGTModel, MGTConfig), reconstruct),
+    "Marian": Subject(save_marian, translate),
+    "gated convolution": Subject(make_gated_conv, translate),
+    "SCPN": Subject(make_scpn, paraphrase),
     **{
         f"vectors.txt{end}": Subject(writes(f"v.txt{end}", pack(VECTORS)), read_vectors)
         for end, pack in PACKED.items()

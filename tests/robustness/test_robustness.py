@@ -77,7 +77,7 @@ def test_damage_is_a_function_of_its_seed_and_changes_the_file(tmp_path: Path) -
             results.append((kind, path.read_bytes()))
         assert results[0] == results[1]
         found.add(results[0][0].split()[0])
-    assert found == {"cut", "bit", "bytes", "zeros", "twice", "gone", "value"}
+    assert found == {"cut", "bit", "bytes", "zeros", "twice", "gone", "value", "whole"}
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sanitizers are preloaded")

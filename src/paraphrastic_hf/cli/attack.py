@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
+from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.markdown import literal
@@ -64,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--language-model", metavar="MODEL", help="what says the perplexity")
     parser.add_argument("--output", required=True, help="folder to write to")
+    add_trust_option(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
@@ -103,11 +105,15 @@ def run(arguments: argparse.Namespace) -> None:
         (name, read_paraphrases(path, len(examples))) for name, path in named
     ]
     if arguments.back_translate:
-        forth, back = map(_translator, arguments.back_translate)
+        forth, back = (_translator(name, arguments) for name in arguments.back_translate)
         count = arguments.outputs
         write = back_translation(forth, back, outputs=count, beams=max(count, 5))
         sources.append((TRANSLATED, [list(each) for each in write([e.text for e in examples])]))
-    classify = load_classifier(arguments.classifier, labels=sorted({e.label for e in examples}))
+    classify = load_classifier(
+        arguments.classifier,
+        labels=sorted({e.label for e in examples}),
+        trust_remote_code=arguments.trust_remote_code,
+    )
     encoder, perplexity = _judges(arguments)
     folder = Path(arguments.output)
     reports = {}
@@ -123,13 +129,17 @@ def run(arguments: argparse.Namespace) -> None:
     print(text, end="")
 
 
-def _translator(name: str) -> Translate:
+def _translator(name: str, arguments: argparse.Namespace) -> Translate:
     """A model of `translate`, which may be followed by the language to write: `runs/bgt:fr`."""
     from paraphrastic_hf.generation.any_translator import load_translator
 
     model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
     try:
-        return load_translator(model or to, to=to if model and to else None)
+        return load_translator(
+            model or to,
+            to=to if model and to else None,
+            trust_remote_code=arguments.trust_remote_code,
+        )
     except ValueError as error:
         raise DataError(str(error)) from error
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.lines import (
     add_bad_lines,
     check_inputs,
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "  paraphrastic encode english table.csv --column question --output vectors.npy\n"
         "  echo 'a cat sleeps' | paraphrastic encode english -"
     )
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -88,13 +88,12 @@ def run(arguments: argparse.Namespace) -> None:
     from tqdm.auto import tqdm
 
     from paraphrastic_hf.encoding.encoder import SentenceEncoder
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import unit_length
 
     writer = _writer(arguments.output)
     if arguments.output.endswith(".npy"):
         check_output(arguments.output)
-    encoder = load_encoder(arguments.model, latent=arguments.latent, num_threads=arguments.threads)
+    encoder = named_encoder(arguments, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
     remarks = Remarks(shown_input(arguments.texts))
     count = 0

@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.latent import add_latent_option
 from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
@@ -63,7 +63,7 @@ def configure(parser: Parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     add_smaller_options(parser)
     parser.late_epilog = _epilog
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -114,7 +114,6 @@ def run(arguments: argparse.Namespace) -> int:
     own = chosen_pairs(arguments)
     asked = arguments.suite or ([] if own is not None else ["sts"])
     data_dir = evaluation_folder(arguments.data) if asked else ""
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.evaluation.own import evaluate_own
     from paraphrastic_hf.evaluation.report import markdown, refuse_other_results, write_report
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
@@ -126,7 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.output, [*suites, *([own.name] if own is not None else [])], name
         )
     encoder = smaller(
-        load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model
+        named_encoder(arguments),
+        arguments,
+        arguments.model,
     )
 
     def report(results: dict[str, Any]) -> None:

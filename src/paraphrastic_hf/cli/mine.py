@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.lines import (
     add_bad_lines,
     check_inputs,
@@ -107,7 +107,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_bad_lines(parser)
     option("--quiet", action="store_true", help="show neither progress bars nor counts")
     parser.epilog = EPILOG
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -186,7 +186,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Mine, then write the pairs, best first."""
     check_model_name(arguments.model)
     check_inputs(arguments.source, arguments.target)
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.mining.bitext import check_options
     from paraphrastic_hf.mining.files import mine_lines
@@ -208,7 +207,7 @@ def run(arguments: argparse.Namespace) -> None:
         require("data", "pyarrow", what=f"--output {arguments.output}")
         output_file(arguments.output)
     check_output(arguments.output)  # found before hours of work
-    encoder = load_encoder(arguments.model, latent=arguments.latent)
+    encoder = named_encoder(arguments)
     with _work_folder(arguments) as folder:  # made last, so that nothing refused leaves one
         mined = mine_lines(
             _side(arguments.source, arguments.bad_lines),

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
 from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.encoding.locate import check_model_name
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "example:\n"
         "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --neighbours 3"
     )
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -63,7 +63,6 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.corpus)
     import numpy as np
 
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.mining.search import nearest_texts
 
     if arguments.count < 1:
@@ -82,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
         ]
     else:
         queries = valid_texts(queries, "--query", bad_lines=arguments.bad_lines)
-    encoder = load_encoder(arguments.model, latent=arguments.latent)
+    encoder = named_encoder(arguments)
 
     def vectors(texts: list[str]) -> np.ndarray:
         return np.asarray(encoder.encode(texts), np.float32)

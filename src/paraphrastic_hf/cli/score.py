@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.lines import (
     add_bad_lines,
     check_inputs,
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Standard error says which two columns are compared, if there are others.\n\n"
         "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
     )
-    add_latent_option(parser)
+    add_encoder_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -52,10 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     check_inputs(arguments.pairs, tables=True)
     check_output(arguments.output)
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.encoding.vectors import pairwise_cosine
 
-    encoder = load_encoder(arguments.model, latent=arguments.latent)
+    encoder = named_encoder(arguments)
     number = 0
     with open_output(arguments.output) as output:
         for block in pair_blocks(arguments.pairs, bad_lines=arguments.bad_lines):

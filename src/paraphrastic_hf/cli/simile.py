@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.latent import add_latent_option
+from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.lines import (
     add_bad_lines,
     check_inputs,
@@ -100,7 +100,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         "mean",
     )
     add_bad_lines(parser, "a blank line scored 0 and ")
-    add_latent_option(parser)
+    add_encoder_options(parser)
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
@@ -160,7 +160,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     """The scorer that the options describe, and the references, a text or a list a segment."""
-    from paraphrastic_hf.encoding.load import load_encoder
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
 
@@ -172,8 +171,8 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
             + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
         )
     model = arguments.model
-    if arguments.latent:
-        model = load_encoder(model, latent=arguments.latent)
+    if arguments.latent or arguments.trust_remote_code:
+        model = named_encoder(arguments)
     try:
         scorer = SimileScorer(
             model,

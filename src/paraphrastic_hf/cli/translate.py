@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.cli.mbr import add_decoding_options, decider
+from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -53,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_writing_options(parser)
     add_decoding_options(parser)
+    add_trust_option(parser)
     parser.epilog = EXAMPLES
     parser.set_defaults(run=run)
 
@@ -71,7 +73,11 @@ def run(arguments: argparse.Namespace) -> None:
 
     try:
         translate = load_translator(
-            arguments.model, source=arguments.source, to=arguments.to, prefix=arguments.prefix
+            arguments.model,
+            source=arguments.source,
+            to=arguments.to,
+            prefix=arguments.prefix,
+            trust_remote_code=arguments.trust_remote_code,
         )
     except ValueError as error:
         raise DataError(str(error)) from error

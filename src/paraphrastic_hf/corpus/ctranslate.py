@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.corpus.engine import EngineError
+from paraphrastic_hf.encoding.bounded import loading
 from paraphrastic_hf.encoding.ctranslate import converted
-from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.languages import written_language
-from paraphrastic_hf.encoding.locate import as_directory
+from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
+from paraphrastic_hf.generation.loading import load_stock_tokenizer
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 
 WAY_OUT = "use engine.kind transformers, which takes any encoder-decoder"
@@ -94,13 +95,13 @@ class CTranslate2Engine:
         """
         directory = converted(name, work=work, way_out=WAY_OUT, precision=precision)
         import ctranslate2
-        from transformers import AutoConfig, AutoTokenizer
+        from transformers import AutoConfig
 
-        with no_progress_bar():
-            path = as_directory(name)
-            tokenizer = AutoTokenizer.from_pretrained(path)
-            config = AutoConfig.from_pretrained(path)
-        options["to"] = told_language(tokenizer, options.get("to"), written_language(Path(path)))
+        path = local_directory(name)
+        tokenizer = load_stock_tokenizer(path)
+        with loading(path):
+            config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+        options["to"] = told_language(tokenizer, options.get("to"), written_language(path))
         most = getattr(config, "max_position_embeddings", None) or MOST_TOKENS_READ
         model = ctranslate2.Translator(
             str(directory),

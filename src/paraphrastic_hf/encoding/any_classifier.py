@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.encoding.locate import packaged_names
+from paraphrastic_hf.encoding.bounded import loading
+from paraphrastic_hf.encoding.locate import local_directory, packaged_names
 from paraphrastic_hf.encoding.predict import SentencePredictor
-from paraphrastic_hf.errors import ModelError, counted, in_a_line
+from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.text.files import read_json
 
@@ -20,12 +21,15 @@ UNKNOWN = 1_000_000  # tokens; a limit of more is none
 Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
 
 
-def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
+def load_classifier(
+    name: str, *, labels: Sequence[str], trust_remote_code: bool = False
+) -> Classify:
     """From texts to labels, by a model of this package or a pipeline of transformers.
 
     Args:
         name: A directory, or a Hub repository.
         labels: Those of the examples, which must be the model's.
+        trust_remote_code: Whether Python code that comes with the model may run.
 
     Raises:
         ModelError: It is no classifier, or knows no label of the examples.
@@ -36,7 +40,7 @@ def load_classifier(name: str, *, labels: Sequence[str]) -> Classify:
     except ModelError:
         if name in packaged_names() or _kind_of(name).startswith("paraphrastic"):
             raise  # transformers would look for it on the Hub, or name its own classes
-        classify, known = _pipeline(name)
+        classify, known = _pipeline(name, trust_remote_code)
     else:
         if not isinstance(predictor.model, ClassifierModel):
             raise ModelError(f"{name} gives scores, not labels: name a classifier")
@@ -58,14 +62,15 @@ def _kind_of(name: str) -> str:
         return ""
 
 
-def _pipeline(name: str) -> tuple[Any, list[str]]:
+def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
     """A text-classification pipeline of transformers, and its labels."""
     from transformers import pipeline
 
-    try:
-        loaded = pipeline("text-classification", model=name)
-    except Exception as error:  # transformers raises many kinds
-        raise ModelError(f"{name} holds no classifier: {in_a_line(error)}") from error
+    directory = local_directory(name)
+    with loading(directory, "the classifier"):
+        loaded = pipeline(
+            "text-classification", model=str(directory), trust_remote_code=trust_remote_code
+        )
 
     most = _most_tokens(loaded)
     limits = {} if most is None else {"truncation": True, "max_length": most}

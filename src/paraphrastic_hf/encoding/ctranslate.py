@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.bounded import no_progress_bar
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require

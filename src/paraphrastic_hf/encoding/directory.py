@@ -14,8 +14,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +30,12 @@ from transformers import (
     AutoModelForTokenClassification,
     PreTrainedModel,
 )
-from transformers.utils import logging as transformers_logging
 
+from paraphrastic_hf.encoding.bounded import loading, no_progress_bar
 from paraphrastic_hf.encoding.locate import shown_name
 from paraphrastic_hf.encoding.packing import packed
 from paraphrastic_hf.encoding.table import check_finite
-from paraphrastic_hf.errors import ModelError, in_a_line
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -267,24 +265,16 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
     """
     if not directory.exists():
         raise ModelError(f"{directory} is not there; give the --output of `paraphrastic train`")
-    if not (directory / "config.json").exists():
-        raise ModelError(
-            f"{directory} has no config.json; give the --output of `paraphrastic train`"
-        )
-    try:
+    with loading(directory):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
         _check_kind(config, directory, layout)
-        with no_progress_bar():
-            model, report = layout.auto_class.from_pretrained(
-                directory, config=config, dtype=torch.float32, output_loading_info=True
-            )
-    except ModelError:
-        raise
-    except Exception as error:  # safetensors and transformers raise many kinds
-        said = in_a_line(error) if isinstance(error, SafetensorError) else error
-        raise ModelError(
-            f"cannot load the model in {directory}: {type(error).__name__}: {said}"
-        ) from error
+        model, report = layout.auto_class.from_pretrained(
+            directory,
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+            trust_remote_code=False,
+        )
     if report["missing_keys"]:  # transformers has taken out those that are tied to others
         raise ModelError(f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}")
     tables = {id(table.weight) for table in model.tables()}
@@ -319,15 +309,3 @@ def averaging_model(table: np.ndarray) -> AveragingModel:
     with torch.no_grad():
         model.embedding.weight.copy_(torch.from_numpy(table))
     return model.eval()
-
-
-@contextmanager
-def no_progress_bar() -> Iterator[None]:
-    """Hide transformers' bar, which is of no use for models that load in a blink."""
-    was_enabled = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            transformers_logging.enable_progress_bar()

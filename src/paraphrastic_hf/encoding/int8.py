@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from paraphrastic_hf.encoding.bounded import loading
 from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.errors import ModelError
@@ -52,7 +53,8 @@ class Int8Encoder:
         from transformers import AutoTokenizer
 
         folder = converted(directory, work=work, way_out=WAY_OUT)
-        self.tokenizer: Any = AutoTokenizer.from_pretrained(directory)
+        with loading(directory, "the tokenizer"):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(directory, trust_remote_code=False)
         self.max_length = max_length
         self._model = ctranslate2.Encoder(
             str(folder), device="cpu", compute_type="int8", intra_threads=torch.get_num_threads()

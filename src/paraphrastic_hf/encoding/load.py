@@ -25,6 +25,7 @@ def load_encoder(
     num_threads: int = -1,
     latent: str | None = None,
     device: Any = None,
+    trust_remote_code: bool = False,
     **hub: Unpack[HubOptions],
 ) -> Any:
     """A `SentenceEncoder` of a model of this package, else a `SentenceTransformer`.
@@ -36,6 +37,8 @@ def load_encoder(
         latent: The variable of a generative model whose mean is the embedding; `semantic` if None.
         device: Where it computes; if None, averages of this package on the CPU, and others on a
             GPU, if there is one.
+        trust_remote_code: Whether Python code that comes with a model for sentence-transformers may
+            run; it can do whatever you can.
         **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory` takes
             them.
 
@@ -68,6 +71,7 @@ def load_encoder(
                 str(name),
                 device=None if device is None else str(device),
                 cache_folder=None if folder is None else str(folder),
+                trust_remote_code=trust_remote_code,
                 **hub,
             )
         except Exception as theirs:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
-from transformers import AutoConfig
 
-from paraphrastic_hf.encoding.locate import as_directory
+from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing, Written
 from paraphrastic_hf.models import GENERATIVE
+from paraphrastic_hf.text.files import read_json
 
 
 class Translate(Protocol):
@@ -40,6 +40,7 @@ def load_translator(
     prefix: str = "",
     batch_size: int = 64,
     device: str | torch.device | None = None,
+    trust_remote_code: bool = False,
 ) -> Translate:
     """A translator of either kind.
 
@@ -50,6 +51,7 @@ def load_translator(
         prefix: Text that goes before every line, as T5 wants it.
         batch_size: The most lines translated at a time, at least 1.
         device: Where to compute; a GPU if there is one, if None.
+        trust_remote_code: Whether Python code that comes with the model may run.
 
     Raises:
         ModelError: It is not there, damaged, or does not translate.
@@ -63,7 +65,12 @@ def load_translator(
     options: Any = {"batch_size": batch_size, "device": device}
     if not writes_from_variables(name):
         translator = Translator.from_pretrained(
-            name, source=source, to=to, prefix=prefix, **options
+            name,
+            source=source,
+            to=to,
+            prefix=prefix,
+            trust_remote_code=trust_remote_code,
+            **options,
         )
 
         def by_words(
@@ -92,7 +99,7 @@ def writes_from_variables(name: str | os.PathLike[str]) -> bool:
         name: A directory, or a Hub repository.
     """
     try:
-        config = AutoConfig.from_pretrained(as_directory(name))
-    except (OSError, ValueError):
+        kind = read_json(local_directory(name) / "config.json")["model_type"]
+    except (OSError, ValueError, LookupError, TypeError):
         return False
-    return isinstance(config, tuple(model.config_class for model in GENERATIVE))
+    return kind in [model.config_class.model_type for model in GENERATIVE]

@@ -9,22 +9,32 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
-from paraphrastic_hf.encoding.directory import no_progress_bar
-from paraphrastic_hf.errors import ModelError, in_a_line
+from paraphrastic_hf.encoding.bounded import loading
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.latent import LatentModel
 
 SHOWN = 3  # of many names in a message
 
 
-def load_whole(directory: str | os.PathLike[str]) -> Any:
+def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
     """The encoder-decoder of a directory, in float32.
 
+    Args:
+        directory: The directory.
+        trust_remote_code: Whether Python code that lies in it may run.
+
     Raises:
-        ModelError: Weights are missing, which transformers would draw at random.
+        ModelError: It is of another kind, or something is missing, which transformers would draw at
+            random, or damaged.
     """
-    with no_progress_bar():
+    with loading(directory):
+        trust: Any = {"trust_remote_code": trust_remote_code}
+        config = AutoConfig.from_pretrained(directory, **trust)
+        is_known = type(config) in AutoModelForSeq2SeqLM._model_mapping
+        if not is_known and "AutoModelForSeq2SeqLM" not in getattr(config, "auto_map", {}):
+            raise ModelError(f"a {config.model_type!r} model does not translate")
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
-            directory, dtype=torch.float32, output_loading_info=True
+            directory, config=config, dtype=torch.float32, output_loading_info=True, **trust
         )
     missing = sorted(report["missing_keys"])  # transformers has taken out those tied to others
     if missing:
@@ -33,25 +43,18 @@ def load_whole(directory: str | os.PathLike[str]) -> Any:
     return model
 
 
-def load_parts(directory: str | os.PathLike[str]) -> tuple[Any, Any]:
-    """The encoder-decoder of a directory and its tokenizer.
+def load_stock_tokenizer(directory: Path, *, trust_remote_code: bool = False) -> Any:
+    """The tokenizer of a directory as `AutoTokenizer` loads it.
+
+    Args:
+        directory: The directory.
+        trust_remote_code: Whether Python code that lies in it may run.
 
     Raises:
-        ModelError: It is of another kind, or something is missing or damaged.
+        ModelError: It is missing or damaged.
     """
-    if not (Path(directory) / "config.json").exists():
-        raise ModelError("it has no config.json; give the --output of a training run")
-    config = AutoConfig.from_pretrained(directory)
-    if type(config) not in AutoModelForSeq2SeqLM._model_mapping:
-        raise ModelError(f"a {config.model_type!r} model does not translate")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(directory)
-    except Exception as error:  # transformers raises many kinds, and its text may end in a colon
-        raise ModelError(
-            f"its tokenizer cannot be loaded ({in_a_line(error)}); copy the directory anew, or "
-            "train again"
-        ) from error
-    return load_whole(directory), tokenizer
+    with loading(directory, "the tokenizer"):
+        return AutoTokenizer.from_pretrained(directory, trust_remote_code=trust_remote_code)
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:

@@ -14,14 +14,13 @@ from typing import Any, Unpack
 
 import torch
 from torch import Tensor
-from transformers import AutoTokenizer
 
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
 from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError, in_a_line
-from paraphrastic_hf.generation.loading import check_weights, load_whole
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.generation.loading import check_weights, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,
@@ -67,7 +66,7 @@ class TemplatedWriter(Saved):
         self.is_own = isinstance(model, ParaphraserModel)
         self.joined: Translator | None = None
         if not self.is_own:
-            stock = AutoTokenizer.from_pretrained(directory)
+            stock = load_stock_tokenizer(directory)
             self.joined = Translator(model, stock, batch_size=batch_size)
         rows = model.get_input_embeddings().num_embeddings
         if tokenizer.vocab_size > rows:
@@ -109,10 +108,7 @@ class TemplatedWriter(Saved):
         where = chosen_device(device)
         directory = local_directory(name, **hub)
         tokenizer = load_tokenizer(directory)
-        try:
-            model = load_whole(directory)
-        except Exception as error:  # transformers and safetensors raise many kinds
-            raise ModelError(f"{directory} holds no encoder-decoder: {in_a_line(error)}") from error
+        model = load_whole(directory)
         if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
             raise ModelError(
                 f"{directory} holds a {type(model).__name__} that was not trained to paraphrase; "

@@ -11,7 +11,6 @@ import copy
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,14 +19,14 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoding.bounded import no_progress_bar
 from paraphrastic_hf.encoding.device import chosen_device
-from paraphrastic_hf.encoding.directory import no_progress_bar
 from paraphrastic_hf.encoding.languages import written_language
-from paraphrastic_hf.encoding.locate import HubOptions, check_model_name, local_directory
+from paraphrastic_hf.encoding.locate import HubOptions, local_directory
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import ModelError, counted, in_a_line
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
-from paraphrastic_hf.generation.loading import check_translator, load_parts
+from paraphrastic_hf.generation.loading import check_translator, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
     EndInTime,
     copied,
@@ -116,6 +115,7 @@ class Translator(Saved):
         name: str | os.PathLike[str],
         *,
         device: str | torch.device | None = None,
+        trust_remote_code: bool = False,
         **options: Unpack[TranslatorOptions],
     ) -> Translator:
         """Load a model directory or a Hub repository that holds an encoder-decoder.
@@ -123,6 +123,8 @@ class Translator(Saved):
         Args:
             name: A directory, or a Hub repository, `someone/model`.
             device: Where to compute; a GPU if there is one, if None.
+            trust_remote_code: Whether Python code that comes with the model may run; it can do
+                whatever you can.
             **options: Those of the class, and `revision`, `token`, `cache_dir` and
                 `local_files_only` of a repository.
 
@@ -133,19 +135,13 @@ class Translator(Saved):
                 there is no such device.
         """
         where = chosen_device(device)
-        check_model_name(name)
         of_hub: Any = {k: value for k, value in options.items() if k in HubOptions.__annotations__}
         own: Any = {key: value for key, value in options.items() if key not in of_hub}
-        try:
-            with no_progress_bar():
-                path = local_directory(name, **of_hub)  # all files of one commit
-                model, tokenizer = load_parts(path)
-        except Exception as error:  # transformers, safetensors and the Hub raise many kinds
-            raise ModelError(
-                f"{name} holds no encoder-decoder with its tokenizer: {in_a_line(error)}"
-            ) from error
+        path = local_directory(name, **of_hub)  # all files of one commit
+        model = load_whole(path, trust_remote_code=trust_remote_code)
+        tokenizer = load_stock_tokenizer(path, trust_remote_code=trust_remote_code)
         check_translator(name, model, tokenizer)
-        own["to"] = told_language(tokenizer, own.get("to"), written_language(Path(path)))
+        own["to"] = told_language(tokenizer, own.get("to"), written_language(path))
         translator = cls(model.eval().to(where), tokenizer, **own)
         translator._directory = path
         return translator

@@ -85,7 +85,9 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
     try:
         if "orders" not in read_json(path):
             raise ValueError("no orders")  # text would be cut by default orders, and differently
-        tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(str(directory))
+        tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(
+            str(directory), trust_remote_code=False
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ModelError):
             raise

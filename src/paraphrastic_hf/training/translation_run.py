@@ -78,7 +78,9 @@ class Translation(Seq2SeqRun):
         """The model with random weights."""
         recipe = self.recipe
         self.tokenizer = load_tokenizer(work / "tokenizer")
-        self.stock_tokenizer = AutoTokenizer.from_pretrained(work / "tokenizer")
+        self.stock_tokenizer = AutoTokenizer.from_pretrained(
+            work / "tokenizer", trust_remote_code=False
+        )
         self.corpus = corpus = load_corpus(work / "corpus")
         target = corpus.languages.index(recipe.data.to)
         is_first = corpus.language[::2] == target

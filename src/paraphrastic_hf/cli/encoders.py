@@ -1,0 +1,31 @@
+"""Options of commands that embed with a model of any origin, and how they load it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from paraphrastic_hf.cli.trust import add_trust_option
+
+
+def add_encoder_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--latent` and `--trust-remote-code`."""
+    parser.add_argument(
+        "--latent",
+        metavar="NAME",
+        help="of a generative model, the variable whose mean is the embedding: semantic (default), "
+        "or a language such as en",
+    )
+    add_trust_option(parser)
+
+
+def named_encoder(arguments: argparse.Namespace, *, num_threads: int = -1) -> Any:
+    """The encoder that `arguments.model` names, loaded as `add_encoder_options` asks."""
+    from paraphrastic_hf.encoding.load import load_encoder
+
+    return load_encoder(
+        arguments.model,
+        num_threads=num_threads,
+        latent=arguments.latent,
+        trust_remote_code=arguments.trust_remote_code,
+    )
