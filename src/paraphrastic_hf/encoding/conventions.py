@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -299,7 +298,7 @@ def _are_texts(rows: Any) -> bool:
     return not all(
         hasattr(row, "ndim")
         or isinstance(row, (list, tuple))
-        or (isinstance(row, Real) and np.isfinite(row))
+        or (isinstance(row, (int, float, np.number)) and np.isfinite(row))
         for row in rows[:1] or [""]
     )
 

@@ -39,7 +39,11 @@ class Pairs(NamedTuple):
     target: np.ndarray
 
     def at_least(self, threshold: float) -> Pairs:
-        """Return the pairs whose score reaches a threshold."""
+        """Return the pairs whose score reaches a threshold.
+
+        Args:
+            threshold: The lowest score of a pair, any number.
+        """
         return Pairs(*(column[self.score >= threshold] for column in self))
 
 

@@ -74,24 +74,28 @@ class MinedLines:
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
     """Return the share of the distinct letters of each text that its known tokens hold, 0 to 1.
 
+    Args:
+        tokenizer: That of the model.
+        texts: Some lines.
+
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
         >>> letters_known(WordTokenizer(["cat"]), ["Cat!", "dog"])
         0.5
     """
     names, special = tokenizer.tokens(), tokenizer.special.all
-    known = total = 0
-    for text, ids in zip(texts, tokenizer.encode_batch(texts), strict=True):
+    known, total, batch = 0, 0, tokenizer.encode_batch(texts)
+    for place, text in enumerate(texts):
         letters = {letter for letter in text.lower() if letter.isalpha()}
         total += len(letters)
-        held = {letter for i in set(ids.tolist()) - special for letter in names[i].lower()}
+        held = {letter for i in set(batch[place].tolist()) - special for letter in names[i].lower()}
         known += len(letters & held)
     return known / total if total else 1.0
 
 
 def _warn_of_unknown_letters(encoder: Any, store: TextStore, name: str) -> None:
     lines = store.first_of_each()
-    tokenizer = getattr(encoder, "tokenizer", None)
+    tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not len(lines) or not hasattr(tokenizer, "special"):  # a model of another package
         return
     some = lines[np.linspace(0, len(lines) - 1, min(len(lines), SAMPLE)).astype(np.int64)]
