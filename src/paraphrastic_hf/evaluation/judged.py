@@ -1,5 +1,5 @@
 """What an encoder did on each example of a dataset, where its score is an accuracy or an F1: two
-encoders are then compared example by example, by the paired bootstrap (thesis, 7.4)."""
+encoders are then compared example by example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.evaluation.suite import Row, Task
-from paraphrastic_hf.metrics.bootstrap import FEWEST, ROUNDING, drawn_counts, p_value_of
+from paraphrastic_hf.metrics.permutation import paired_p_value
 
 
 @dataclass(frozen=True)
@@ -49,18 +49,19 @@ class Judged:
             >>> Judged("others", "deu", "accuracy", right, np.ones_like(right)).score
             75.0
         """
-        return float(self.resampled(np.ones((1, len(self))))[0])
+        return float(_score_of(self._rows.sum(0)))
 
-    def resampled(self, counts: np.ndarray) -> np.ndarray:
-        """The score of each resample, (samples,), x 100; 0 in a part with nothing to gain.
+    @property
+    def _rows(self) -> np.ndarray:
+        """What the score is computed from, (examples, 2 * parts)."""
+        return np.concatenate([self.gained, self.possible]).T
 
-        Args:
-            counts: How often each example is in each resample, (samples, examples).
-        """
-        counts = counts.astype(np.float64)
-        gained, possible = counts @ self.gained.T, counts @ self.possible.T  # (samples, parts)
-        shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
-        return np.asarray(100 * shares.mean(1))
+
+def _score_of(sums: np.ndarray) -> np.ndarray:
+    """The score of sums over examples of `Judged._rows`; 0 in a part with nothing to gain."""
+    gained, possible = np.split(sums.astype(np.float64), 2, axis=-1)
+    shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
+    return np.asarray(100 * shares.mean(-1))
 
 
 @dataclass(frozen=True)
@@ -81,17 +82,19 @@ class JudgedTask:
 
 
 def judged_p_value(first: Judged, second: Judged, *, samples: int = 1000, seed: int = 1) -> float:
-    """Estimate how likely the better of two encoders is not better on other examples of the kind.
+    """Compute how likely two equally good encoders differ at least as much as these two do.
+
+    The test is the paired permutation test of `metrics/permutation.py`, which exchanges what the
+    two did on an example.
 
     Args:
         first: The results of one encoder.
         second: Those of another on the same examples.
-        samples: Number of resamples n, 1 or more.
+        samples: Number of exchanges to draw for more than 20 examples, 1 or more.
         seed: Seed of the draws.
 
     Returns:
-        (k + 1) / (n + 1), where in k of n resamples the encoder with the higher score does not have
-        it; 1 for equal scores, NaN for fewer than five examples.
+        The two-sided p-value, above 0, at most 1.
 
     Raises:
         ValueError: The two are of other numbers of examples, or `samples` is less than 1.
@@ -100,20 +103,7 @@ def judged_p_value(first: Judged, second: Judged, *, samples: int = 1000, seed: 
         >>> right, wrong = np.ones((1, 9)), np.zeros((1, 9))
         >>> every = np.ones((1, 9))
         >>> a, b = (Judged("", "", "accuracy", hits, every) for hits in (right, wrong))
-        >>> judged_p_value(a, b, samples=99)
-        0.01
+        >>> judged_p_value(a, b)
+        0.00390625
     """
-    if len(first) != len(second):
-        raise ValueError(f"the two are of {len(first):,} and {len(second):,} examples")
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
-    if len(first) < FEWEST:
-        return float("nan")
-    difference = first.score - second.score
-    if abs(difference) <= 100 * ROUNDING:
-        return 1.0
-    lost = 0
-    for counts in drawn_counts(len(first), samples, seed):
-        drawn = first.resampled(counts) - second.resampled(counts)
-        lost += int((drawn * np.sign(difference) <= 100 * ROUNDING).sum())
-    return p_value_of(lost, samples)
+    return paired_p_value(first._rows, second._rows, _score_of, samples=samples, seed=seed)

@@ -1,8 +1,8 @@
 """Whether one model scores better than another on the same examples.
 
-Of correlations with people's scores (`evaluation/pairs.py`) there are two one-sided tests:
-Steiger's for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired bootstrap
-over pairs. Of accuracies and F1 (`evaluation/judged.py`) there is the bootstrap.
+Both tests are two-sided. Correlations with people's scores (`evaluation/pairs.py`) have Steiger's
+test for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired permutation test.
+Accuracies and F1 (`evaluation/judged.py`) have the permutation test.
 """
 
 from __future__ import annotations
@@ -22,14 +22,8 @@ from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import cosines, pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.markdown import markdown_table
-from paraphrastic_hf.metrics.bootstrap import (
-    FEWEST,
-    ROUNDING,
-    check_finite,
-    drawn_counts,
-    p_text,
-    p_value_of,
-)
+from paraphrastic_hf.metrics.bootstrap import check_finite
+from paraphrastic_hf.metrics.permutation import ROUNDING, p_text, paired_p_value
 
 COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
@@ -48,10 +42,9 @@ class Difference:
         measure: What the score is: a correlation, `pearson` or `spearman`, `accuracy` or `F1`.
         first: Score of the first model, x 100.
         second: Score of the second model, x 100.
-        bootstrap: The p-value of the bootstrap; NaN for fewer than five pairs.
+        permutation: The two-sided p-value of the permutation test.
         steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs, and for what is no
             correlation.
-        samples: Number of resamples of the bootstrap.
     """
 
     group: str
@@ -60,9 +53,8 @@ class Difference:
     measure: str
     first: float
     second: float
-    bootstrap: float
+    permutation: float
     steiger: float
-    samples: int
 
 
 def compare_encoders(
@@ -84,8 +76,9 @@ def compare_encoders(
         second: The encoder to compare it with.
         suite: The name of a suite in `evaluation/suites.py`, or several.
         data_dir: Folder of the official files.
-        samples: Number of resamples of the bootstrap, 1 or more.
-        seed: Seed of the bootstrap's draws.
+        samples: Number of exchanges that the permutation test draws for more than 20 examples, 1 or
+            more.
+        seed: Seed of the draws.
 
     Returns:
         A comparison for each dataset, and for each task that was skipped the reason.
@@ -142,45 +135,38 @@ def _compare_pairs(
         gold = np.asarray(pairs.scores, np.float64)
         correlation = CORRELATIONS[measure]
         one, other, between = correlation(a, gold), correlation(b, gold), correlation(a, b)
-        bootstrap = bootstrap_p_value(a, b, gold, measure=measure, samples=samples, seed=seed)
+        permutation = correlation_p_value(a, b, gold, measure=measure, samples=samples, seed=seed)
         steiger = steiger_p_value(one / 100, other / 100, between / 100, len(pairs))
         about = (pairs.group, pairs.name, len(pairs), measure)
-        differences.append(Difference(*about, one, other, bootstrap, steiger, samples))
+        differences.append(Difference(*about, one, other, permutation, steiger))
     return differences
 
 
 def _compare_judged(
     first: Sequence[Judged], second: Sequence[Judged], samples: int, seed: int
 ) -> list[Difference]:
-    """By the bootstrap, on every dataset of which it is known what was right."""
+    """By the permutation test, on every dataset of which it is known what was right."""
     differences = []
     for a, b in zip(first, second, strict=True):
-        bootstrap = judged_p_value(a, b, samples=samples, seed=seed)
+        permutation = judged_p_value(a, b, samples=samples, seed=seed)
         about = (a.group, a.name, len(a), a.measure)
-        differences.append(Difference(*about, a.score, b.score, bootstrap, float("nan"), samples))
+        differences.append(Difference(*about, a.score, b.score, permutation, float("nan")))
     return differences
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
-    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold.
-
-    A dataset with too few pairs for a test has no p-value; a line below the table says so.
-    """
+    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold."""
     columns = ["group", "dataset", "size", "score", *names]
-    columns += ["difference", "p (bootstrap)", "p (Steiger)"]
+    columns += ["difference", "p (permutation)", "p (Steiger)"]
     rows = [
         [
             *(each.group, each.name, f"{each.pairs:,}", each.measure),
             *(f"{each.first:.1f}", f"{each.second:.1f}", _signed(each.second - each.first)),
-            _bold(each.bootstrap, p_text(each.bootstrap, each.samples)),
-            _bold(each.steiger, _steiger_text(each.steiger)),
+            *(_bold(p) for p in (each.permutation, each.steiger)),
         ]
         for each in differences
     ]
-    lines = markdown_table(columns, rows, "llrlrrrrr")
-    if any(each.pairs < FEWEST for each in differences):
-        lines += ["", f"Fewer than {FEWEST} pairs cannot be told from chance; they have no p."]
-    return lines
+    return markdown_table(columns, rows, "llrlrrrrr")
 
 
 def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
@@ -194,8 +180,8 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
         The mean in points, NaN if there is no such dataset, and the number of datasets.
 
     Example:
-        >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1, 10)]
-        >>> mean_difference([*rows, Difference("2013", "FNWN", 9, "pearson", 50, 49, 1, 1, 10)])
+        >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1)]
+        >>> mean_difference([*rows, Difference("2013", "FNWN", 9, "pearson", 50, 49, 1, 1)])
         (2.0, 2)
     """
     found = [abs(each.second - each.first) for each in differences if each.group.isdecimal()]
@@ -203,14 +189,15 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
-    """Estimate how likely two equal correlations with one variable would differ at least so much.
+    """Compute how likely two equal correlations with one variable differ at least as much.
 
     This is Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
-    where |R| is the determinant of the three correlations and m the mean of r12 and r13. It is made
-    for Pearson's r; for Spearman's rho it is an approximation.
+    where |R| is the determinant of the three correlations and m the mean of r12 and r13. It assumes
+    normal variables: skewed ones give p-values that are too small at any number of examples. For
+    Spearman's rho it is an approximation.
 
     Args:
         first: Correlation of one prediction with the gold scores, r12, -1 to 1.
@@ -219,14 +206,13 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         size: Number of examples, n.
 
     Returns:
-        The one-sided p-value in favour of the higher correlation, 0 to 0.5; 1 for equal
-        correlations, NaN for fewer than four examples.
+        The two-sided p-value, 0 to 1; NaN for fewer than four examples.
 
     Raises:
         ValueError: A correlation is NaN, or not from -1 to 1.
 
     Example:
-        >>> round(2 * steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
+        >>> round(steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
         0.187
     """
     for value in (first, second, between):
@@ -238,7 +224,7 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         return 1.0
     if between < OPPOSITE - 1:  # then r13 = -r12, and t becomes that of one correlation
         t = abs(first) * np.sqrt((size - 3) / max(1 - first**2, SMALLEST))
-        return float(stats.t.sf(t, size - 3))
+        return float(2 * stats.t.sf(t, size - 3))
     determinant = max(
         0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     )  # rounding can make it negative
@@ -246,10 +232,10 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
     variance += ((first + second) / 2) ** 2 * (1 - between) ** 3
     variance = max(variance, SMALLEST)
     t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / variance)
-    return float(stats.t.sf(t, size - 3))
+    return float(2 * stats.t.sf(t, size - 3))
 
 
-def bootstrap_p_value(
+def correlation_p_value(
     first: np.ndarray,
     second: np.ndarray,
     gold: np.ndarray,
@@ -258,22 +244,23 @@ def bootstrap_p_value(
     samples: int = 1000,
     seed: int = 1,
 ) -> float:
-    """Estimate how likely the better prediction is not better on other examples of the kind.
+    """Compute how likely two equally good predictions differ at least as much as these two do.
 
-    This is (k + 1) / (n + 1), where in k of n resamples of the examples, drawn with replacement,
-    the prediction with the higher correlation does not have it (`metrics/bootstrap.py`).
+    The test is the paired permutation test of `metrics/permutation.py`. Predictions are
+    standardized before it exchanges them, for `spearman` as ranks, since the two may have different
+    scales. For correlations the test is an approximation: of equally good predictions 4 to 8 % have
+    p < 0.05.
 
     Args:
         first: One prediction, (examples,).
         second: Another prediction, (examples,).
         gold: The gold scores, (examples,).
-        measure: `pearson` or `spearman`; ranks are computed anew in every resample.
-        samples: Number of resamples, 1 or more.
+        measure: `pearson` or `spearman`.
+        samples: Number of exchanges to draw for more than 20 examples, 1 or more.
         seed: Seed of the draws.
 
     Returns:
-        The one-sided p-value, 1 / (samples + 1) to 1; 1 for equal correlations, NaN for fewer than
-        five examples, which no test can tell from chance.
+        The two-sided p-value, above 0, at most 1.
 
     Raises:
         ValueError: The three differ in length or are empty, one holds a number that is not finite,
@@ -284,73 +271,41 @@ def bootstrap_p_value(
             "both predictions need a value for each gold score, "
             f"got {len(first)}, {len(second)} and {len(gold)}"
         )
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
     values = np.stack([np.asarray(each, np.float64) for each in (first, second, gold)])
     for name, row in zip(("the first prediction", "the second", "gold"), values, strict=True):
         check_finite(name, row)
-    if len(gold) < FEWEST:
-        return float("nan")
-    correlation = CORRELATIONS[measure]
-    difference = (correlation(values[0], values[2]) - correlation(values[1], values[2])) / 100
-    if abs(difference) <= ROUNDING:
-        return 1.0
-    lost = 0
-    for counts in drawn_counts(len(gold), samples, seed):
-        drawn = resampled_correlations(values, counts, measure)
-        lost += int(((drawn[0] - drawn[1]) * np.sign(difference) <= ROUNDING).sum())
-    return p_value_of(lost, samples)
-
-
-def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str) -> np.ndarray:
-    """Correlate predictions with gold scores in every resample.
-
-    Args:
-        values: The predictions, and last the gold scores, (predictions + 1, examples).
-        counts: How often each example is in each resample, (samples, examples).
-        measure: `pearson` or `spearman`.
-
-    Returns:
-        The correlations, -1 to 1, (predictions, samples); 0 where a side is constant.
-    """
     if measure == "spearman":
-        resampled = [_ranks(row, counts) for row in values]  # (samples, examples) each
-    else:
-        resampled = [np.broadcast_to(row, counts.shape) for row in values]
-    size = counts.sum(1, keepdims=True)
-    centred = [row - (row * counts).sum(1, keepdims=True) / size for row in resampled]
-    squares = [(row * row * counts).sum(1) for row in centred]
-    scales = [(row * row * counts).sum(1) for row in resampled]
-    found = np.zeros((len(values) - 1, len(counts)))
-    for i in range(len(values) - 1):
-        varies = (squares[i] > 1e-20 * scales[i]) & (squares[-1] > 1e-20 * scales[-1])
-        product = (centred[i] * centred[-1] * counts).sum(1)
-        found[i, varies] = product[varies] / np.sqrt(squares[i] * squares[-1])[varies]
-    return found
+        values = stats.rankdata(values, axis=1)
+    one, other, right = map(_standardized, values)
+    size = len(gold)
+
+    def correlation(sums: np.ndarray) -> np.ndarray:
+        """r from sums of x, x^2 and xy, where y has mean 0 and variance 1 or 0."""
+        total, squares, products = np.moveaxis(sums, -1, 0)
+        variance = squares / size - (total / size) ** 2
+        varies = variance > ROUNDING
+        r = np.where(varies, products / size, 0) / np.sqrt(np.where(varies, variance, 1))
+        return np.asarray(r)
+
+    a, b = (np.stack([x, x * x, x * right], 1) for x in (one, other))
+    return paired_p_value(a, b, correlation, samples=samples, seed=seed)
 
 
-def _ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The rank of each example in each resample, (samples, examples); equal ones share the mean."""
-    _, group = np.unique(values, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    members = np.add.reduceat(counts[:, order], starts, axis=1)  # (samples, distinct values)
-    upto = members.cumsum(1)
-    return np.asarray((upto - (members - 1) / 2)[:, group])
+def _standardized(values: np.ndarray) -> np.ndarray:
+    """Values with mean 0 and variance 1; zeros if they are all equal."""
+    centered = values - values.mean()
+    deviation = centered.std()
+    is_constant = deviation <= ROUNDING * np.abs(values).max()
+    return np.zeros_like(centered) if is_constant else np.asarray(centered / deviation)
 
 
 def _signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"  # no -0.0
 
 
-def _steiger_text(value: float) -> str:
-    if np.isnan(value):
-        return ""
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _bold(value: float, text: str) -> str:
-    return f"**{text}**" if value < 0.05 else text
+def _bold(p: float) -> str:
+    text = "<0.001" if p < 0.001 else p_text(p)
+    return f"**{text}**" if p < 0.05 else text
 
 
 def _names() -> str:
