@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.metrics.bootstrap import p_text
+from paraphrastic_hf.metrics.permutation import p_text
 from paraphrastic_hf.recipe import names_file
 
 # Of a contrastive run, by the name of the development set in its recipe.
@@ -67,8 +67,8 @@ def _before(run: Mapping[str, Any]) -> str:
     change = run.get("change")
     if change is None:
         return ""
-    p_value = p_text(change["p_value"], change["samples"])
-    tested = f" (p {p_value} by resampling its examples)" if p_value else ""
+    p_value = p_text(change["p_value"])
+    tested = f" (p {p_value}, paired permutation test)" if p_value else ""
     return f" Before training the score was {change['before']:.2f}{tested}."
 
 
