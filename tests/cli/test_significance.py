@@ -33,7 +33,7 @@ def test_two_models_are_compared_dataset_by_dataset(
     assert printed == output.read_text(encoding="utf-8")
     assert printed.startswith("# one and two: sts17\n")
     assert printed.count("| STS17 |") == 7
-    assert "Scores x 100; 20 resamples, seed 1." in printed
+    assert "Scores x 100; 20 samples, seed 1." in printed
     assert main([*arguments, "--samples", "20", "--output", "-"]) == 0
     assert capsys.readouterr().out == printed  # once
     of_all = ["significance", *models, "--suite", "sts17", "--data", str(tmp_path)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paraphrastic_hf.evaluation.judged import Ranked, judged_p_value
 from tests.evaluation.sts_files import write_lines
 
 ANGLES = ("0.2", "0.7", "1.1", "1.5")  # falling cosines with the angle 0
@@ -55,3 +56,15 @@ def write_bigrams(folder: Path, kind: str, ratings: list[list[int]]) -> None:
 def row_of(results: dict[str, Any], group: str, name: str) -> dict[str, Any]:
     """One row of results."""
     return next(row for row in results["rows"] if (row["group"], row["name"]) == (group, name))
+
+
+def correlation_p_value(
+    first: np.ndarray,
+    second: np.ndarray,
+    gold: np.ndarray,
+    measure: str = "pearson",
+    **options: int,
+) -> float:
+    """The p-value of the difference of two predictions."""
+    a, b = (Ranked("", "", measure, cosines, gold) for cosines in (first, second))
+    return judged_p_value(a, b, **options)

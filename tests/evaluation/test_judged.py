@@ -3,16 +3,16 @@ to end beside what `evaluate` says."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from paraphrastic_hf.evaluation.judged import Judged, paired_bootstrap
+from paraphrastic_hf.evaluation.judged import Judged, judged_p_value
 from paraphrastic_hf.evaluation.retrieval import bucc_judged, bucc_scores
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import compare_encoders
-from paraphrastic_hf.metrics.bootstrap import drawn_counts
 from paraphrastic_hf.mining.bitext import Pairs
 from tests.evaluation.test_retrieval import Letters
 
@@ -29,42 +29,40 @@ def accuracy(*right: float) -> Judged:
     return Judged("", "", "accuracy", hits, np.ones_like(hits))
 
 
-def p_value(first: Judged, second: Judged, samples: int = 1000, seed: int = 1) -> float:
-    return paired_bootstrap(first, second, samples=samples, seed=seed)[1]
-
-
 def test_a_score_is_what_was_gained_of_what_there_was_by_parts() -> None:
     assert accuracy(1, 0, 0.5, 0.5).score == 50
     gained = np.array([[2, 0, 0, 0], [0, 0, 2, 0]])
     possible = np.array([[2, 1, 0, 0], [0, 0, 2, 2]])
     judged = Judged("", "", "F1", gained, possible)
     assert judged.score == pytest.approx(100 * (2 / 3 + 2 / 4) / 2)
-    counts = np.array([[0, 0, 3, 1], [0, 0, 0, 4]])  # in the second there is nothing of one part
-    assert judged.resampled(counts).tolist() == pytest.approx([100 * (0 + 6 / 8) / 2, 0])
+    nothing = Judged("", "", "F1", gained, np.stack([possible[0], np.zeros(4)]))
+    assert nothing.score == pytest.approx(100 * (2 / 3 + 0) / 2)
 
 
-def test_the_p_value_is_the_share_of_resamples_in_which_the_better_is_not() -> None:
+def test_the_p_value_is_the_share_of_exchanges_that_differ_as_much() -> None:
+    """By oracle: every way to exchange what two encoders found, in two parts of an F1."""
     random = np.random.default_rng(3)
-    first, second = (accuracy(*(random.random(40) < share)) for share in (0.6, 0.5))
-    lost = 0
-    for counts in drawn_counts(40, 500, seed=7):
-        for count in counts:
-            drawn = np.repeat(np.arange(40), count)
-            a, b = (each.gained[0, drawn].mean() for each in (first, second))
-            lost += (a - b) * np.sign(first.score - second.score) <= 1e-12
-    expected = (lost + 1) / 501
+    possible = random.integers(0, 3, size=(2, 2, 8))
+    gained = np.minimum(possible, random.integers(0, 3, size=(2, 2, 8)))
+    sides = [Judged("", "", "F1", *each) for each in zip(gained, possible, strict=True)]
+    differences = []
+    for exchanged in product((True, False), repeat=8):
+        pair = []
+        for one, other in ((0, 1), (1, 0)):
+            parts = [np.where(exchanged, x[one], x[other]) for x in (gained, possible)]
+            pair.append(Judged("", "", "F1", *parts).score)
+        differences.append(abs(pair[0] - pair[1]))
+    expected = np.mean(np.array(differences) >= differences[0] - 1e-9)
     assert 0.01 < expected < 0.9  # so that it says something
-    assert p_value(first, second, samples=500, seed=7) == expected
-    assert p_value(second, first, samples=500, seed=7) == expected
+    assert judged_p_value(*sides) == expected
+    assert judged_p_value(*sides[::-1]) == expected
 
 
 def test_what_no_test_can_tell_apart() -> None:
-    assert p_value(accuracy(1, 0, 1, 0, 1), accuracy(0, 1, 1, 1, 0)) == 1
-    assert np.isnan(p_value(accuracy(1, 1, 1, 1), accuracy(0, 0, 0, 0)))
-    with pytest.raises(ValueError, match="of 1 and 2 examples"):
-        p_value(accuracy(1), accuracy(1, 0))
-    with pytest.raises(ValueError, match="samples must be 1 or more, got 0"):
-        p_value(accuracy(1), accuracy(1), samples=0)
+    assert judged_p_value(accuracy(1, 0, 1, 0, 1), accuracy(0, 1, 1, 1, 0)) == 1
+    assert judged_p_value(accuracy(1, 1, 1, 1), accuracy(0, 0, 0, 0)) == 2 / 2**4
+    with pytest.raises(ValueError, match="got 1 and 2"):
+        judged_p_value(accuracy(1), accuracy(1, 0))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -102,6 +100,6 @@ def test_scores_are_those_of_evaluate(
         assert each.second == pytest.approx(second["scores"][measure])
         assert np.isnan(each.steiger)
         assert each.first > each.second
-        assert 0.01 <= each.bootstrap <= 1
+        assert 0 < each.permutation <= 1
     same, _ = compare_encoders(Letters(), Letters(), suite, retrieval_folder, samples=9)
-    assert {each.bootstrap for each in same} == {1.0}
+    assert {each.permutation for each in same} == {1.0}

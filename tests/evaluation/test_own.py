@@ -12,7 +12,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.judged import MEASURES, Ranked, best_threshold, resampled_scores
 from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.metrics.bootstrap import drawn_counts
+from paraphrastic_hf.metrics.bootstrap import drawn_examples
 from tests.evaluation.made_pairs import Angles, Constant, Letters
 
 ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]
@@ -40,8 +40,8 @@ def test_measures_of_labels_are_those_of_a_slow_loop_in_every_resample(measure: 
     slow = slow_average_precision if measure == "average precision" else slow_accuracy
     ranked = Ranked("", "", measure, cosines, labels)
     assert ranked.score == pytest.approx(slow(cosines, labels))
-    (counts,) = drawn_counts(20, 30, seed=2)
-    expected = [slow(*np.repeat([cosines, labels], count, axis=1)) for count in counts]
+    (drawn,) = drawn_examples(20, 30, seed=2)
+    expected = [slow(cosines[each], labels[each]) for each in drawn]
     assert resampled_scores(ranked, samples=30, seed=2) == pytest.approx(expected)
 
 

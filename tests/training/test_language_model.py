@@ -234,4 +234,4 @@ def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
     change = run["change"]
     assert change["before"] < change["after"] == result.best_score
     assert change["after"] == pytest.approx(-run["held_out"]["nats_per_token"], rel=1e-4)
-    assert change["p_value"] == 1 / 1001
+    assert change["p_value"] == 2 / 2**7

@@ -165,4 +165,4 @@ def test_a_development_file_takes_the_place_of_the_validation_split(
     found = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     assert found["examples"] == {"train": 120, "validation": 12, "test": 20}
     assert found["change"]["before"] < found["change"]["after"] == result.best_score
-    assert found["change"]["p_value"] == 1 / 1001
+    assert found["change"]["p_value"] == 2 / 2**12

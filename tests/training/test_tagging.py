@@ -301,7 +301,7 @@ def test_a_development_file_takes_the_place_of_the_validation_split(
     found = run(tmp_path / "out")
     assert found["examples"] == {"train": 128, "validation": 8, "test": 16}
     assert found["change"]["before"] < found["change"]["after"] == result.best_score
-    assert found["change"]["p_value"] == 1 / 1001
+    assert found["change"]["p_value"] == 2 / 2**8
     development.write_text("the\tDT\nsaw NN\n", encoding="utf-8")
     with pytest.raises(DataError, match=f"{development}:2"):
         train(recipe_of(tmp_path, *chosen), tmp_path / "new", data_root=data, progress=False)

@@ -14,8 +14,8 @@ from paraphrastic_hf import SentenceEncoder, SimileScorer, token_contributions
 from paraphrastic_hf.encoding.contributions import left_out
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import p_text
-from paraphrastic_hf.metrics.systems import compare_systems, untested
+from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.systems import ONE_SEGMENT, compare_systems
 from paraphrastic_hf.mining.search import nearest_texts
 
 MOST_CHARACTERS = 2_000  # of a text
@@ -96,8 +96,8 @@ def simile(baseline: str, other: str, references: str, model: str) -> str:
     rows = [
         [
             each.name,
-            *(100 * each.simile.mean, _ends(each.simile), p_text(each.p_value, each.samples)),
-            *(100 * each.sim.mean, _ends(each.sim), p_text(each.sim_p_value, each.samples)),
+            *(100 * each.simile.mean, _ends(each.simile), p_text(each.p_value)),
+            *(100 * each.sim.mean, _ends(each.sim), p_text(each.sim_p_value)),
         ]
         for each in results
     ]
@@ -109,9 +109,9 @@ def simile(baseline: str, other: str, references: str, model: str) -> str:
     names = [each.name for each in results]
     heads = ["segment", *(f"SimiLE {name}" for name in names), *names, "reference"]
     notes = [
-        *untested(len(truths), is_compared=len(results) > 1),
-        "p is how likely a difference as large comes by chance, by 1000 resamples of the segments. "
-        "Scores compare where signatures are equal: " + results[0].scores.signature,
+        *([ONE_SEGMENT] if len(truths) == 1 else []),
+        "p is how likely two equally good systems differ at least as much (two-sided). Compare "
+        "scores only if their signatures are equal: " + results[0].scores.signature,
     ]
     folded = (
         f"<details><summary>every segment</summary>{drawing.table(heads, by_segment)}</details>"

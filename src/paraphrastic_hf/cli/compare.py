@@ -8,13 +8,12 @@ from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
-The report shows the corpus scores with significance (of BLEU too, whose n-gram counts are
-resampled), how the scores of SimiLE, SIM and sentence BLEU spread and tie (thesis, 7.5.1), and the
-segments on which SIM and BLEU disagree most
-(|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes compare.md,
-compare.json, segments.tsv and two plots. N-best lists are as `paraphrastic translate --outputs 8`
-writes them, or lines of `number ||| text ||| ...`, counted from 0, as Moses does. BLEU is
-sacrebleu's: pip install 'paraphrastic-hf[compare]'.
+The report shows the corpus scores with two-sided p-values (paired permutation test), how the scores
+of SimiLE, SIM and sentence BLEU spread and tie (thesis, 7.5.1), and the segments on which SIM and
+BLEU disagree most (|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes
+compare.md, compare.json, segments.tsv and two plots. N-best lists are as `paraphrastic translate
+--outputs 8` writes them, or lines of `number ||| text ||| ...`, counted from 0, as Moses does. BLEU
+is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
 
 examples:
   paraphrastic compare -s baseline.txt new.txt -r reference.txt --output report

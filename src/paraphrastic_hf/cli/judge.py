@@ -9,11 +9,12 @@ from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
 A table with a line for each system: corpus BLEU and chrF (sacrebleu's), mean SIM and SimiLE, with
-p-values against the first system (paired bootstrap); the share of word pairs that an output has
-twice; words for each word of the references. Then F1 of words by how frequent they are, in the
-references or in --frequencies, and by coarse part of speech if there is a --tagger (thesis, Table
-70). A --judge is an encoder that no system was trained on, for a check on gains that a metric may
-have taught. Signatures stand below. `paraphrastic compare` shows single segments of two systems.
+two-sided p-values against the first system (paired permutation test); the share of word pairs that
+an output has twice; words for each word of the references. Then F1 of words by how frequent they
+are, in the references or in --frequencies, and by coarse part of speech if there is a --tagger
+(thesis, Table 70). A --judge is an encoder that no system was trained on, for a check on gains that
+a metric may have taught. Signatures stand below. `paraphrastic compare` shows single segments of
+two systems.
 
 examples:
   paraphrastic judge -s mle.txt bleu.txt simile.txt -r reference.txt

@@ -12,13 +12,13 @@ from paraphrastic_hf.errors import counted
 from paraphrastic_hf.markdown import literal
 
 EPILOG = """\
-Both p-values are one-sided, in favour of the model with the higher score on a dataset:
-(k + 1) / (n + 1), where in k of n resamples of its pairs that model is not better (<1/1001 says
-that this was so in none of 1000), and Steiger's test for dependent correlations (thesis, 3.5.3), an
-approximation where the score is Spearman's rho. Accuracies (tatoeba, xnli) and F1 (bucc) have the
-first alone. Fewer than five pairs have no p. With many datasets, one in twenty falls below 0.05 by
-chance. A task without data is named and skipped; then the exit status is 3.
-The 95 % interval is of the difference, by the same resamples.
+Both p-values are two-sided: how likely two equally good models differ at least as much. The first
+is of a paired permutation test, which exchanges the two models' results on some examples. It tries
+all choices of up to 20 examples, and --samples random ones of more. The second is of Steiger's test
+for dependent correlations (thesis, 3.5.3), an approximation for Spearman's rho; accuracies
+(tatoeba, xnli) and F1 (bucc) do not have it. With many datasets, one in twenty falls
+below 0.05 by chance. A task without data is named and skipped; then the exit status is 3.
+The 95 % interval is of the difference, by resampling the examples.
 
 examples:
   paraphrastic significance english runs/mine --pairs mine.tsv
@@ -49,10 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--samples",
         type=int,
         default=1000,
-        help="how often the bootstrap resamples the pairs (default: 1000)",
+        help="number of random exchanges for datasets of more than 20 examples (default: 1000)",
     )
     parser.add_argument(
-        "--seed", type=int, default=1, help="the seed of the resampling (default: 1)"
+        "--seed", type=int, default=1, help="seed of the random exchanges (default: 1)"
     )
     add_smaller_options(parser, "of MODEL_B, an average")
     parser.add_argument("--output", metavar="FILE", help="also write the table to this file")
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         names = list(models)
     lines = [f"{own.name}: {own.taken}.", ""] if own is not None else []
     lines += significance_table(differences, (names[0], names[1]))
-    about = f"Scores x 100; {counted(arguments.samples, 'resample')}, seed {arguments.seed}."
+    about = f"Scores x 100; {counted(arguments.samples, 'sample')}, seed {arguments.seed}."
     lines += ["", about]
     mean, datasets = mean_difference(differences)
     if datasets > 1:

@@ -22,10 +22,11 @@ examples:
   paraphrastic simile -s system.txt -r first.txt second.txt         # two references a segment
   paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv
 
-Scores are times 100. The brackets hold 95 % of the means of resampled segments. p is
-(k + 1) / (n + 1), where in k of n resamples the system that is better on all segments is not
-(paired bootstrap, Koehn 2004); <1/1001 says that this was so in none of 1000. Fewer than five
-segments cannot be told from chance and have no p. Scores compare where the signatures are equal."""
+Scores are times 100. The brackets hold 95 % of the means of resampled segments (bootstrap). p is
+how likely two equally good systems differ at least as much (two-sided paired permutation test). The
+test goes through all exchanges of outputs up to 20 segments, and through --samples random ones
+above. The smallest p of n segments is 2 / 2^n, so 0.0625 for five. Compare scores only if their
+signatures are equal."""
 
 
 def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "+") -> None:
@@ -104,15 +105,15 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the bootstrap."""
+    """Add the options of intervals and p-values."""
     parser.add_argument(
         "--samples",
         type=int,
         default=1000,
-        help="how often segments are resampled for the intervals and p-values (default: 1000)",
+        help="number of random samples for the intervals and p-values (default: 1000)",
     )
     parser.add_argument(
-        "--seed", type=int, default=1, help="the seed of the resampling (default: 1)"
+        "--seed", type=int, default=1, help="seed of the random samples (default: 1)"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.metrics.bootstrap import p_text
+from paraphrastic_hf.metrics.permutation import p_text
 
 SPLITS = ("validation", "test")
 EXAMPLES = """examples:
@@ -89,13 +89,13 @@ def change(run: Mapping[str, Any]) -> str:
     """The development score before and after training, by the record of a run.
 
     Example:
-        >>> change({"change": {"before": 61.04, "after": 71.2, "p_value": 0.02, "samples": 1000}})
+        >>> change({"change": {"before": 61.04, "after": 71.2, "p_value": 0.02}})
         '; development score 61.04 before training, 71.20 after, p 0.020'
     """
     found = run.get("change")
     if found is None:
         return ""
-    text = p_text(found["p_value"], found["samples"])
+    text = p_text(found["p_value"])
     before, after = (f"{found[key]:.2f}" for key in ("before", "after"))
     p_value = f", p {text}" if text else ""
     return f"; development score {before} before training, {after} after{p_value}"

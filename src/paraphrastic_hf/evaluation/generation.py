@@ -21,10 +21,10 @@ from paraphrastic_hf.evaluation.word_scores import (
 )
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.markdown import code, markdown_table
-from paraphrastic_hf.metrics.bootstrap import FEWEST, p_text, paired_p_value
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
+from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
 from paraphrastic_hf.metrics.scorer import SimileScorer
-from paraphrastic_hf.metrics.systems import compare_systems, untested
+from paraphrastic_hf.metrics.systems import compare_systems
 
 Systems = Sequence[tuple[str, Sequence[str]]]
 
@@ -53,7 +53,7 @@ class GenerationReport:
         words: By the kind of bucket and the bucket, F1 x 100 of each system's words.
         references: Figures of the references themselves, by measure, where they have one.
         signatures: By measure, what its figures depend on.
-        samples: Resamples that p-values come from.
+        samples: Exchanges that p-values of more than 20 segments come from.
         segments: Segments of the test set.
     """
 
@@ -97,7 +97,7 @@ def judge(
     samples: int = 1000,
     seed: int = 1,
 ) -> GenerationReport:
-    """Judge the outputs of systems; p-values are against the first (paired bootstrap).
+    """Judge the outputs of systems; p-values are against the first (paired permutation test).
 
     Args:
         systems: The name and the outputs of each system, one a segment.
@@ -108,7 +108,8 @@ def judge(
         tag: From sentences of words to their tags; F1 by part of speech is left out if None.
         judges: Names and encoders of further metrics of similarity, which no system was trained on:
             models of sentence-transformers, or whatever `SimileScorer` takes.
-        samples: Number of resamples, 1 or more.
+        samples: Number of exchanges that the p-values of more than 20 segments come from, 1 or
+            more.
         seed: Seed of the draws, 0 or more.
 
     Raises:
@@ -118,16 +119,16 @@ def judge(
 
     Example:
         >>> texts = ["the cat sat on the mat"] * 6
-        >>> report = judge([("old", ["a cat sat on a mat"] * 6), ("new", texts)], texts, samples=9)
+        >>> report = judge([("old", ["a cat sat on a mat"] * 6), ("new", texts)], texts)
         >>> round(report.figures["BLEU"][1].value), report.figures["BLEU"][1].p_value
-        (100, 0.1)
+        (100, 0.03125)
     """
     require("compare", "sacrebleu", what="BLEU and chrF")
     names = [name for name, _ in systems]
     if len(set(names)) < len(names) or not names:
         raise DataError(f"systems must have names of their own, got {', '.join(names) or 'none'}")
     scorer = SimileScorer() if scorer is None else scorer
-    resampling = {"samples": samples, "seed": seed}
+    resampling: dict[str, Any] = {"samples": samples, "seed": seed}
     semantic = compare_systems(scorer, systems, references, **resampling)
     figures: dict[str, list[Figure]] = {
         "BLEU": [
@@ -180,10 +181,9 @@ def generation_markdown(report: GenerationReport) -> str:
         for row, each in zip(rows, values, strict=True):
             row.append(f"{each.value:.2f}")
             if is_tested:
-                row.append(p_text(each.p_value, report.samples))
+                row.append(p_text(each.p_value))
     lines += markdown_table(columns, rows)
     lines += ["", f"Repetition of the references: {report.references['repetition']:.2f}."]
-    lines += untested(report.segments, is_compared=len(report.names) > 1)
     for kind, buckets in report.words.items():
         lines += ["", f"## F1 of words by {kind}", ""]
         columns = [kind, *report.names]
@@ -212,16 +212,15 @@ def _matching(
 
 
 def _judged(
-    encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, int]
+    encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, Any]
 ) -> tuple[list[Figure], str]:
     """Mean cosine by another encoder, and its signature."""
     scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
-    is_tested = len(references) >= FEWEST
     figures = [
         Figure(
             100 * each.sim_score,
-            paired_p_value(each.sim, scores[0].sim, **resampling) if i and is_tested else None,
+            paired_p_value(each.sim, scores[0].sim, **resampling) if i else None,
         )
         for i, each in enumerate(scores)
     ]

@@ -1,8 +1,9 @@
 """What an encoder did on each example of a dataset.
 
-Resampling the examples gives the interval of a score, and compares two encoders (thesis, 7.4).
-`Judged` is for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and
-for how cosines rank labeled pairs.
+Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging what two encoders
+did on some examples gives the p-value of their difference (`metrics/permutation.py`). `Judged` is
+for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and for how
+cosines rank labeled pairs.
 """
 
 from __future__ import annotations
@@ -13,16 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import stats
 
 from paraphrastic_hf.evaluation.suite import Row, Task
-from paraphrastic_hf.metrics.bootstrap import (
-    FEWEST,
-    ROUNDING,
-    Interval,
-    check_finite,
-    drawn_counts,
-    p_value_of,
-)
+from paraphrastic_hf.metrics.bootstrap import Interval, check_finite, drawn_examples
+from paraphrastic_hf.metrics.permutation import ROUNDING, exchanges
 
 EDGES = (0.025, 0.975)  # of a 95 % interval
 
@@ -48,11 +44,20 @@ class Resampled(Protocol):
 
     def __len__(self) -> int: ...
 
-    def resampled(self, counts: np.ndarray) -> np.ndarray:
+    def resampled(self, drawn: np.ndarray) -> np.ndarray:
         """Return the score of each resample, (samples,), x 100.
 
         Args:
-            counts: How often each example is in each resample, (samples, examples).
+            drawn: Numbers of the examples in each resample, (samples, examples).
+        """
+
+    def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of this encoder and of another, each (exchanges,), x 100, if some
+        examples of theirs are exchanged.
+
+        Args:
+            other: The results of the other encoder on the same examples.
+            is_other: Whether an example is exchanged, (exchanges, examples).
         """
 
 
@@ -91,18 +96,38 @@ class Judged:
             >>> Judged("others", "deu", "accuracy", right, np.ones_like(right)).score
             75.0
         """
-        return float(self.resampled(np.ones((1, len(self))))[0])
+        return float(_share(self._rows.sum(0)))
 
-    def resampled(self, counts: np.ndarray) -> np.ndarray:
+    @property
+    def _rows(self) -> np.ndarray:
+        """What the score is computed from, (examples, 2 * parts)."""
+        return np.concatenate([self.gained, self.possible]).T.astype(np.float64)
+
+    def resampled(self, drawn: np.ndarray) -> np.ndarray:
         """The score of each resample, (samples,), x 100; 0 in a part with nothing to gain.
 
         Args:
-            counts: How often each example is in each resample, (samples, examples).
+            drawn: Numbers of the examples in each resample, (samples, examples).
         """
-        counts = counts.astype(np.float64)
-        gained, possible = counts @ self.gained.T, counts @ self.possible.T  # (samples, parts)
-        shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
-        return np.asarray(100 * shares.mean(1))
+        return _share(self._rows[drawn].sum(1))
+
+    def exchanged(self, other: Judged, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of both, (exchanges,), x 100, if some examples are exchanged.
+
+        Args:
+            other: The results of another encoder on the same examples.
+            is_other: Whether an example is exchanged, (exchanges, examples).
+        """
+        own, its = self._rows, other._rows
+        moved = is_other.astype(np.float64) @ (its - own)
+        return _share(own.sum(0) + moved), _share(its.sum(0) - moved)
+
+
+def _share(sums: np.ndarray) -> np.ndarray:
+    """The score of sums over examples of `Judged._rows`; 0 in a part with nothing to gain."""
+    gained, possible = np.split(sums, 2, axis=-1)
+    shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
+    return np.asarray(100 * shares.mean(-1))
 
 
 @dataclass(frozen=True)
@@ -143,16 +168,44 @@ class Ranked:
     @property
     def score(self) -> float:
         """The score on all pairs, x 100."""
-        return float(self.resampled(np.ones((1, len(self)), np.int64))[0])
+        return float(self.resampled(np.arange(len(self))[None])[0])
 
-    def resampled(self, counts: np.ndarray) -> np.ndarray:
+    def resampled(self, drawn: np.ndarray) -> np.ndarray:
         """The score of each resample, (samples,), x 100.
 
         Args:
-            counts: How often each pair is in each resample, (samples, pairs).
+            drawn: Numbers of the pairs in each resample, (samples, pairs).
         """
-        values = np.stack([self.cosines, self.gold]).astype(np.float64)
-        return 100 * MEASURES[self.measure](values, counts)
+        values, gold = (np.asarray(each, np.float64) for each in (self.cosines, self.gold))
+        return 100 * MEASURES[self.measure](values[drawn], gold[drawn])
+
+    def exchanged(self, other: Ranked, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of both, (exchanges,), x 100, if some pairs are exchanged.
+
+        Cosines are standardized first, or ranked where only their order counts, since the two
+        encoders may have different scales. For correlations the test is therefore an
+        approximation: of equally good predictions 4 to 8 % have p < 0.05.
+
+        Args:
+            other: The results of another encoder on the same pairs.
+            is_other: Whether a pair is exchanged, (exchanges, pairs).
+        """
+        scaled = _standardized if self.measure == "pearson" else stats.rankdata
+        own, its = (scaled(np.asarray(each.cosines, np.float64)) for each in (self, other))
+        gold, score = np.asarray(self.gold, np.float64), MEASURES[self.measure]
+        if self.measure == "spearman":  # the ranks are exchanged and not ranked again
+            gold, score = stats.rankdata(gold), pearson_rows
+        gold = np.broadcast_to(gold, is_other.shape)
+        first, second = np.where(is_other, its, own), np.where(is_other, own, its)
+        return 100 * score(first, gold), 100 * score(second, gold)
+
+
+def _standardized(values: np.ndarray) -> np.ndarray:
+    """Values with mean 0 and variance 1; zeros if they are all equal."""
+    centered = values - values.mean()
+    deviation = centered.std()
+    is_constant = deviation <= ROUNDING * np.abs(values).max()
+    return np.zeros_like(centered) if is_constant else np.asarray(centered / deviation)
 
 
 @dataclass(frozen=True)
@@ -183,8 +236,8 @@ def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -
     """
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")
-    drawn = drawn_counts(len(judged), samples, seed)
-    return np.concatenate([judged.resampled(counts) for counts in drawn])
+    drawn = drawn_examples(len(judged), samples, seed)
+    return np.concatenate([judged.resampled(each) for each in drawn])
 
 
 def confidence_interval(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> Interval:
@@ -195,131 +248,130 @@ def confidence_interval(judged: Resampled, *, samples: int = 1000, seed: int = 1
         >>> confidence_interval(Judged("", "", "accuracy", right, right), samples=99)
         Interval(mean=100.0, low=100.0, high=100.0)
     """
-    return interval_of(judged.score, resampled_scores(judged, samples=samples, seed=seed))
+    return _interval(judged.score, resampled_scores(judged, samples=samples, seed=seed))
 
 
-def interval_of(score: float, drawn: np.ndarray) -> Interval:
-    """Return a score with the 95 % interval of its resamples, (samples,)."""
+def difference_interval(
+    first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
+) -> Interval:
+    """Return the difference of two encoders on the same examples, second less first, x 100, with
+    its 95 % interval."""
+    one, other = (resampled_scores(each, samples=samples, seed=seed) for each in (first, second))
+    return _interval(second.score - first.score, other - one)
+
+
+def _interval(score: float, drawn: np.ndarray) -> Interval:
     low, high = np.quantile(drawn, EDGES)
     return Interval(float(score), float(low), float(high))
 
 
-def paired_bootstrap(
+def judged_p_value(
     first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
-) -> tuple[Interval, float]:
-    """Compare two encoders on the same examples.
+) -> float:
+    """Compute how likely two equally good encoders differ at least as much as these two do.
+
+    The test is the paired permutation test of `metrics/permutation.py`, which exchanges what the
+    two did on an example.
 
     Args:
         first: The results of one encoder.
-        second: The results of the other.
-        samples: Number of resamples n, 1 or more.
+        second: Those of another on the same examples.
+        samples: Number of exchanges to draw for more than 20 examples, 1 or more.
         seed: Seed of the draws.
 
     Returns:
-        The difference, second less first, with its 95 % interval; and the one-sided p-value that
-        the better encoder is not better on other examples of the kind, as of `p_of_difference`.
+        The two-sided p-value, above 0, at most 1.
 
     Raises:
-        ValueError: The two have different numbers of examples, or `samples` is less than 1.
+        ValueError: The two are of other numbers of examples, or `samples` is less than 1.
 
     Example:
         >>> right, wrong, every = np.ones((1, 9)), np.zeros((1, 9)), np.ones((1, 9))
         >>> a, b = (Judged("", "", "accuracy", hits, every) for hits in (right, wrong))
-        >>> paired_bootstrap(a, b, samples=99)
-        (Interval(mean=-100.0, low=-100.0, high=-100.0), 0.01)
+        >>> judged_p_value(a, b)
+        0.00390625
     """
-    if len(first) != len(second):
-        raise ValueError(f"the two are of {len(first):,} and {len(second):,} examples")
-    one, other = (resampled_scores(each, samples=samples, seed=seed) for each in (first, second))
-    difference, drawn = second.score - first.score, other - one
-    return interval_of(difference, drawn), p_of_difference(difference, drawn, len(first))
+    return weighted_p_value([(1.0, first, second)], samples=samples, seed=seed)
 
 
-def p_of_difference(difference: float, drawn: np.ndarray, examples: int) -> float:
-    """Return (k + 1) / (n + 1), where in k of n resamples the better of two is not better.
+def weighted_p_value(
+    parts: Sequence[tuple[float, Resampled, Resampled]], *, samples: int = 1000, seed: int = 1
+) -> float:
+    """Compute the p-value of `judged_p_value` for weighted sums of scores on several datasets.
 
     Args:
-        difference: Difference of the scores, x 100.
-        drawn: The difference in each resample, (n,).
-        examples: Number of examples that were resampled.
+        parts: For each dataset its weight and the results of both encoders.
+        samples: Number of exchanges to draw, 1 or more.
+        seed: Seed of the draws of the first dataset; the others have the next ones.
 
-    Returns:
-        The p-value; 1 for equal scores, NaN for fewer than five examples.
+    Raises:
+        ValueError: Two results are of other numbers of examples, or `samples` is less than 1.
     """
-    if examples < FEWEST:
-        return float("nan")
-    if abs(difference) <= 100 * ROUNDING:
-        return 1.0
-    lost = int((drawn * np.sign(difference) <= 100 * ROUNDING).sum())
-    return p_value_of(lost, len(drawn))
+    if samples < 1:
+        raise ValueError(f"samples must be 1 or more, got {samples}")
+    differences: list[np.ndarray] = []
+    for number, (weight, first, second) in enumerate(parts):
+        if len(first) != len(second):
+            raise ValueError(
+                f"both need results on the same examples, got {len(first):,} and {len(second):,}"
+            )
+        swaps = exchanges(len(first), samples, seed + number, exact=len(parts) == 1)
+        scores = [first.exchanged(second, each) for each in swaps]
+        differences.append(weight * np.concatenate([one - other for one, other in scores]))
+    total = np.abs(np.sum(differences, axis=0))
+    return float((total >= total[0] - 100 * ROUNDING).mean())
 
 
-def resampled_correlations(values: np.ndarray, counts: np.ndarray, measure: str) -> np.ndarray:
-    """Correlate predictions with gold scores in every resample.
+def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Pearson's r of each row of predictions with its row of gold scores, (rows,), -1 to 1; 0 where
+    a side is constant.
 
     Args:
-        values: The predictions, and last the gold scores, (predictions + 1, examples).
-        counts: How often each example is in each resample, (samples, examples).
-        measure: `pearson` or `spearman`.
-
-    Returns:
-        The correlations, -1 to 1, (predictions, samples); 0 where a side is constant.
+        values: Predictions, (rows, pairs).
+        gold: Gold scores, (rows, pairs).
     """
-    if measure == "spearman":
-        resampled = [_ranks(row, counts) for row in values]  # (samples, examples) each
-    else:
-        resampled = [np.broadcast_to(row, counts.shape) for row in values]
-    size = counts.sum(1, keepdims=True)
-    centred = [row - (row * counts).sum(1, keepdims=True) / size for row in resampled]
-    squares = [(row * row * counts).sum(1) for row in centred]
-    scales = [(row * row * counts).sum(1) for row in resampled]
-    found = np.zeros((len(values) - 1, len(counts)))
-    for i in range(len(values) - 1):
-        varies = (squares[i] > 1e-20 * scales[i]) & (squares[-1] > 1e-20 * scales[-1])
-        product = (centred[i] * centred[-1] * counts).sum(1)
-        found[i, varies] = product[varies] / np.sqrt(squares[i] * squares[-1])[varies]
-    return found
+    sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
+    squares = [np.square(each).sum(1) for each in sides]
+    varies = np.ones(len(values), bool)
+    for square, each in zip(squares, (values, gold), strict=True):
+        varies &= square > 1e-20 * np.square(each).sum(1)
+    scale = np.sqrt(np.where(varies, squares[0] * squares[1], 1))
+    return np.asarray(np.where(varies, (sides[0] * sides[1]).sum(1) / scale, 0))
 
 
-def _ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The rank of each example in each resample, (samples, examples); equal ones share the mean."""
-    _, group = np.unique(values, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    members = np.add.reduceat(counts[:, order], starts, axis=1)  # (samples, distinct values)
-    upto = members.cumsum(1)
-    return np.asarray((upto - (members - 1) / 2)[:, group])
+def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Spearman's rho of each row, (rows,); arguments as of `pearson_rows`."""
+    return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))
 
 
-def average_precision(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Average precision of labeled pairs in every resample, 0 to 1, (samples,).
+def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Average precision of each row of labeled pairs, (rows,), 0 to 1.
 
-    This is the precision at every positive pair, pairs sorted by falling cosine, averaged; equal
-    cosines are taken together. It is 0 without a positive pair.
+    This is the mean precision at the positive pairs, pairs sorted by falling value; equal values
+    are taken together. It is 0 without a positive pair.
 
     Args:
-        values: Cosines and labels (0 or 1), (2, pairs).
-        counts: How often each pair is in each resample, (samples, pairs).
+        values: Cosines, or other numbers that rank the pairs, (rows, pairs).
+        labels: 0 or 1, (rows, pairs).
     """
-    right, taken = _at_thresholds(values, counts)
-    gained = np.diff(right, axis=1, prepend=0)
-    found = (gained * right / np.maximum(taken, 1)).sum(1)
-    return np.asarray(found / np.maximum(right[:, -1], 1))
+    is_right, right, is_last = _sorted(values, labels)
+    size = values.shape[1]
+    ends = np.where(is_last, np.arange(size), size)
+    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]  # of the equal values of each
+    precision = np.take_along_axis(right, ends, 1) / (ends + 1)
+    return np.asarray((is_right * precision).sum(1) / np.maximum(right[:, -1], 1))
 
 
-def best_accuracy(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Accuracy of labeled pairs at the threshold that is best in each resample, 0 to 1, (samples,).
+def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Accuracy of each row of labeled pairs at the row's best threshold, (rows,), 0 to 1.
 
-    A pair is called positive if its cosine reaches the threshold.
-
-    Args:
-        values: Cosines and labels (0 or 1), (2, pairs).
-        counts: How often each pair is in each resample, (samples, pairs).
+    A pair is called positive if its value reaches the threshold. Arguments as of
+    `average_precision`.
     """
-    right, taken = _at_thresholds(values, counts)
-    negatives = taken[:, -1] - right[:, -1]
-    most = np.maximum((2 * right - taken).max(1), 0) + negatives
-    return np.asarray(most / taken[:, -1])
+    _, right, is_last = _sorted(values, labels)
+    size = values.shape[1]
+    gained = np.where(is_last, 2 * right - np.arange(1, size + 1), 0).max(1)
+    return np.asarray((np.maximum(gained, 0) + size - right[:, -1]) / size)
 
 
 def best_threshold(ranked: Ranked) -> float:
@@ -330,27 +382,24 @@ def best_threshold(ranked: Ranked) -> float:
         >>> best_threshold(Ranked("", "", "accuracy", np.array([0.9, 0.2]), np.array([1, 0])))
         0.9
     """
-    values = np.stack([ranked.cosines, ranked.gold]).astype(np.float64)
-    right, taken = _at_thresholds(values, np.ones((1, len(ranked)), np.int64))
-    gained = (2 * right - taken)[0]
-    best = int(gained.argmax())
-    return float(-np.unique(-values[0])[best]) if gained[best] > 0 else 1.0
+    cosines = np.asarray(ranked.cosines, np.float64)
+    _, right, is_last = _sorted(cosines[None], np.asarray(ranked.gold)[None])
+    gained = np.where(is_last, 2 * right - np.arange(1, len(ranked) + 1), 0)[0]
+    return float(np.sort(cosines)[::-1][gained.argmax()]) if gained.max() > 0 else 1.0
 
 
-def _at_thresholds(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many positive pairs, and pairs in all, reach each distinct cosine, highest first; each
-    (samples, cosines)."""
-    cosines, labels = values
-    order = np.argsort(-cosines, kind="stable")
-    is_last = np.append(np.diff(cosines[order]) < 0, True)
-    counts = counts[:, order]
-    right, taken = (each.cumsum(1)[:, is_last] for each in (counts * labels[order], counts))
-    return right, taken
+def _sorted(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels by falling value, their running sum, and whether the next value is lower; each (rows,
+    pairs)."""
+    order = np.argsort(-values, axis=1, kind="stable")
+    labels, values = (np.take_along_axis(each, order, 1) for each in (labels, values))
+    is_last = np.concatenate([np.diff(values) < 0, np.ones((len(values), 1), bool)], 1)
+    return labels, labels.cumsum(1), is_last
 
 
 MEASURES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "pearson": lambda values, counts: resampled_correlations(values, counts, "pearson")[0],
-    "spearman": lambda values, counts: resampled_correlations(values, counts, "spearman")[0],
+    "pearson": pearson_rows,
+    "spearman": spearman_rows,
     "average precision": average_precision,
     "accuracy": best_accuracy,
 }

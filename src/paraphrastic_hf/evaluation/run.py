@@ -121,7 +121,7 @@ def run_suite(
         "version": paraphrastic_hf.__version__,
     }
     rows: dict[tuple[str, str], Row] = {}
-    files = fingerprint([data_dir.resolve()]) if keep is not None else ""
+    files = fingerprint([data_dir.resolve()]) if keep else ""
     identity = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}

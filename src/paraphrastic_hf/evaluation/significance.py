@@ -1,8 +1,8 @@
 """Whether one model scores better than another on the same examples.
 
-Of correlations with people's scores (`evaluation/pairs.py`) there are two one-sided tests:
-Steiger's for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired bootstrap
-over pairs. Of accuracies and F1 (`evaluation/judged.py`) there is the bootstrap.
+Both tests are two-sided. Correlations with people's scores (`evaluation/pairs.py`) have Steiger's
+test for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired permutation test.
+Accuracies and F1 (`evaluation/judged.py`) have the permutation test.
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ import numpy as np
 from scipy import stats
 
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
-from paraphrastic_hf.evaluation.judged import JudgedTask, Ranked, Resampled, paired_bootstrap
+from paraphrastic_hf.evaluation.judged import (
+    JudgedTask,
+    Ranked,
+    Resampled,
+    difference_interval,
+    judged_p_value,
+)
 from paraphrastic_hf.evaluation.pairs import PairsTask
 from paraphrastic_hf.evaluation.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suites import SUITES
 from paraphrastic_hf.markdown import bold, markdown_table
-from paraphrastic_hf.metrics.bootstrap import FEWEST, p_text
+from paraphrastic_hf.metrics.permutation import p_text
 
 COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
@@ -40,10 +46,9 @@ class Difference:
         measure: What the score is: a correlation, `pearson` or `spearman`, `accuracy` or `F1`.
         first: Score of the first model, x 100.
         second: Score of the second model, x 100.
-        bootstrap: The p-value of the bootstrap; NaN for fewer than five pairs.
+        permutation: The two-sided p-value of the permutation test.
         steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs, and for what is no
             correlation.
-        samples: Number of resamples of the bootstrap.
         low: Lower end of the 95 % interval of the difference, second less first, x 100.
         high: Upper end of it.
     """
@@ -54,9 +59,8 @@ class Difference:
     measure: str
     first: float
     second: float
-    bootstrap: float
+    permutation: float
     steiger: float
-    samples: int
     low: float = float("nan")
     high: float = float("nan")
 
@@ -80,8 +84,9 @@ def compare_encoders(
         second: The encoder to compare it with.
         suite: The name of a suite in `evaluation/suites.py`, or several.
         data_dir: Folder of the official files.
-        samples: Number of resamples of the bootstrap, 1 or more.
-        seed: Seed of the bootstrap's draws.
+        samples: Number of exchanges that the permutation test draws for more than 20 examples, 1 or
+            more.
+        seed: Seed of the draws.
 
     Returns:
         A comparison for each dataset, and for each task that was skipped the reason.
@@ -123,21 +128,21 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
 def compare_judged(
     first: Sequence[Resampled], second: Sequence[Resampled], *, samples: int = 1000, seed: int = 1
 ) -> list[Difference]:
-    """Compare two encoders on every dataset, by the bootstrap and, of correlations, by Steiger's
-    test.
+    """Compare two encoders on every dataset, by the permutation test and, of correlations,
+    by Steiger's; with the interval of the difference.
 
     Args:
         first: The results of one encoder, dataset by dataset.
         second: The results of the other on the same datasets.
-        samples: Number of resamples of the bootstrap, 1 or more.
-        seed: Seed of the bootstrap's draws.
+        samples: Number of exchanges, and of resamples for the interval, 1 or more.
+        seed: Seed of the draws.
     """
     differences = []
     for a, b in zip(first, second, strict=True):
-        interval, bootstrap = paired_bootstrap(a, b, samples=samples, seed=seed)
-        about = (a.group, a.name, len(a), a.measure, a.score, b.score, bootstrap)
-        edges = (interval.low, interval.high)
-        differences.append(Difference(*about, _steiger(a, b), samples, *edges))
+        permutation = judged_p_value(a, b, samples=samples, seed=seed)
+        at = difference_interval(a, b, samples=samples, seed=seed)
+        about = (a.group, a.name, len(a), a.measure, a.score, b.score, permutation)
+        differences.append(Difference(*about, _steiger(a, b), at.low, at.high))
     return differences
 
 
@@ -150,26 +155,19 @@ def _steiger(first: Resampled, second: Resampled) -> float:
 
 
 def significance_table(differences: Sequence[Difference], names: tuple[str, str]) -> list[str]:
-    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold.
-
-    A dataset with too few pairs for a test has no p-value; a line below the table says so.
-    """
+    """Return the comparison as lines of Markdown, with p-values below 0.05 in bold."""
     columns = ["group", "dataset", "size", "score", *names]
-    columns += ["difference", "95 %", "p (bootstrap)", "p (Steiger)"]
+    columns += ["difference", "95 %", "p (permutation)", "p (Steiger)"]
     rows = [
         [
             *(each.group, each.name, f"{each.pairs:,}", each.measure),
             *(f"{each.first:.1f}", f"{each.second:.1f}", _signed(each.second - each.first)),
             f"{_signed(each.low)} to {_signed(each.high)}",
-            _bold(each.bootstrap, p_text(each.bootstrap, each.samples)),
-            _bold(each.steiger, _steiger_text(each.steiger)),
+            *(_bold(p) for p in (each.permutation, each.steiger)),
         ]
         for each in differences
     ]
-    lines = markdown_table(columns, rows, "llrlrrrrrr")
-    if any(each.pairs < FEWEST for each in differences):
-        lines += ["", f"Fewer than {FEWEST} pairs cannot be told from chance; they have no p."]
-    return lines
+    return markdown_table(columns, rows, "llrlrrrrrr")
 
 
 def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
@@ -183,8 +181,8 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
         The mean in points, NaN if there is no such dataset, and the number of datasets.
 
     Example:
-        >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1, 10)]
-        >>> mean_difference([*rows, Difference("2013", "FNWN", 9, "pearson", 50, 49, 1, 1, 10)])
+        >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1)]
+        >>> mean_difference([*rows, Difference("2013", "FNWN", 9, "pearson", 50, 49, 1, 1)])
         (2.0, 2)
     """
     found = [abs(each.second - each.first) for each in differences if each.group.isdecimal()]
@@ -192,14 +190,15 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
-    """Estimate how likely two equal correlations with one variable would differ at least so much.
+    """Compute how likely two equal correlations with one variable differ at least as much.
 
     This is Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
-    where |R| is the determinant of the three correlations and m the mean of r12 and r13. It is made
-    for Pearson's r; for Spearman's rho it is an approximation.
+    where |R| is the determinant of the three correlations and m the mean of r12 and r13. It assumes
+    normal variables: skewed ones give p-values that are too small at any number of examples. For
+    Spearman's rho it is an approximation.
 
     Args:
         first: Correlation of one prediction with the gold scores, r12, -1 to 1.
@@ -208,14 +207,13 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         size: Number of examples, n.
 
     Returns:
-        The one-sided p-value in favour of the higher correlation, 0 to 0.5; 1 for equal
-        correlations, NaN for fewer than four examples.
+        The two-sided p-value, 0 to 1; NaN for fewer than four examples.
 
     Raises:
         ValueError: A correlation is NaN, or not from -1 to 1.
 
     Example:
-        >>> round(2 * steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
+        >>> round(steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
         0.187
     """
     for value in (first, second, between):
@@ -227,7 +225,7 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         return 1.0
     if between < OPPOSITE - 1:  # then r13 = -r12, and t becomes that of one correlation
         t = abs(first) * np.sqrt((size - 3) / max(1 - first**2, SMALLEST))
-        return float(stats.t.sf(t, size - 3))
+        return float(2 * stats.t.sf(t, size - 3))
     determinant = max(
         0.0, 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     )  # rounding can make it negative
@@ -235,21 +233,16 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
     variance += ((first + second) / 2) ** 2 * (1 - between) ** 3
     variance = max(variance, SMALLEST)
     t = abs(first - second) * np.sqrt((size - 1) * (1 + between) / variance)
-    return float(stats.t.sf(t, size - 3))
+    return float(2 * stats.t.sf(t, size - 3))
 
 
 def _signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"  # no -0.0
 
 
-def _steiger_text(value: float) -> str:
-    if np.isnan(value):
-        return ""
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _bold(value: float, text: str) -> str:
-    return bold(text) if value < 0.05 else text
+def _bold(p: float) -> str:
+    text = "<0.001" if p < 0.001 else p_text(p)
+    return bold(text) if p < 0.05 else text
 
 
 def _names() -> str:

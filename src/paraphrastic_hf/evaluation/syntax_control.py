@@ -125,7 +125,7 @@ def measure_paraphrases(
             f"{counted(len(sources), 'source')}; give as many of each, and one at least"
         )
     bleu, own = (
-        bleu_of_counts(bleu_counts(written, [[text] for text in texts]).sum(0))
+        float(bleu_of_counts(bleu_counts(written, [[text] for text in texts]).sum(0)))
         for texts in (references, sources)
     )
     found = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.markdown import literal
-from paraphrastic_hf.metrics.bootstrap import p_text
+from paraphrastic_hf.metrics.permutation import p_text
 from paraphrastic_hf.recipe import names_file
 
 # Of a contrastive run, by the name of the development set in its recipe.
@@ -43,7 +43,7 @@ def selection(trained: TrainedModel) -> str:
         return SELECTION["none"]
     if trained.task:
         name = trained.run.get("development", "validation")
-        where = PurePath(name).name if names_file(name) else f"the {name} split"
+        where = literal(PurePath(name).name) if names_file(name) else f"the {name} split"
         chosen = f"The state with the best {trained.run['measure']} on {where}"
         said = f"{chosen} was kept, so its score there is no test."
     elif "cost" in trained.run:
@@ -52,11 +52,8 @@ def selection(trained: TrainedModel) -> str:
         said = "The state that predicted the held-out sentences best, in nats a token, was kept."
     else:
         name = PurePath(trained.run["development"]).name
-        of_file = (
-            f"The state that scored best on {literal(name)} was kept, so its score there is no "
-            "test."
-        )
-        said = SELECTION.get(name, of_file)
+        scored = f"The state that scored best on {literal(name)} was kept"
+        said = SELECTION.get(name, f"{scored}, so its score there is no test.")
     changed = (
         " That is the score before `finish` in the recipe changed the table or its number format."
         if _is_changed(trained.recipe)
@@ -71,8 +68,8 @@ def _before(run: Mapping[str, Any]) -> str:
     change = run.get("change")
     if change is None:
         return ""
-    p_value = p_text(change["p_value"], change["samples"])
-    tested = f" (p {p_value} by resampling its examples)" if p_value else ""
+    p_value = p_text(change["p_value"])
+    tested = f" (p {p_value}, paired permutation test)" if p_value else ""
     return f" Before training the score was {change['before']:.2f}{tested}."
 
 

@@ -1,11 +1,5 @@
-"""Confidence and significance by resampling segments (Koehn, 2004), as in the thesis's Tables 68
-and 69.
-
-A test that draws resamples at random sees some of all there are, so it can say that a p-value is
-small but never that it is 0. Of n resamples of which k are lost, the p-value is (k + 1) / (n + 1):
-what was observed is itself one of the draws (Davison and Hinkley, 1997, section 4.2; Phipson and
-Smyth, 2010).
-"""
+"""Confidence intervals by resampling segments (Koehn, 2004), as in the thesis's Tables 68 and 69.
+`permutation.py` has the p-values."""
 
 from __future__ import annotations
 
@@ -17,10 +11,6 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 
 DRAWS_AT_A_TIME = 2**22
-# If neither of two systems is better, the first leads on all of 4 segments by chance once in 16, on
-# all of 5 once in 32: with fewer than 5 nothing is significant at 0.05, whatever a test says.
-FEWEST = 5
-ROUNDING = 1e-12  # of the largest score; means that are closer differ by rounding alone
 
 
 @dataclass(frozen=True)
@@ -66,78 +56,6 @@ def confidence_intervals(
     ]
 
 
-def paired_p_value(
-    first: np.ndarray, second: np.ndarray, *, samples: int = 1000, seed: int = 1
-) -> float:
-    """Estimate how likely the better of two systems is not better on other segments of the kind.
-
-    This is (k + 1) / (n + 1), where in k of n resamples the system with the higher mean does not
-    have it, both systems scored on the same segments (Koehn, 2004, section 4); equal means give 1.
-    The test is one-sided. The thesis calls p < 0.05 significant.
-
-    Args:
-        first: Segment scores of one system, (segments,).
-        second: Scores of the other system on the same segments, (segments,).
-        samples: Number of resamples, 1 or more.
-        seed: Seed of the draws, 0 or more.
-
-    Returns:
-        The probability, 1 / (samples + 1) to 1; NaN for fewer than 5 segments, which no test can
-        tell from chance.
-
-    Raises:
-        ValueError: There are no segments, the systems have unequal numbers of them, a score is not
-            finite, or `samples` is less than 1.
-
-    Example:
-        >>> paired_p_value(np.full(9, 0.9), np.full(9, 0.8), samples=99)
-        0.01
-    """
-    scores = _stacked([first, second], samples)
-    if scores.shape[1] < FEWEST:
-        return float("nan")
-    difference = scores[:1] - scores[1:]
-    rounding = ROUNDING * float(np.abs(scores).max())
-    total = float(difference.mean())
-    if abs(total) <= rounding:
-        return 1.0
-    sign = np.sign(total)
-    resampled = _resampled_means(difference, samples, seed)
-    return p_value_of(sum(int((means * sign <= rounding).sum()) for means in resampled), samples)
-
-
-def p_value_of(lost: int, samples: int) -> float:
-    """Return the p-value of a test that draws resamples: (k + 1) / (n + 1), never 0.
-
-    Args:
-        lost: Number of resamples k in which the better is not better, 0 to `samples`.
-        samples: Number of resamples n, 1 or more.
-
-    Example:
-        >>> p_value_of(0, 1000) < 0.001
-        True
-    """
-    return (lost + 1) / (samples + 1)
-
-
-def p_text(value: float | None, samples: int) -> str:
-    """Write a p-value with what is known of it: `<1/1001` where no resample was lost.
-
-    Args:
-        value: The p-value, 0 to 1; NaN or None where nothing was tested, which gives no text.
-        samples: Number of resamples that it comes from.
-
-    Example:
-        >>> p_text(1 / 6, 5), p_text(0.0344, 1000), p_text(3 / 10001, 10000)
-        ('<1/6', '0.034', '0.0003')
-    """
-    if value is None or np.isnan(value):
-        return ""
-    if value * (samples + 1) < 1.5:
-        return f"<1/{samples + 1}"
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
-
-
 def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
     """Draw resamples, and count how often each example is in each, (some, size) at a time.
 
@@ -146,7 +64,7 @@ def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
         samples: Number of resamples in all.
         seed: Seed of the draws, 0 or more; equal seeds give equal draws.
     """
-    for drawn in _draws(size, samples, seed):
+    for drawn in drawn_examples(size, samples, seed):
         drawn += size * np.arange(len(drawn))[:, None]
         yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
 
@@ -189,11 +107,11 @@ def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np
 
     Equal seeds give equal draws.
     """
-    for drawn in _draws(scores.shape[1], samples, seed):
+    for drawn in drawn_examples(scores.shape[1], samples, seed):
         yield np.stack([row[drawn].mean(1) for row in scores])
 
 
-def _draws(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
+def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
     """Numbers of the examples in each resample, (some, size) at a time, `samples` in all."""
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     generator = np.random.default_rng(seed)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.markdown import Markdown, code, literal, markdown_table
-from paraphrastic_hf.metrics.bootstrap import p_text
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
-from paraphrastic_hf.metrics.systems import SystemScores, untested
+from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.systems import SystemScores
 from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 
 MOST_SHOWN = 1000  # characters of a text
@@ -113,15 +113,13 @@ def comparison_markdown(
     for system, mean in zip(systems, comparison.scores["BLEU"].mean(1), strict=True):
         row = [system.name]
         for interval, p in ((system.simile, system.p_value), (system.sim, system.sim_p_value)):
-            row += [f"{100 * interval.mean:.2f}", p_text(p, system.samples)]
+            row += [f"{100 * interval.mean:.2f}", p_text(p)]
         rows.append([*row, f"{mean:.2f}"])
     if bleu:
         columns += ["corpus BLEU", "p"]
         for row, each in zip(rows, bleu, strict=True):
-            row += [f"{each.bleu.mean:.2f}", p_text(each.p_value, each.samples)]
+            row += [f"{each.bleu.mean:.2f}", p_text(each.p_value)]
     lines += markdown_table(columns, rows)
-    for note in untested(len(comparison.references), is_compared=True):
-        lines += ["", note]
     if plots:
         lines += ["", "![How the scores spread](scores.png)"]
     what = "n-best list" if comparison.is_nbest else "segment's two outputs"

@@ -1,25 +1,21 @@
-"""BLEU of a corpus with its interval and significance (Koehn, 2004, sections 3 and 4).
+"""BLEU of a corpus with its confidence interval (Koehn, 2004, section 3) and significance.
 
 BLEU of a corpus is no mean over segments: matching n-grams, n-grams and lengths are summed over all
-segments first. So a resample sums the counts of the segments that it draws, and BLEU is computed
-from these sums.
+segments first. So a resample, or an exchange of outputs, sums the counts of its segments, and BLEU
+is computed from these sums.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import (
-    FEWEST,
-    ROUNDING,
-    Interval,
-    drawn_counts,
-    p_value_of,
-)
+from paraphrastic_hf.metrics.bootstrap import Interval, drawn_counts
+from paraphrastic_hf.metrics.permutation import paired_p_value
 
 ORDER = 4  # n-grams of one to four words
 
@@ -31,9 +27,9 @@ class CorpusBleu:
     Attributes:
         name: What the system is called.
         bleu: BLEU of the corpus with the 95 % interval, 0 to 100.
-        p_value: How likely its difference from the first system is chance, above 0 to 1; None for
-            the first system, and where there are fewer than 5 segments.
-        samples: Number of resamples that the interval and the p-value come from.
+        p_value: How likely its difference from the first system is chance, two-sided, above 0 to 1;
+            None for the first system.
+        samples: Number of resamples that the interval comes from.
     """
 
     name: str
@@ -66,23 +62,29 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     return np.array([[x.sys_len, x.ref_len, *x.counts, *x.totals] for x in found], np.int64)
 
 
-def bleu_of_counts(counts: np.ndarray) -> float:
-    """Return sacrebleu's BLEU of a corpus, 0 to 100, with exponential smoothing.
+def bleu_of_counts(counts: np.ndarray) -> np.ndarray:
+    """Return the BLEU of corpora as sacrebleu computes it, with exponential smoothing.
 
     Args:
-        counts: Sums over the segments of what `bleu_counts` gives, (10,).
+        counts: Sums over segments of what `bleu_counts` gives, of any shape with ten columns last.
+
+    Returns:
+        BLEU, 0 to 100, of any shape that the columns leave.
 
     Example:
-        >>> round(bleu_of_counts(np.array([9, 9, 8, 6, 4, 2, 9, 8, 7, 6])), 1)
+        >>> round(float(bleu_of_counts(np.array([9, 9, 8, 6, 4, 2, 9, 8, 7, 6]))), 1)
         59.7
     """
-    from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]
-
-    numbers = [int(value) for value in np.asarray(counts)]
-    matching, there = numbers[2 : 2 + ORDER], numbers[2 + ORDER :]
-    return float(
-        BLEU.compute_bleu(matching, there, numbers[0], numbers[1], smooth_method="exp").score
-    )
+    counts = np.asarray(counts, np.float64)
+    length, reference = counts[..., 0], counts[..., 1]
+    matching, there = counts[..., 2 : 2 + ORDER], counts[..., 2 + ORDER :]
+    # the k-th order without a match counts as 1 / 2**k matches
+    smoothed = np.where(matching > 0, matching, 0.5 ** (matching == 0).cumsum(-1))
+    is_scored = np.asarray((there > 0).all(-1) & (matching > 0).any(-1))
+    precision = np.where(is_scored[..., None], smoothed / np.maximum(there, 1), 1)
+    brevity = np.minimum(0, 1 - reference / np.maximum(length, 1))
+    bleu = 100 * np.exp(np.log(precision).mean(-1) + brevity)
+    return np.asarray(np.where(is_scored, bleu, 0.0))
 
 
 def compare_bleu(
@@ -97,7 +99,8 @@ def compare_bleu(
     Args:
         systems: The name and the hypotheses of each system, one text a segment.
         references: For each segment a text or a list of texts.
-        samples: Number of resamples, 1 or more.
+        samples: Number of resamples for the intervals, and of exchanges for the p-values of more
+            than 20 segments; 1 or more.
         seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
 
     Raises:
@@ -108,7 +111,7 @@ def compare_bleu(
         >>> systems = [("old", ["the cat sits down here"] * 9), ("new", ["the cat sat down"] * 9)]
         >>> new = compare_bleu(systems, ["the cat sat down"] * 9, samples=9)[1]
         >>> round(new.bleu.mean), new.p_value
-        (100, 0.1)
+        (100, 0.00390625)
     """
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:
@@ -120,35 +123,23 @@ def compare_bleu(
                 f"{name} has {len(hypotheses):,} segments but there are references for "
                 f"{len(lists):,}; BLEU needs as many, and one at least"
             )
-    counts = [bleu_counts(hypotheses, lists) for _, hypotheses in systems]
-    scores = np.array([bleu_of_counts(each.sum(0)) for each in counts])
-    resampled = _resampled(counts, samples, seed)  # (systems, samples)
+    counts = [bleu_counts(hypotheses, lists).astype(np.float64) for _, hypotheses in systems]
+    resampled = np.concatenate(
+        [
+            # float64 holds these sums exactly, and its product is the fast one
+            [bleu_of_counts(drawn.astype(np.float64) @ each) for each in counts]
+            for drawn in drawn_counts(len(lists), samples, seed)
+        ],
+        axis=1,
+    )  # (systems, samples)
     edges = np.quantile(resampled, [0.025, 0.975], axis=1)
-    is_tested = len(lists) >= FEWEST
+    resampling: dict[str, Any] = {"samples": samples, "seed": seed}
     return [
         CorpusBleu(
             name,
-            Interval(float(scores[i]), float(edges[0, i]), float(edges[1, i])),
-            _p_value(scores[i] - scores[0], resampled[i] - resampled[0])
-            if i and is_tested
-            else None,
+            Interval(float(bleu_of_counts(counts[i].sum(0))), *map(float, edges[:, i])),
+            paired_p_value(counts[i], counts[0], bleu_of_counts, **resampling) if i else None,
             samples,
         )
         for i, (name, _) in enumerate(systems)
     ]
-
-
-def _resampled(counts: Sequence[np.ndarray], samples: int, seed: int) -> np.ndarray:
-    rows = []
-    for drawn in drawn_counts(len(counts[0]), samples, seed):
-        # float64 holds these sums exactly, and its product is the fast one
-        sums = [drawn.astype(np.float64) @ each.astype(np.float64) for each in counts]
-        rows.append([[bleu_of_counts(row) for row in each] for each in sums])
-    return np.concatenate(rows, axis=1)
-
-
-def _p_value(total: float, differences: np.ndarray) -> float:
-    rounding = 100 * ROUNDING
-    if abs(total) <= rounding:
-        return 1.0
-    return p_value_of(int((differences * np.sign(total) <= rounding).sum()), len(differences))

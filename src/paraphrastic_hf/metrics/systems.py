@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import (
-    FEWEST,
-    Interval,
-    confidence_intervals,
-    p_text,
-    paired_p_value,
-)
+from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals
+from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
+
+ONE_SEGMENT = "No interval: one segment does not show how scores vary."
 
 
 @dataclass(frozen=True)
@@ -27,11 +24,12 @@ class SystemScores:
         scores: Its scores of each segment and of the corpus, -1 to 1.
         simile: Its mean SimiLE with the 95 % interval.
         sim: Its mean SIM with the 95 % interval.
-        p_value: How likely its difference in SimiLE from the first system is chance, above 0 to 1;
-            None for the first system, and where there are fewer than 5 segments.
-        sim_p_value: How likely its difference in SIM from the first system is chance, above 0 to
-            1; None likewise.
-        samples: Number of resamples that intervals and p-values come from.
+        p_value: How likely its difference in SimiLE from the first system is chance, two-sided,
+            above 0 to 1; None for the first system.
+        sim_p_value: How likely its difference in SIM from the first system is chance, two-sided,
+            above 0 to 1; None for the first system.
+        samples: Number of resamples that intervals come from, and of exchanges that p-values of
+            more than 20 segments come from.
     """
 
     name: str
@@ -76,7 +74,8 @@ def compare_systems(
         scorer: The metric.
         systems: The name and the hypotheses of each system.
         references: For each segment a text or a list of texts.
-        samples: Number of resamples, 1 or more.
+        samples: Number of resamples for the intervals, and of exchanges for the p-values of more
+            than 20 segments; 1 or more.
         seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
 
     Raises:
@@ -85,9 +84,8 @@ def compare_systems(
 
     Example:
         >>> systems = [("old", ["A dog barks."] * 5), ("new", ["The cat sleeps."] * 5)]
-        >>> found = compare_systems(SimileScorer(), systems, ["The cat is asleep."] * 5, samples=9)
-        >>> found[1].p_value
-        0.1
+        >>> compare_systems(SimileScorer(), systems, ["The cat is asleep."] * 5)[1].p_value
+        0.0625
     """
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:
@@ -99,18 +97,17 @@ def compare_systems(
                 f"{len(references):,}"
             )
     scores = [scorer.score(hypotheses, references) for _, hypotheses in systems]
-    options = {"samples": samples, "seed": seed}
+    options: dict[str, Any] = {"samples": samples, "seed": seed}
     similes = confidence_intervals([each.simile for each in scores], **options)
     sims = confidence_intervals([each.sim for each in scores], **options)
-    is_tested = len(references) >= FEWEST
     return [
         SystemScores(
             name,
             own,
             similes[i],
             sims[i],
-            paired_p_value(own.simile, scores[0].simile, **options) if i and is_tested else None,
-            paired_p_value(own.sim, scores[0].sim, **options) if i and is_tested else None,
+            paired_p_value(own.simile, scores[0].simile, **options) if i else None,
+            paired_p_value(own.sim, scores[0].sim, **options) if i else None,
             samples,
         )
         for i, ((name, _), own) in enumerate(zip(systems, scores, strict=True))
@@ -120,8 +117,7 @@ def compare_systems(
 def system_table(results: Sequence[SystemScores]) -> str:
     """Return a plain-text table, a line for each system with scores x 100, and the signature.
 
-    What so few segments cannot show is left out, and a line says so: with one segment the
-    intervals, with fewer than 5 the p-values.
+    One segment has no intervals, which a line below the table says.
 
     Args:
         results: What `compare_systems` gave.
@@ -133,36 +129,16 @@ def system_table(results: Sequence[SystemScores]) -> str:
     for system in results:
         row = [system.name, _interval(system.simile, segments), _interval(system.sim, segments)]
         if len(results) > 1:
-            row[2:2] = [p_text(system.p_value, system.samples)]
-            row[4:] = [p_text(system.sim_p_value, system.samples)]
+            row[2:2] = [p_text(system.p_value)]
+            row[4:] = [p_text(system.sim_p_value)]
         table.append(row)
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
-    notes = untested(segments, is_compared=len(results) > 1)
+    notes = [ONE_SEGMENT] if segments == 1 else []
     return "\n".join([*lines, "", *notes, results[0].scores.signature, ""])
-
-
-def untested(segments: int, *, is_compared: bool) -> list[str]:
-    """Say what the number of segments is too small for: no line, or one.
-
-    Args:
-        segments: Number of segments, 1 or more.
-        is_compared: Whether there are several systems, which p-values would tell apart.
-
-    Example:
-        >>> untested(4, is_compared=True)
-        ['No p-value: a test needs 5 segments or more, and there are 4.']
-    """
-    lacking = ["interval"] * (segments == 1) + ["p-value"] * (is_compared and segments < FEWEST)
-    if not lacking:
-        return []
-    if lacking == ["interval"]:
-        return ["No interval: one segment does not show how scores vary."]
-    there = "there is 1" if segments == 1 else f"there are {segments}"
-    return [f"No {' and no '.join(lacking)}: a test needs {FEWEST} segments or more, and {there}."]
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:

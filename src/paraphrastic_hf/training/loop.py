@@ -14,7 +14,6 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast
@@ -22,7 +21,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError
-from paraphrastic_hf.evaluation.judged import Resampled, p_of_difference, resampled_scores
+from paraphrastic_hf.evaluation.judged import Resampled, weighted_p_value
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.annealing import Annealed
 from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
@@ -64,9 +63,6 @@ class Losses:
         return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
 
 
-SAMPLES = 1000  # resamples of the examples of a development set
-
-
 class Evaluation(float):
     """A development score, with what else is known of it.
 
@@ -99,20 +95,14 @@ class Evaluation(float):
         """Return the weighted sum of the scores of `parts`."""
         return cls(sum(weight * part.score for weight, part in parts), {}, parts)
 
-    def p_value(self, other: Evaluation, samples: int = SAMPLES) -> float | None:
-        """Return the one-sided p-value that the better of two scores on the same examples is not
-        better, by resampling the examples of each part (`evaluation/judged.py`).
-
-        Returns:
-            1 / (samples + 1) to 1; None if the results by example are not known, or fewer than 5.
-        """
-        drawn = np.zeros(samples)
-        for seed, ((weight, own), (_, its)) in enumerate(zip(self.parts, other.parts, strict=True)):
-            one, two = (resampled_scores(part, samples=samples, seed=seed) for part in (own, its))
-            drawn += weight * (two - one)
-        examples = min((len(part) for _, part in self.parts), default=0)
-        value = p_of_difference(float(other) - float(self), drawn, examples)
-        return None if math.isnan(value) else value
+    def p_value(self, other: Evaluation) -> float | None:
+        """Return the two-sided p-value of the difference of two scores on the same examples
+        (`evaluation/judged.py`); None if the results by example are not known."""
+        if not self.parts:
+            return None
+        return weighted_p_value(
+            [(w, one, two) for (w, one), (_, two) in zip(self.parts, other.parts, strict=True)]
+        )
 
 
 class Objective(Protocol):

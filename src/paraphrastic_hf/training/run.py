@@ -30,7 +30,7 @@ from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
 from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
-from paraphrastic_hf.training.loop import SAMPLES, Evaluation, Objective, TrainingLoop
+from paraphrastic_hf.training.loop import Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.memory import way_out
 from paraphrastic_hf.training.output import (
     circumstances,
@@ -209,7 +209,7 @@ def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, 
     if before is None or after is None:
         return {}
     scores = {"before": float(before), "after": float(after)}
-    return {"change": {**scores, "p_value": before.p_value(after), "samples": SAMPLES}}
+    return {"change": {**scores, "p_value": before.p_value(after)}}
 
 
 def _finish(

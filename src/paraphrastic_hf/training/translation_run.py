@@ -127,7 +127,7 @@ class Translation(Seq2SeqRun):
         written = translator.write(sources, Writing(beams=1, max_tokens=limit), scores=False)
         references = [[self.tokenizer.decode(ids)] for ids in targets]
         counts = bleu_counts([best[0].text for best in written], references)
-        return bleu_of_counts(counts.sum(0))
+        return float(bleu_of_counts(counts.sum(0)))
 
 
 def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any, Any]:

@@ -1,0 +1,133 @@
+"""Paired permutation tests: p-values of the difference between two systems.
+
+If two systems are equally good, it is chance which of them wrote which of the two outputs for a
+segment. So the test exchanges the outputs of some segments. The p-value is the share of such
+exchanges in which the two scores differ at least as much as they do in fact (Noreen, 1989;
+Riezler and Maxwell, 2005).
+
+The test is two-sided: either system may be better. For scores that are means over segments it is
+exact at any number of segments: of two equally good systems at most 5 % have p < 0.05. The papers
+use the paired bootstrap (Koehn, 2004), which is one-sided in favor of the better system and too
+small for few segments: with 5 to 20 segments, 13 to 21 % of equal systems have p < 0.05.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from paraphrastic_hf.metrics.bootstrap import DRAWS_AT_A_TIME, check_finite
+
+EXACT = 20  # segments; with more, exchanges are drawn
+ROUNDING = 1e-12  # of the largest score; scores that are closer differ by rounding alone
+
+
+def paired_p_value(
+    first: np.ndarray,
+    second: np.ndarray,
+    score: Callable[[np.ndarray], np.ndarray] | None = None,
+    *,
+    samples: int = 1000,
+    seed: int = 1,
+) -> float:
+    """Compute how likely two equally good systems differ at least as much as these two do.
+
+    Up to 20 segments the test goes through all exchanges of outputs. With more segments it draws
+    n = `samples` of them at random: if k of these differ as much, p is (k + 1) / (n + 1).
+
+    Args:
+        first: Scores of one system, (segments,), or what its score is computed from, (segments,
+            columns).
+        second: Scores of the other system, (segments,) or (segments, columns).
+        score: Function from sums over the segments, (..., columns), to scores, (...). If None, the
+            systems are compared by their means of one column.
+        samples: Number of exchanges to draw, 1 or more.
+        seed: Seed of the draws, 0 or more.
+
+    Returns:
+        The two-sided p-value, above 0, at most 1. Of n segments it is at least 2 / 2**n, so at
+        least 0.0625 for five.
+
+    Raises:
+        ValueError: There are no segments, the systems have unequal numbers of them, a score is not
+            finite, or `samples` is less than 1.
+
+    Example:
+        >>> paired_p_value(np.full(6, 0.9), np.full(6, 0.8))
+        0.03125
+    """
+    if len(first) != len(second) or not len(first):
+        raise ValueError(
+            "both systems need scores for the same segments, one or more; "
+            f"got {len(first):,} and {len(second):,}"
+        )
+    if samples < 1:
+        raise ValueError(f"samples must be 1 or more, got {samples}")
+    rows = [np.asarray(each, np.float64).reshape(len(each), -1) for each in (first, second)]
+    for number, values in enumerate(rows, 1):
+        check_finite(f"the score of system {number}", values.sum(1))
+    moved = _exchanged(rows[1] - rows[0], samples, seed)
+    sums = rows[0].sum(0) + moved, rows[1].sum(0) - moved
+    scores = np.stack([each[:, 0] if score is None else score(each) for each in sums])
+    differences = np.abs(scores[0] - scores[1])
+    return float((differences >= differences[0] - ROUNDING * np.abs(scores).max()).mean())
+
+
+def p_text(value: float | None) -> str:
+    """Format a p-value with three decimals, or one digit below 0.001.
+
+    Args:
+        value: The p-value, above 0, at most 1; NaN or None where nothing was tested, which gives no
+            text.
+
+    Example:
+        >>> p_text(0.0344), p_text(3 / 10001), p_text(None)
+        ('0.034', '0.0003', '')
+    """
+    if value is None or np.isnan(value):
+        return ""
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.1g}"
+
+
+def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:
+    """Choose which examples two systems exchange, (some, size) booleans at a time; none at first.
+
+    Args:
+        size: Number of examples.
+        samples: Number of random exchanges after the first.
+        seed: Seed of the draws.
+        exact: Go through all exchanges of up to 20 examples instead. One example stays then:
+            exchanging all the others instead gives the same difference with the other sign.
+    """
+    at_a_time = max(1, DRAWS_AT_A_TIME // size)
+    if exact and size <= EXACT:
+        for start in range(0, 2 ** (size - 1), at_a_time):
+            numbers = np.arange(start, min(start + at_a_time, 2 ** (size - 1)))
+            yield (numbers[:, None] >> np.arange(size)) & 1 == 1
+        return
+    yield np.zeros((1, size), bool)
+    generator = np.random.default_rng(seed)
+    for start in range(0, samples, at_a_time):
+        shape = (min(at_a_time, samples - start), size)
+        yield generator.integers(2, size=shape, dtype=np.int8) == 1
+
+
+def _exchanged(change: np.ndarray, samples: int, seed: int) -> np.ndarray:
+    """What the exchanges add to the sums of the first system, (exchanges, columns); 0 comes first.
+
+    In an exact test the first segment stays: exchanging all the others instead gives the same
+    difference with the other sign.
+    """
+    moved = np.zeros((1, change.shape[1]))
+    if len(change) <= EXACT:
+        for row in change[1:]:
+            moved = np.concatenate([moved, moved + row])
+        return moved
+    generator = np.random.default_rng(seed)
+    at_a_time = max(1, DRAWS_AT_A_TIME // len(change))
+    parts = [moved]
+    for start in range(0, samples, at_a_time):
+        shape = (min(at_a_time, samples - start), len(change))
+        parts.append(generator.integers(2, size=shape, dtype=np.int8).astype(np.float64) @ change)
+    return np.concatenate(parts)

@@ -1,0 +1,164 @@
+"""Paired permutation tests: by hand, by oracle, and by how often they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.evaluation.judged import Judged, judged_p_value
+from paraphrastic_hf.metrics import permutation
+from paraphrastic_hf.metrics.corpus_bleu import bleu_of_counts
+from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from tests.evaluation.made_pairs import correlation_p_value
+
+
+def scores(seed: int, segments: int = 40) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0, 1, segments)
+
+
+def test_p_by_hand() -> None:
+    """Differences of 3, 1 and -1: of the signs, +++ +-+ ++- give 3 and more, and so do their
+    opposites: 6 of 8."""
+    assert paired_p_value(np.array([3.0, 1, 0]), np.array([0.0, 0, 1])) == 6 / 8
+
+
+@pytest.mark.parametrize("segments", [1, 2, 5, 9])
+def test_p_of_few_segments_is_that_of_all_exchanges(segments: int) -> None:
+    first, second = scores(1, segments), scores(2, segments)
+    differences = first - second
+    observed = abs(differences.sum()) - 1e-9
+    found = [abs(differences @ signs) >= observed for signs in product((-1, 1), repeat=segments)]
+    assert paired_p_value(first, second) == np.mean(found)
+
+
+def test_more_draws_come_nearer_to_all_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = scores(3, 12), scores(4, 12)
+    exact = paired_p_value(first, second)
+    monkeypatch.setattr(permutation, "EXACT", 0)
+    drawn = paired_p_value(first, second, samples=40_000)
+    assert drawn == pytest.approx(exact, abs=4 * (exact / 40_000) ** 0.5)
+    monkeypatch.setattr(permutation, "DRAWS_AT_A_TIME", 12 * 7)
+    assert paired_p_value(first, second, samples=40_000) == drawn
+
+
+@pytest.mark.parametrize("samples", [1, 5, 1000])
+def test_no_number_of_draws_shows_a_p_below_1_in_that_number_plus_1(samples: int) -> None:
+    first = scores(8)
+    assert paired_p_value(first + 0.01, first, samples=samples) >= 1 / (samples + 1)
+    assert paired_p_value(first + 0.01, first) == paired_p_value(first, first + 0.01) == 1 / 1001
+
+
+def test_equal_systems_have_p_1() -> None:
+    assert paired_p_value(scores(9), scores(9)) == 1
+    other = np.array([0.0, 1.0, 0.5, 0.5, 0.5])
+    assert paired_p_value(other, other[::-1]) == 1  # equal means
+
+
+@pytest.mark.parametrize("segments", [6, 60])
+def test_means_that_differ_by_rounding_alone_are_equal(segments: int) -> None:
+    first = scores(5, segments)
+    second = np.roll(first, 3) * (1 + 1e-15)
+    assert paired_p_value(first, second) == 1
+    assert paired_p_value(first, first * (1 + 1e-15)) == 1
+
+
+Made = Callable[[np.random.Generator, int], float]
+
+
+def of_means(random: np.random.Generator, segments: int) -> float:
+    return paired_p_value(*random.normal(size=(2, segments)), samples=200)
+
+
+def of_skewed_means(random: np.random.Generator, segments: int) -> float:
+    """Scores with a long tail, of systems that agree on which segments are easy."""
+    common = random.exponential(size=segments)
+    return paired_p_value(*(common + random.exponential(size=(2, segments))), samples=200)
+
+
+def of_accuracies(random: np.random.Generator, segments: int) -> float:
+    right = (random.random((2, 1, segments)) < 0.7).astype(float)
+    sides = (Judged("", "", "accuracy", each, np.ones_like(each)) for each in right)
+    return judged_p_value(*sides, samples=200)
+
+
+def of_bleu(random: np.random.Generator, segments: int) -> float:
+    there = random.integers(4, 30, segments)[:, None] - np.arange(4)
+    matching = random.binomial(there, [0.6, 0.4, 0.25, 0.2], size=(2, segments, 4))
+    lengths = np.broadcast_to(there[:, :1], (2, segments, 2))
+    of_both = np.broadcast_to(there, matching.shape)
+    counts = np.concatenate([lengths, matching, of_both], axis=2)
+    return paired_p_value(*counts, bleu_of_counts, samples=200)
+
+
+def of_pearson(random: np.random.Generator, segments: int, measure: str = "pearson") -> float:
+    gold, common, *own = random.normal(size=(4, segments))
+    sides = (gold + 0.7 * common + 0.7 * each for each in own)
+    return correlation_p_value(*sides, gold, measure=measure, samples=200)
+
+
+def of_spearman(random: np.random.Generator, segments: int) -> float:
+    return of_pearson(random, segments, "spearman")
+
+
+@pytest.mark.parametrize("segments", [5, 8, 10, 20, 50])
+@pytest.mark.parametrize(
+    ("made", "trials", "most"),
+    [
+        (of_means, 800, 0.05),
+        (of_skewed_means, 800, 0.05),
+        (of_accuracies, 400, 0.05),
+        (of_bleu, 100, 0.05),
+        (of_pearson, 200, 0.08),
+        (of_spearman, 200, 0.08),
+    ],
+)
+def test_of_equal_systems_one_in_twenty_has_p_below_a_twentieth(
+    monkeypatch: pytest.MonkeyPatch, made: Made, trials: int, most: float, segments: int
+) -> None:
+    """Whichever of the two is ahead. Three deviations of a binomial are allowed above."""
+    random = np.random.default_rng(segments)
+    if made is of_means:
+        trials //= 4 if segments == 20 else 1  # half a million exchanges each
+    else:
+        monkeypatch.setattr(permutation, "EXACT", 10)
+    share = np.mean([made(random, segments) < 0.05 for _ in range(trials)])
+    assert share <= most + 3 * (most * (1 - most) / trials) ** 0.5
+
+
+def test_a_better_system_is_found() -> None:
+    """So the test is not right merely because it never finds anything."""
+    random = np.random.default_rng(0)
+    for segments, fewest in ((10, 0.6), (50, 0.99)):
+        found = [
+            paired_p_value(random.normal(1, 1, segments), random.normal(0, 0.5, segments)) < 0.05
+            for _ in range(200)
+        ]
+        assert np.mean(found) > fewest
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_score_that_is_no_number_is_refused_and_not_counted_as_won(bad: float, side: int) -> None:
+    systems = [scores(12), scores(13)]
+    systems[side][6] = bad
+    with pytest.raises(ValueError, match=rf"system {side + 1} is {bad} at number 7 of 40"):
+        paired_p_value(*systems)
+
+
+def test_no_segments_unequal_numbers_and_no_samples_are_refused() -> None:
+    for sizes in ((0, 0), (3, 2)):
+        with pytest.raises(ValueError, match="got {} and {}".format(*sizes)):
+            paired_p_value(*map(np.zeros, sizes))
+    with pytest.raises(ValueError, match="got 0"):
+        paired_p_value(np.zeros(3), np.zeros(3), samples=0)
+
+
+def test_a_p_is_written_with_what_is_known_of_it() -> None:
+    assert p_text(1 / 6) == "0.167"
+    assert p_text(1 / 1001) == "0.001"
+    assert p_text(2 / 100_001) == "2e-05"  # never 0.000
+    assert p_text(1.0) == "1.000"
+    assert p_text(None) == p_text(float("nan")) == ""
