@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import READ_ERRORS, open_lines
-from paraphrastic_hf.data.pairs import iterate_rows
+from paraphrastic_hf.data.pairs import Harmless, iterate_rows
 from paraphrastic_hf.errors import DataError, MissingFileError
 
 Pairs = Iterator[tuple[str, "list[str] | str"]]
@@ -55,7 +55,10 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
                     continue
                 number += 1
                 sides = _unit_sides(element, first, second)
-                yield f"{path.name}:unit {number}", sides or f"without {first} and {second}"
+                yield (
+                    f"{path.name}:unit {number}",
+                    sides or Harmless(f"without {first} and {second}"),
+                )
                 if body is not None:
                     body.clear()  # or memory would grow with the file
         except DataError:

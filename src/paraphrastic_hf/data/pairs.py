@@ -37,7 +37,14 @@ Pair = tuple[str, str]
 Row = tuple[str, list[str] | str]  # the place of a row, and its cells or what is wrong with it
 
 CR = "\ue00d"  # stands for a CR within a cell while CSV is parsed
-BLANK, TWO, NO_OBJECT = "that are blank", "without two columns", "that are no JSON object"
+
+
+class Harmless(str):
+    """Why a row is passed over that is not malformed, and so no reason to stop."""
+
+
+BLANK = Harmless("that are blank")
+TWO, NO_OBJECT = "without two columns", "that are no JSON object"
 NO_VALUE = "without a score or label"
 NO_TEXT, NUL, NOT_UTF8 = "whose sides are no texts", "with a NUL character", "not valid UTF-8"
 
@@ -100,16 +107,16 @@ class RowReport:
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
     def check(self, name: str, most: float) -> None:
-        """Refuse a source with too many bad rows; blank rows and a single bad one do not count.
+        """Refuse a source with too many bad rows; a single one does not count.
 
         Raises:
             DataError: Their share is larger than `most`, 0 to 1.
         """
-        bad = self.bad.total() - self.bad[BLANK]
+        bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         if (bad > 1 or not self.good) and bad > most * (self.good + bad):
             raise DataError(
-                f"{name}: {bad:,} of {counted(self.good + bad, 'row')} are malformed, and at most "
-                f"{most:.0%} may be (max_bad_rows): {self.describe()}"
+                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, and at most {most:.0%} "
+                f"may be (max_bad_rows): {self.describe()}"
             )
 
 
