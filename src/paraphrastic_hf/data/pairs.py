@@ -115,8 +115,8 @@ class RowReport:
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         if (bad > 1 or not self.good) and bad > most * (self.good + bad):
             raise DataError(
-                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, and at most {most:.0%} "
-                f"may be (max_bad_rows): {self.describe()}"
+                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, and at most "
+                f"{most:.0%} may be (max_bad_rows): {self.describe()}"
             )
 
 
