@@ -104,6 +104,31 @@ def test_columns_of_a_tsv_follow_the_languages_of_its_name(tmp_path: Path) -> No
     assert bitext(tmp_path, {"a.en-fr.tsv": TSV}, "fr-en") == ROWS
 
 
+@pytest.mark.parametrize("name", ["a.tsv", "a.fr-en.tsv"])
+def test_a_first_line_of_codes_says_the_order_of_the_columns(name: str, tmp_path: Path) -> None:
+    text = "id\tfr\ten\n" + "".join(f"{n}\t{r['fr']}\t{r['en']}\n" for n, r in enumerate(ROWS))
+    for config in ("en-fr", "fr-en"):
+        assert bitext(tmp_path, {name: text}, config) == ROWS
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_tab_inside_a_sentence_pairs_no_halves(
+    place: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = TSV.splitlines()
+    lines.insert(place, "hello there \tfriend\tbonjour ami")
+    with caplog.at_level(logging.WARNING):
+        assert bitext(tmp_path, {"a.tsv": "\n".join(lines)}) == ROWS
+    assert f"(a.tsv:{place + 1})" in caplog.text
+
+
+def test_more_bad_rows_than_allowed_are_refused(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"a.tsv": TSV + "no tab here\n" * 3}
+    with pytest.raises(DataError, match=r"a\.tsv:3.*max_bad_rows"):
+        bitext(tmp_path, files)
+    assert bitext(tmp_path, files, max_bad_rows=0.6) == ROWS
+
+
 def test_paraphrases_of_one_language_have_numbered_columns(tmp_path: Path) -> None:
     assert bitext(tmp_path, {"a.tsv": "a cat\tone cat\n"}, "en-en") == [
         {"en1": "a cat", "en2": "one cat"}
@@ -358,7 +383,7 @@ def test_czeng_has_czech_and_english_in_its_last_columns(
         rows("czeng", "cs-en", put(tmp_path / "czeng", files))
         == [{"cs": "Ano .", "en": "Yes ."}] * 3
     )
-    assert "1 row skipped: 1 without 4 columns (01train.gz:2)" in caplog.text
+    assert "(01train.gz:2)" in caplog.text
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])

@@ -162,14 +162,15 @@ def test_the_texts_of_well_known_headers_are_found(corpus: str, tmp_path: Path) 
     assert read_pairs(path.rename(tmp_path / "pairs.csv"), bad_rows="refuse") == SENTENCES
 
 
-@pytest.mark.parametrize("corpus", HEADLESS)
-@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.csv"])
+@pytest.mark.parametrize(
+    ("corpus", "ending"),
+    # a CSV file begins with names of columns unless its first row has numbers
+    [*((corpus, "tsv") for corpus in HEADLESS), *((each, "csv") for each in ("STS-B", "DA"))],
+)
 def test_columns_of_numbers_ids_and_labels_are_passed_over(
-    corpus: str, name: str, tmp_path: Path
+    corpus: str, ending: str, tmp_path: Path
 ) -> None:
-    if name == "pairs.csv" and corpus not in ("STS-B", "Tatoeba", "DA"):
-        pytest.skip("a CSV file begins with names of columns unless its first row has numbers")
-    path = tmp_path / name
+    path = tmp_path / f"pairs.{ending}"
     path.write_text(rows_of(HEADLESS[corpus]), encoding="utf-8")
     assert read_pairs(path, bad_rows="refuse") == SENTENCES
 
@@ -196,6 +197,19 @@ def test_the_same_pairs_are_read_of_every_format(tmp_path: Path) -> None:
         assert found.pairs == SENTENCES
         assert (found.values, found.value) == (["0.5"] * len(rows), "score")
         assert read_pairs(path, columns=["note", "sentence2"])[0][0] == "some words"
+
+
+def test_columns_that_are_wanted_beside_the_texts_are_no_texts(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"cat\tdog\t(ROOT (NP {n}))\t(ROOT (N {n}))\n" for n in range(9)))
+    rows = list(iterate_rows(path, beside=[3, 4]))
+    assert rows[0] == ("pairs.tsv:1", ["cat", "dog", "(ROOT (NP 0))", "(ROOT (N 0))"])
+
+
+def test_a_csv_file_has_the_columns_that_its_first_row_names(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("source,target\na,b\n" + "c,d,e\n" * 9)
+    assert read_pairs(path, max_bad_rows=1) == [("a", "b")]
 
 
 def test_two_columns_of_which_one_holds_ids_are_refused(tmp_path: Path) -> None:
@@ -276,7 +290,7 @@ def test_another_encoding_is_named_with_what_converts_it(
 def test_more_bad_rows_than_allowed_stop_a_run(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("one pair\tof texts\n" + "no tab here\n" * 4)
-    with pytest.raises(DataError, match=r"max_bad_rows.*pairs\.tsv:2"):
+    with pytest.raises(DataError, match=r"pairs\.tsv:2.*max_bad_rows"):
         read_pairs(path)
     assert read_pairs(path, max_bad_rows=0.8) == [("one pair", "of texts")]
     path.write_text("\n".join(f"{a}\t{b}\n\n" for a, b in SENTENCES) + "no tab here\n")

@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Make the corpus, then say where it is and what each step left out."""
     require("corpora", "datatrove", "torch", what="corpus make")
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    logging.getLogger("paraphrastic_hf.data.pairs").setLevel(logging.INFO)  # which columns it takes
     from paraphrastic_hf.corpus.arguments import load_corpus_recipe
     from paraphrastic_hf.corpus.make import make_corpus
 

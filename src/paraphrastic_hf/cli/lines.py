@@ -127,7 +127,7 @@ def pair_blocks(
                 )
             else:
                 report.add(pair.wrong, f"{name}:{number}")
-        report.check(name, MAX_BAD_ROWS)
+        report.check(name, MAX_BAD_ROWS, setting="")
         yield block
     if report.bad:
         print(f"{name}: {report.describe()}", file=sys.stderr)

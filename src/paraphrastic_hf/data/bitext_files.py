@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from paraphrastic_hf.data.folder import Folder
 from paraphrastic_hf.data.lines import PACKED, READ_ERRORS, open_lines
-from paraphrastic_hf.data.pairs import iterate_rows
+from paraphrastic_hf.data.pairs import Harmless, iterate_rows
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.text.files import visible_files
 
@@ -61,7 +61,10 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
                     continue
                 number += 1
                 sides = _unit_sides(element, first, second)
-                yield f"{path.name}:unit {number}", sides or f"without {first} and {second}"
+                yield (
+                    f"{path.name}:unit {number}",
+                    sides or Harmless(f"without {first} and {second}"),
+                )
                 if body is not None:
                     body.clear()  # or memory would grow with the file
         except DataError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import datasets
 
@@ -15,7 +14,7 @@ from paraphrastic_hf.data.probing import Example, MadeConfig, MadeFromText, samp
 from paraphrastic_hf.data.schema import labelled
 from paraphrastic_hf.errors import DataError
 
-REFERENCE, TRANSLATION = "reference", "translation"
+SIDES = REFERENCE, TRANSLATION = "reference", "translation"
 
 
 @dataclass
@@ -56,21 +55,9 @@ def _pairs(folder: Folder) -> Iterator[Example]:
     files = [root] if root.is_file() else list(folder.files("**/*"))
     for path in files:
         if ".tsv" in path.suffixes:
-            rows = iterate_rows(path, prefer=(REFERENCE, TRANSLATION))
-            yield from ((a, b) for a, b in good_rows(rows, name=str(path)))
+            rows = iterate_rows(path, prefer=SIDES)
         elif path.suffix == ".parquet" and "rejects" not in path.parts:
-            yield from _of_parquet(path)
-
-
-def _of_parquet(path: Path) -> Iterator[Example]:
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(path)
-    if not {REFERENCE, TRANSLATION} <= set(file.schema_arrow.names):
-        raise DataError(f"{path} has no columns {REFERENCE} and {TRANSLATION}")
-    for batch in file.iter_batches(columns=[REFERENCE, TRANSLATION]):
-        for a, b in zip(
-            *(batch.column(n).to_pylist() for n in (REFERENCE, TRANSLATION)), strict=True
-        ):
-            if a and b and a.strip() and b.strip():
-                yield a.strip(), b.strip()
+            rows = iterate_rows(path, columns=SIDES)
+        else:
+            continue
+        yield from ((a, b) for a, b in good_rows(rows, name=str(path)))

@@ -38,7 +38,14 @@ Pair = tuple[str, str]
 Row = tuple[str, list[str] | str]  # the place of a row, and its cells or what is wrong with it
 
 CR = "\ue00d"  # stands for a CR within a cell while CSV is parsed
-BLANK, TWO, NO_OBJECT = "that are blank", "without two columns", "that are no JSON object"
+
+
+class Harmless(str):
+    """Why a row is passed over that is not malformed, and so no reason to stop."""
+
+
+BLANK = Harmless("that are blank")
+TWO, NO_OBJECT = "without two columns", "that are no JSON object"
 NO_VALUE = "without a score or label"
 NO_TEXT, NUL, NOT_UTF8 = "whose sides are no texts", "with a NUL character", "not valid UTF-8"
 
@@ -100,17 +107,22 @@ class RowReport:
         ]
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
-    def check(self, name: str, most: float) -> None:
-        """Refuse a source with too many bad rows; blank rows and a single bad one do not count.
+    def check(self, name: str, most: float, setting: str = ", or raise max_bad_rows") -> None:
+        """Refuse a source with too many bad rows; a single one does not count.
+
+        Args:
+            name: Of the source.
+            most: Share of rows that may be bad, 0 to 1.
+            setting: What else can be done than to correct them, for the message.
 
         Raises:
-            DataError: Their share is larger than `most`, 0 to 1.
+            DataError: The share is larger.
         """
-        bad = self.bad.total() - self.bad[BLANK]
+        bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         if (bad > 1 or not self.good) and bad > most * (self.good + bad):
             raise DataError(
-                f"{name}: {bad:,} of {counted(self.good + bad, 'row')} are malformed, and at most "
-                f"{most:.0%} may be (max_bad_rows): {self.describe()}"
+                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than {most:.0%} "
+                f"({self.describe()}); correct them{setting}"
             )
 
 
@@ -187,9 +199,10 @@ def find_layout(
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
-    counts = Counter(len(row) for row in rows if len(row) > 1 or header is not None)
+    counts = Counter(len(row) for row in rows if len(row) > 1)
     most = max(counts.values(), default=0)
     count = next((len(row) for row in rows if most and counts[len(row)] == most), 2)
+    count = len(rows[0]) if header else count
     same = [list(row) for row in rows if len(row) == count]
     head = same[0] if same and rows[0] == same[0] else []
     below = [_Column(cells) for cells in zip(*same[1:], strict=True)]
@@ -198,13 +211,13 @@ def find_layout(
     else:
         names, head = [str(number + 1) for number in range(count)], []
         below = [_Column(cells) for cells in zip(*same, strict=True)]
+    beside = [_place(names, column, name) for column in wanted.beside]
     if wanted.columns:
         taken = [_place(names, column, name) for column in wanted.columns]
     else:
-        taken = _find_texts(names, bool(head), below, wanted, name, texts)
+        taken = _find_texts(names, bool(head), below, wanted, name, texts, beside)
     value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
-    beside = [*wanted.beside, *([] if value is None else [value])]
-    taken = [*taken, *(_place(names, column, name) for column in beside)]
+    taken = [*taken, *beside, *([] if value is None else [_place(names, value, name)])]
     is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
     return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licences
 
@@ -249,6 +262,7 @@ def _find_texts(
     wanted: Wanted,
     name: str,
     texts: Sequence[int] | None,
+    beside: Sequence[int],
 ) -> list[int]:
     """The places of the two texts, by the names of columns or else by their cells."""
     plain = list(map(_plain, names))
@@ -260,8 +274,12 @@ def _find_texts(
     if has_names and len(_codes(names)) == 2:
         return _codes(names)
     allowed = range(len(names)) if texts is None else texts
-    if len(allowed) == 2 and (texts is not None or not _are_numbered(columns, has_names)):
-        return list(allowed)
+    others = [place for place in allowed if place not in beside]
+    allowed = others if len(others) >= 2 else allowed
+    if len(allowed) == 2:
+        both = [columns[place] for place in allowed if columns]
+        if texts is not None or not _are_numbered(both, has_names):
+            return list(allowed)
     for is_wanted in (
         lambda column: column.has_prose,
         lambda column: not (column.has_numbers or column.has_ids or column.has_labels),
