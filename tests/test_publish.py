@@ -23,7 +23,7 @@ from paraphrastic_hf.cli.publish import EPILOG
 from paraphrastic_hf.data import send
 from paraphrastic_hf.data.leaks import find_leaks
 from paraphrastic_hf.encoding.locate import ASSETS
-from paraphrastic_hf.errors import BusyError, PublishError
+from paraphrastic_hf.errors import BusyError, ModelError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
@@ -749,3 +749,15 @@ def test_help_says_what_is_sent_and_what_is_refused(capsys: pytest.CaptureFixtur
     assert "hf auth login" in said
     assert "--dry-run look" in said
     assert "Refused are" in said
+
+
+@pytest.mark.parametrize("name", ["../../x.spm", "a/../../x", "/etc/x", "..\\..\\x", "x\0y"])
+def test_a_file_whose_name_leads_out_of_its_repository_is_not_written(
+    name: str, models: Models, hub: Hub, tmp_path: Path
+) -> None:
+    publish("model", models("word"), "me/word", details=OPEN)
+    hub.repositories[KEY][name] = b"out"
+    cache = tmp_path / "cache" / "of" / "models"
+    with pytest.raises(ModelError, match="me/word"):
+        SentenceEncoder.from_pretrained("me/word", cache_dir=cache)
+    assert not list(tmp_path.glob("x*"))

@@ -12,8 +12,7 @@ class Limited:
     """An ASGI app that answers 413 to a request of more than `MOST_BYTES`, and reads no further.
 
     Example:
-        >>> server = {"middleware": [(Limited, (), {})]}
-        >>> page.launch(app_kwargs=server)  # doctest: +SKIP
+        >>> page.launch(app_kwargs=SERVER)  # doctest: +SKIP
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
@@ -36,4 +35,6 @@ class Limited:
         await self.app(scope, read_on, send)
 
 
-SERVER = {"middleware": [(Limited, (), {})]}  # for `launch(app_kwargs=SERVER)` of gradio
+SERVER: dict[str, Any] = {
+    "middleware": [(Limited, (), {})]
+}  # for `launch(app_kwargs=SERVER)` of gradio

@@ -8,6 +8,7 @@ from shutil import copytree
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from paraphrastic_hf.encoding.int8 import Int8Encoder
 from paraphrastic_hf.errors import ModelError
@@ -47,6 +48,24 @@ def test_where_positions_are_is_told_to_the_converter_and_left_as_it_is(
     vectors = Int8Encoder(model, work=tmp_path / "work").encode(TEXTS[:2])
     np.testing.assert_array_equal(vectors, Int8Encoder(bert, work=tmp_path).encode(TEXTS[:2]))
     assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+
+
+def test_a_model_that_has_changed_is_converted_again(bert: Path, tmp_path: Path) -> None:
+    model, work = copytree(bert, tmp_path / "model"), tmp_path / "work"
+    before = Int8Encoder(model, work=work).encode(TEXTS[:2])
+    (converted,) = work.iterdir()
+    written = (converted / "model.bin").stat().st_mtime_ns
+    Int8Encoder(model, work=work)
+    assert (converted / "model.bin").stat().st_mtime_ns == written
+    (weights,) = model.rglob("model.safetensors")
+    arrays = load_file(weights)
+    table = next(name for name in arrays if name.endswith("word_embeddings.weight"))
+    save_file({**arrays, table: -arrays[table]}, weights, {"format": "pt"})
+    after = Int8Encoder(model, work=work).encode(TEXTS[:2])
+    assert not np.allclose(before, after, atol=0.01)
+    np.testing.assert_array_equal(
+        after, Int8Encoder(model, work=tmp_path / "other").encode(TEXTS[:2])
+    )
 
 
 def test_positions_of_another_kind_are_refused(bert: Path, tmp_path: Path) -> None:

@@ -36,6 +36,9 @@ examples:
   paraphrastic corpus make paranmt-2018/spanish --data DATA --output corpora/es --workers 2
   paraphrastic corpus make mine.yaml --output corpora/mine --executor slurm --partition cpu
 
+A recipe may name a program, which this command then runs (engine.kind: command). Read a recipe from
+elsewhere as you would read a script.
+
 The same command goes on where a run was interrupted, task by task; the number of workers and the
 executor may change meanwhile, the number of tasks may not. With slurm the command submits jobs and
 returns; given again when they have ended, it counts the rows and writes the card. The folder loads

@@ -15,7 +15,11 @@ from paraphrastic_hf.errors import counted
 from paraphrastic_hf.metrics.permutation import p_text
 
 SPLITS = ("validation", "test")
-EXAMPLES = """examples:
+EXAMPLES = """\
+A recipe may name a Python function, which training then runs (engine: python, metric: function).
+Read a recipe from elsewhere as you would read a script.
+
+examples:
   paraphrastic train own --output runs/mine --sources mine.tsv more.tsv.gz
   paraphrastic train simple-and-effective-2019/sp --data DATA --output runs/sp
   paraphrastic train sick-averaging --data DATA --output runs/sick

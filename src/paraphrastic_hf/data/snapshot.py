@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, in_a_line
 
 TRIES = 4
 FIRST_PAUSE = 0.5  # seconds before the second try; each further pause is twice as long
@@ -43,7 +43,8 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
             of huggingface_hub takes them.
 
     Raises:
-        DataError: A file does not have the checksum that it should have.
+        DataError: A file does not have the checksum that it should have, or its name leads out of
+            the folder.
         HfHubHTTPError, HFValidationError, OSError: It is not there, or the Hub cannot be reached.
     """
     from huggingface_hub import snapshot_download
@@ -53,6 +54,8 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
             ignored = list(IGNORED)
             found = str(snapshot_download(name, repo_type=kind, ignore_patterns=ignored, **options))
         except Exception as error:
+            if type(error) is ValueError:  # a file's name, such as ../x, that no folder may have
+                raise DataError(f"cannot download {name}: {in_a_line(error)}") from error
             if attempt + 1 == TRIES or not _passes(error):
                 raise
             logger.info("%s: %s; asking again", name, error)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from paraphrastic_hf.encoding.packing import unpacked
 from paraphrastic_hf.text.files import (
     MODULES,
     STATIC_EMBEDDING,
+    digest_of,
     open_to_readers,
     read_json,
     remove,
@@ -56,7 +55,7 @@ def expanded(folder: Path) -> Path:
     if not config.get("packed"):
         return folder
     # the code that makes copies is hashed, too: those of an earlier version are not used
-    place = copies() / _digest([*folder.iterdir(), Path(__file__)])[:16]
+    place = copies() / digest_of([*folder.iterdir(), Path(__file__)])[:16]
     target = place / folder.name
     if _is_whole(target):
         return target
@@ -66,7 +65,7 @@ def expanded(folder: Path) -> Path:
             staged = Path(made) / place.name
             staged.mkdir()
             _write(folder, config, staged / folder.name)
-            write_bytes(staged / RECORD, _digest((staged / folder.name).iterdir()).encode())
+            write_bytes(staged / RECORD, digest_of((staged / folder.name).iterdir()).encode())
             with suppress(OSError):  # another process was first, or a damaged copy is there
                 os.replace(staged, place)
             if not _is_whole(target):
@@ -88,7 +87,7 @@ def _is_whole(copy: Path) -> bool:
     return (
         copy.is_dir()
         and record.is_file()
-        and _digest(copy.iterdir()).encode() == record.read_bytes()
+        and digest_of(copy.iterdir()).encode() == record.read_bytes()
     )
 
 
@@ -104,12 +103,3 @@ def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
     write_json(copy / "config.json", {**config, "packed": False})
     module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
     write_json(copy / MODULES, [module])
-
-
-def _digest(files: Iterable[Path]) -> str:
-    """SHA-256 of files and their names."""
-    digest = sha256()
-    for path in sorted(path for path in files if path.is_file()):
-        with path.open("rb") as file:
-            digest.update(path.name.encode() + file_digest(file, "sha256").digest())
-    return digest.hexdigest()

@@ -6,8 +6,9 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import file_digest, sha256
 from itertools import count
 from pathlib import Path
 from socket import gethostname
@@ -166,6 +167,15 @@ def open_to_readers(path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """SHA-256 of files and their names; folders among them are left out."""
+    digest = sha256()
+    for path in sorted(path for path in files if path.is_file()):
+        with path.open("rb") as file:
+            digest.update(path.name.encode() + file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def read_json(path: Path) -> Any:
