@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,9 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
         if second is not None:
             pairs = zip(texts, second, strict=True)
             given = [{"text": first, "text_pair": other} for first, other in pairs]
-        return [str(found["label"]) for found in loaded(given, truncation=True)]
+        labels = loaded(given, truncation=True)
+        if not all(math.isfinite(found["score"]) for found in labels):
+            raise ModelError(f"{name} gives NaN, so that no label is likelier than another")
+        return [str(found["label"]) for found in labels]
 
     return classify, list(loaded.model.config.id2label.values())
