@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,7 @@ from paraphrastic_hf.training.encoder_recipe import DEVELOPMENT_SETS
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
-from tests.trained import BGT, ORDERLESS, RECIPES, trained
+from tests.trained import BGT, FAMILIES, ORDERLESS, RECIPES, code_of, trained
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +182,40 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
 def test_a_gran_without_its_gate_is_called_so() -> None:
     sentence = families.FAMILIES["gated"]({"variant": 0, "bidirectional": True}, "words")
     assert "network, BiGRAN without its gate, makes of its words" in sentence
+
+
+ALONE = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "paraphrastic_hf":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.mark.parametrize("name", ["gated_conv", "marian", "language_model", "sentencepiece"])
+def test_what_a_card_says_of_other_libraries_runs_without_this_package(
+    name: str, root: Path, tmp_path: Path
+) -> None:
+    """And without a prompt, or a warning about a model of another type."""
+    model = trained(FAMILIES[name], tmp_path, root)
+    code = code_of((model / "README.md").read_text("utf-8"))
+    named = re.findall(r"^(?:model|directory) = .*$", code, re.MULTILINE)[:1]
+    kept = [part for part in code.split("\n\n") if "paraphrastic_hf" not in part]
+    kept = [part for part in kept if not part.startswith(("Translator.", "model = "))]
+    program = "\n".join([ALONE, *named, *kept])
+    assert "import AutoModel" in program or "SentenceTransformer(" in program
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "of type" not in done.stderr

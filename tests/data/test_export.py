@@ -105,6 +105,13 @@ def test_a_folder_without_any_file_is_an_error_and_leaves_nothing(tmp_path: Path
     assert not any((tmp_path / "out").glob("*"))
 
 
+@pytest.mark.parametrize("record", ["[1]", "null", "[" * 100_000])
+def test_a_folder_with_a_damaged_record_is_refused(record: str, tmp_path: Path) -> None:
+    (tmp_path / "export.json").write_text(record)
+    with pytest.raises(DataError, match="export"):
+        export("tatoeba", tmp_path, data_dir=tmp_path / "empty")
+
+
 def test_a_named_configuration_without_files_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"tatoeba.fra-eng.fra"):

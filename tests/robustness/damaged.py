@@ -1,11 +1,12 @@
 """Run by `make test-damaged`: damaged model directories and data files, read thousands of times.
 
 Each case damages one file of a good one: cut short, bits or bytes changed, a run of zeros, a part
-twice, a number or value of JSON exchanged, or gone, or all of it. What reads it must refuse it by an error of
-this package with a short message, or give a result that is whole: the right one wherever the format
-can tell. A changed bit in the numbers of a table, or in a text, cannot be told by anybody; such
-results are counted apart. Readers run in forks with bounded memory and time, so that a crash, a
-hang or a memory that grows is a failure of one case, named by its number, and not of the program.
+twice, a value of JSON exchanged, or all of it, or the file gone. What reads it must refuse it by an
+error of this package with a short message, or give a result that is whole: the right one wherever
+the format can tell. A changed bit in the numbers of a table, or in a text, cannot be told by
+anybody; such results are counted apart. Readers run in forks with bounded memory and time, so that
+a crash, a hang or a memory that grows is a failure of one case, named by its number, and not of the
+program.
 
 Usage: python -m tests.robustness.damaged [--seed N] [--cases N] [--only NAME]
 """

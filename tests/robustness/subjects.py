@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import pickle
+import re
 import tarfile
 import zipfile
 from argparse import Namespace
@@ -39,7 +40,7 @@ from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.parser import SentenceParser
 from paraphrastic_hf.encoding.predict import SentencePredictor
 from paraphrastic_hf.encoding.tagger import Tagger
-from paraphrastic_hf.evaluation.report import read_results
+from paraphrastic_hf.evaluation.page import merge, write_page
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.generation.templated import TemplatedWriter
@@ -337,8 +338,27 @@ def make_dataset(folder: Path) -> None:
 
 
 def make_results(folder: Path) -> None:
-    rows = [{"task": "sts12", "dataset": "MSRpar", "pearson": 61.5, "seconds": 0.2}]
-    write_json(folder / "sts.json", {"suite": "sts", "headline": {"2012": 61.5}, "rows": rows})
+    for model in ("one", "two"):
+        rows = [{"group": "2012", "name": "MSRpar", "size": 750, "scores": {"pearson": 61.5}}]
+        results = {
+            **{"model": model, "suite": "sts", "summary": "STS", "unit": "Pearson x 100"},
+            **{"headline": {"2012": 61.5}, "papers": {"thesis": {"2012": 60.5}}, "rows": rows},
+            **{"notes": ["a note"], "skipped": {"2013": "no file"}, "not_applicable": {}},
+            **{"settings": {"weights": "abc"}, "seconds": 0.2, "peak_memory": 12345},
+        }
+        (folder / model).mkdir()
+        write_json(folder / model / "sts.json", results)
+
+
+def report(folder: Path) -> Any:
+    """The page of both; where it is refused, nothing is left."""
+    try:
+        sections = merge([folder / "one", folder / "two"])
+        pages = write_page(sections, folder / "report")
+    except BaseException:
+        assert not (folder / "report").exists()
+        raise
+    return [re.sub('src="[^"]*"', "", page.read_text("utf-8")) for page in pages]
 
 
 def recipe(folder: Path) -> str:
@@ -398,5 +418,5 @@ SUBJECTS: dict[str, Subject] = {
     "recipe": Subject(
         writes("r.yaml", (RECIPES / "paranmt-2018" / "blstm.yaml").read_bytes()), recipe
     ),
-    "results": Subject(make_results, read_results),
+    "results": Subject(make_results, report),
 }

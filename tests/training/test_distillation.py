@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf import SentenceEncoder, train
-from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.training import distillation_run
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.distillation import lessons
@@ -229,6 +229,16 @@ def _english(texts: list[str]) -> np.ndarray:
 def test_code_that_python_cannot_import_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"teachers\.model with engine python"):
         load_teacher(TeacherArguments(model=name, engine="python"), None, tmp_path)
+
+
+def _fails(texts: list[str]) -> np.ndarray:
+    raise ZeroDivisionError(len(texts))
+
+
+def test_a_teacher_that_raises_is_named(tmp_path: Path) -> None:
+    teacher = TeacherArguments(model=f"{__name__}:_fails", engine="python")
+    with pytest.raises(ModelError, match=r"_fails .*ZeroDivisionError"):
+        load_teacher(teacher, None, tmp_path)(["a cat"])
 
 
 def test_a_precision_that_an_engine_has_not_is_refused() -> None:

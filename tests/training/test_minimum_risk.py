@@ -468,7 +468,7 @@ def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
     tokenizer.save_pretrained(other)
     for settings, error, message in (
         (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
-        (["--start", "english"], ModelError, "english holds no encoder-decoder"),
+        (["--start", "english"], ModelError, "averaging"),
         (["--start", "null"], RecipeError, "name it with --start"),
         (["--data.to", "fr"], DataError, r"every source must have data.to \(fr\) on one side"),
         (["--max_length", "2"], DataError, "raise data.max_length"),

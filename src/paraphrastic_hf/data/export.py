@@ -3,7 +3,6 @@ Hub."""
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,13 @@ from paraphrastic_hf.data.load import find_source, load_dataset
 from paraphrastic_hf.data.send import Destination, check_destination, copy_files, send
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.text.files import replacing, visible_files, write_bytes, write_json
+from paraphrastic_hf.text.files import (
+    read_json,
+    replacing,
+    visible_files,
+    write_bytes,
+    write_json,
+)
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -154,9 +159,10 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
 def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
     """What an earlier export wrote here: rows, by corpus, configuration and split."""
     try:
-        return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+        found = read_json(folder / RECORD)
     except (OSError, ValueError):
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def push(

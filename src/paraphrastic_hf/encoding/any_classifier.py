@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,10 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
         if second is not None:
             pairs = zip(texts, second, strict=True)
             given = [{"text": first, "text_pair": other} for first, other in pairs]
-        return [str(found["label"]) for found in loaded(given, **limits)]
+        labels = loaded(given, **limits)
+        if not all(math.isfinite(found["score"]) for found in labels):
+            raise ModelError(f"{name} gives NaN, so that no label is likelier than another")
+        return [str(found["label"]) for found in labels]
 
     return classify, list(loaded.model.config.id2label.values())
 

@@ -32,7 +32,7 @@ from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.encoding.static import StaticEncoder, serves
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.encoding.variants import Variants
-from paraphrastic_hf.encoding.vectors import unit_length
+from paraphrastic_hf.encoding.vectors import checked_vectors, unit_length
 from paraphrastic_hf.encoding.weights import Weights, refuse_settings
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
@@ -324,9 +324,13 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         device: Any,
     ) -> np.ndarray:
         """Embeddings, (texts, dim) float32, by the fast path where it serves."""
-        if self._static is not None and not apart and (table := self._weights.table()) is not None:
-            return self._static.encode(texts, table.numbers, normalize=normalize, progress=progress)
         texts = list(texts)
+        if self._static is not None and not apart and (table := self._weights.table()) is not None:
+            with np.errstate(all="ignore"):  # what overflows is refused
+                vectors = self._static.encode(
+                    texts, table.numbers, normalize=normalize, progress=progress
+                )
+            return checked_vectors(vectors, len(texts), self.name)
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(f"texts[{i}] must be a string, got {type(text).__name__}")
@@ -335,14 +339,16 @@ class SentenceEncoder(Conventions, Estimator, Saved, Variants):
         ids = self.tokenizer.encode_batch(texts)
         needs_no_torch = self._weights.is_table or self.tokenizer.keeps_to_words
         if needs_no_torch and (table := self._weights.table()) is not None:
-            vectors = mean_rows(table.numbers, ids, progress=progress)
+            with np.errstate(all="ignore"):
+                vectors = mean_rows(table.numbers, ids, progress=progress)
+            checked_vectors(vectors, len(texts), self.name)
             return unit_length(vectors) if normalize else vectors
         from paraphrastic_hf.encoding.batches import embed_texts
 
         order = np.arange(len(ids))
         model = self.model if device is None else self.model.to(device)
         embeddings = embed_texts(model, ids, order, batch_size=batch_size, progress=progress)
-        vectors = embeddings.cpu().numpy()
+        vectors = checked_vectors(embeddings, len(texts), self.name)
         return unit_length(vectors) if normalize else vectors
 
     def forget(self) -> bool:

@@ -15,6 +15,7 @@ from torch import Tensor
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import SUPERVISED
 from paraphrastic_hf.encoding.saved import SavedModel
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.evaluating import evaluating
@@ -161,6 +162,7 @@ class SentencePredictor(SavedModel):
             second: The second texts of pairs.
 
         Raises:
+            ModelError: A number is NaN or infinite.
             ValueError: The model takes one list of texts and is given two or the reverse, or the
                 two lists differ in length.
         """
@@ -173,4 +175,5 @@ class SentencePredictor(SavedModel):
             raise ValueError(f"got {counted(len(first), 'first text')} and {len(second):,} second")
         columns = [first] if second is None else [first, second]
         sides = [self.tokenizer.encode_batch(column) for column in columns]
-        return predict_logits(self.model, sides, max_length=self.model.config.max_text_tokens)
+        logits = predict_logits(self.model, sides, max_length=self.model.config.max_text_tokens)
+        return checked_vectors(logits, len(logits), self._directory or type(self.model).__name__)

@@ -33,12 +33,13 @@ def as_array(vectors: object) -> np.ndarray:
     return np.asanyarray(vectors)
 
 
-def checked_vectors(vectors: object, count: int) -> np.ndarray:
+def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndarray:
     """What the `encode` of any model returned, as an array, (count, dim).
 
     Args:
         vectors: An array, a tensor, or lists of numbers.
         count: How many texts were given.
+        name: Of the model, for the message.
 
     Raises:
         ModelError: There is not one vector a text, or a number is NaN or infinite.
@@ -48,7 +49,12 @@ def checked_vectors(vectors: object, count: int) -> np.ndarray:
         raise ModelError(
             f"encode must return one vector a text, ({count}, dim), got shape {array.shape}"
         )
-    if not np.isfinite(array).all():
-        bad = int((~np.isfinite(array).all(1)).sum())
-        raise ModelError(f"encode returned NaN or infinity for {bad:,} of {counted(count, 'text')}")
+    with np.errstate(all="ignore"):  # sums are fast, and finite only where all numbers are
+        odd = np.flatnonzero(~np.isfinite(array @ np.ones(array.shape[1], array.dtype)))
+    bad = int((~np.isfinite(array[odd])).any(1).sum())
+    if bad:
+        raise ModelError(
+            f"{name or 'encode'} returned NaN or infinity for {bad:,} of {counted(count, 'text')}: "
+            "its weights are too large, as after a training that diverged"
+        )
     return array

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, refused
+from paraphrastic_hf.evaluation.schema import check_results
 from paraphrastic_hf.markdown import bold, literal, markdown_table
 from paraphrastic_hf.text.files import read_json, visible_files, write_bytes, write_json
 
@@ -64,16 +65,13 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
     Raises:
         DataError: The folder holds no results, or a file is damaged.
     """
-    paths = visible_files(Path(directory), "*.json")
     found = []
-    for path in paths:
-        try:
+    for path in visible_files(Path(directory), "*.json"):
+        with refused(DataError, f"{path} holds no results of `paraphrastic evaluate`"):
             results = read_json(path)
-            found += [results] if "headline" in results and "rows" in results else []
-        except (OSError, ValueError, TypeError) as error:
-            raise DataError(
-                f"{path} holds no results of `paraphrastic evaluate`: {error}"
-            ) from error
+            if "headline" in results and "rows" in results:
+                check_results(results)
+                found.append(results)
     if not found:
         raise DataError(f"{directory} holds no results; run `paraphrastic evaluate --output` first")
     return found

@@ -30,7 +30,9 @@ from paraphrastic_hf.generation.loading import check_tokenizer
 from paraphrastic_hf.generation.search import (
     copied,
     drawing,
+    end_ids,
     mean_log_probabilities,
+    searching,
     until_end,
     written_lists,
 )
@@ -84,7 +86,7 @@ class LatentGenerator(Saved):
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
-        self._ends = torch.tensor([model.generation_config.eos_token_id]).flatten()
+        self._ends = end_ids(model)
         self._has_warned = False  # of text in another language, once
 
     @classmethod
@@ -361,6 +363,7 @@ class LatentGenerator(Saved):
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
         found = [[NOTHING] * how.outputs for _ in range(len(latent))]
         with (
+            searching(self.model),
             drawing(how.seed, latent.device),
             tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
         ):

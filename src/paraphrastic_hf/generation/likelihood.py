@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.encoding.batches import length_batches
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL
 from paraphrastic_hf.encoding.saved import SavedModel
+from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.generation.writing import listed
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.language_model import LanguageModel
@@ -80,11 +81,15 @@ class LanguageScorer(SavedModel):
             progress: Show a progress bar.
 
         Raises:
+            ModelError: A likelihood is NaN or infinite.
             TypeError: `texts` is no list of strings.
         """
         lines = listed(texts)
         ids = self.tokenizer.encode_batch(lines)
-        return sentence_likelihoods(self.model, ids, self.max_length, progress=progress)
+        found = sentence_likelihoods(self.model, ids, self.max_length, progress=progress)
+        known = found.nats[found.tokens > 0, None]
+        checked_vectors(known, len(known), self._directory or type(self.model).__name__)
+        return found
 
 
 @torch.no_grad()

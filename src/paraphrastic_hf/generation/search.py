@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from transformers import GenerationConfig, LogitsProcessor
 from transformers.utils import ModelOutput
 
+from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
 from paraphrastic_hf.generation.writing import Written
 
 MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
@@ -46,6 +47,37 @@ def generating(model: Any, config: GenerationConfig) -> Iterator[None]:
         yield
     finally:
         model.generation_config = own
+
+
+@contextmanager
+def searching(model: Any) -> Iterator[None]:
+    """Turn what `generate` raises over odd settings of a model into one error of this package.
+
+    Args:
+        model: What generates.
+
+    Raises:
+        ModelError: It cannot write. Memory that runs out passes as it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ParaphrasticError) or is_out_of_memory(error):
+            raise
+        raise ModelError(
+            f"{model.name_or_path or 'the model'} cannot write ({type(error).__name__}: "
+            f"{in_a_line(error)}); is its generation_config.json damaged?"
+        ) from error
+
+
+def end_ids(model: Any) -> Tensor:
+    """The ids that end what a model writes, (ends,) int64.
+
+    Raises:
+        ModelError: Its `generation_config.json` has something else in their place.
+    """
+    with searching(model):
+        return torch.tensor([model.generation_config.eos_token_id]).flatten().long()
 
 
 def is_out_of_memory(error: BaseException) -> bool:

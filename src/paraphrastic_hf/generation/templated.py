@@ -26,6 +26,7 @@ from paraphrastic_hf.generation.search import (
     drawing,
     mean_log_probabilities,
     padded,
+    searching,
     until_end,
     written_lists,
 )
@@ -183,7 +184,11 @@ class TemplatedWriter(Saved):
             for place, text in enumerate(templates[number])
             if text or self.reads == NONE
         ]
-        with evaluating(self.model), drawing(writing.seed, self.model.device):
+        with (
+            searching(self.model),
+            evaluating(self.model),
+            drawing(writing.seed, self.model.device),
+        ):
             for start in range(0, len(wanted), self.batch_size):
                 rows = wanted[start : start + self.batch_size]
                 texts = [templates[number][place] for number, place in rows]

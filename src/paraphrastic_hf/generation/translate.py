@@ -32,10 +32,12 @@ from paraphrastic_hf.generation.search import (
     copied,
     drawing,
     encoded_by,
+    end_ids,
     generating,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
+    searching,
     target_ids,
     until_end,
     written_lists,
@@ -104,8 +106,7 @@ class Translator(Saved):
         self.model, self.tokenizer = model, tokenizer
         self.languages = Languages.of(tokenizer, source, to)
         self.prefix, self.batch_size, self.max_ratio = prefix, batch_size, max_ratio
-        ends = model.generation_config.eos_token_id
-        self._ends = torch.tensor(ends if isinstance(ends, list) else [ends])
+        self._ends = end_ids(model)
         # of models whose positions are learned or tabled; those of T5 have no end
         self._most_positions: int | None = getattr(model.config, "max_position_embeddings", None)
 
@@ -226,7 +227,8 @@ class Translator(Saved):
     def begin(self) -> list[int]:
         """The ids that every translation begins with, which say nothing of it."""
         forced = self.languages.forced
-        start = int(self.model.generation_config.decoder_start_token_id)
+        with searching(self.model):
+            start = int(self.model.generation_config.decoder_start_token_id)
         return [start] if forced is None else [start, forced]
 
     @torch.no_grad()
@@ -253,6 +255,7 @@ class Translator(Saved):
         known = np.flatnonzero(lengths)
         found = [[NOTHING] * writing.outputs for _ in ids]
         with (
+            searching(self.model),
             evaluating(self.model),
             drawing(writing.seed, self.model.device),
             tqdm(total=len(known), unit=" lines", disable=not progress) as bar,

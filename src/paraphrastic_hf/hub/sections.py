@@ -78,13 +78,15 @@ Translator.from_pretrained(model).translate(["..."], beams=5)[0][0].text
 # or transformers alone
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-AutoModelForSeq2SeqLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)"""
-USE_LANGUAGE_MODEL = """import paraphrastic_hf
-from transformers import AutoModelForCausalLM, AutoTokenizer
+translator = AutoModelForSeq2SeqLM.from_pretrained(model{trust})
+tokenizer = AutoTokenizer.from_pretrained(model{trust})
+ids = translator.generate(**tokenizer("...", return_tensors="pt"), max_length=50)
+tokenizer.decode(ids[0], skip_special_tokens=True)"""
+USE_LANGUAGE_MODEL = """from transformers import AutoModelForCausalLM, AutoTokenizer
 
 directory = {model}  # this directory, or USER/NAME on the Hub
-model = AutoModelForCausalLM.from_pretrained(directory)
-tokenizer = AutoTokenizer.from_pretrained(directory)
+model = AutoModelForCausalLM.from_pretrained(directory, trust_remote_code=True)
+tokenizer = AutoTokenizer.from_pretrained(directory, trust_remote_code=True)
 model.generate(**tokenizer("the", return_tensors="pt"), max_new_tokens=20, do_sample=True)"""
 
 
@@ -162,7 +164,9 @@ def _use(trained: TrainedModel, model: str) -> str:
     if trained.paraphrases:
         return paraphrasing(trained.config, model)
     if trained.translates:
-        return USE_TRANSLATOR.format(model=model)
+        is_own = str(trained.config.get("model_type")).startswith("paraphrastic-")
+        trust = ", trust_remote_code=True" if is_own else ""
+        return USE_TRANSLATOR.format(model=model, trust=trust)
     if trained.generates:
         return USE_LANGUAGE_MODEL.format(model=model)
     if trained.task == "tagging":

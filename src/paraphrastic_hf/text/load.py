@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line, refused
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.char import CharTokenizer
@@ -68,11 +68,11 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
             f"{Path(error.filename or path).name}); give a directory written by `paraphrastic "
             f"train`, or {other_loader(directory)}"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, ModelError):
-            raise
+    except ParaphrasticError:
+        raise
+    except Exception as error:  # other libraries raise many kinds
         raise ModelError(
-            f"{directory} holds no tokenizer of this package ({path.name}: {error}); "
+            f"{directory} holds no tokenizer of this package ({path.name}: {in_a_line(error)}); "
             f"give a directory written by `paraphrastic train`, or {other_loader(directory)}"
         ) from error
 
@@ -82,16 +82,10 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
 
     path = directory / "tokenizer_config.json"
-    try:
+    with refused(ModelError, f"{directory} holds no whole n-gram tokenizer"):
         if "orders" not in read_json(path):
             raise ValueError("no orders")  # text would be cut by default orders, and differently
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(
             str(directory), trust_remote_code=False
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(
-            f"{directory} holds no whole n-gram tokenizer ({CHAR_NGRAMS} and {path.name}): {error}"
-        ) from error
     return tokenizer

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.encoding.int8 import Int8Encoder
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, ModelError, RecipeError, refused
 from paraphrastic_hf.named_code import imported
 from paraphrastic_hf.text.files import read_json, replacing, write_json
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
@@ -59,9 +59,15 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
 
 def _python_teacher(name: str) -> Encode:
     found = imported(name, "teachers.model with engine python")
-    made = found() if isinstance(found, type) else found
+    with refused(ModelError, f"the teacher {name} cannot be made"):
+        made = found() if isinstance(found, type) else found
     encode = getattr(made, "encode", made)
-    return lambda texts: np.asarray(encode(list(texts)))
+
+    def vectors(texts: Sequence[str]) -> np.ndarray:
+        with refused(ModelError, f"the teacher {name} fails"):
+            return np.asarray(encode(list(texts)))
+
+    return vectors
 
 
 def teacher_vectors(

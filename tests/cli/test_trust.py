@@ -1,0 +1,171 @@
+"""Python code that lies in a model directory never runs unless asked for: whatever stands on
+standard input, which is the user's text and no answer to a question of a library."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import paraphrastic_hf
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.generation.any_translator import load_translator
+from paraphrastic_hf.generation.writing import Writing
+from tests.generation.seq2seq import save_marian
+
+SOURCE = Path(paraphrastic_hf.__file__).parent
+LOADERS = ("SentenceTransformer", "pipeline")
+CLASSES = ("Config", "Model", "ModelForSeq2SeqLM", "ModelForSequenceClassification", "Tokenizer")
+CODE = """
+from pathlib import Path
+Path({ran!r}).touch()
+from transformers import MarianConfig as Config, MarianMTModel as Model
+from transformers import PreTrainedTokenizerFast as Tokenizer
+class Module: pass
+def generate(*args, **kwargs): pass
+"""
+
+
+def change(path: Path, **values: object) -> None:
+    content = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**content, **values}))
+
+
+def maps(code: str = "evil.") -> dict[str, object]:
+    names = {"Config": "Config", "Tokenizer": "Tokenizer"}
+    return {f"Auto{name}": code + names.get(name, "Model") for name in CLASSES}
+
+
+def make_unknown(folder: Path) -> None:
+    """A kind of model that transformers does not have."""
+    change(folder / "config.json", model_type="evil", auto_map=maps())
+
+
+def make_tokenizer(folder: Path) -> None:
+    """A Marian that has a tokenizer of its own."""
+    tokenizer = [maps()["AutoTokenizer"], None]
+    change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": tokenizer})
+
+
+def make_generate(folder: Path) -> None:
+    """A Marian that has a way of its own to generate."""
+    (folder / "custom_generate").mkdir()
+    (folder / "custom_generate" / "generate.py").write_text((folder / "evil.py").read_text())
+
+
+def make_module(folder: Path) -> None:
+    """An encoder that has a module of its own."""
+    module = {"idx": 0, "name": "0", "path": "", "type": "evil.Module"}
+    (folder / "modules.json").write_text(json.dumps([module]))
+    (folder / "paraphrastic_tokenizer.json").unlink()
+    change(folder / "config.json", model_type="evil", auto_map=maps())
+
+
+KINDS = {
+    "unknown": make_unknown,
+    "tokenizer": make_tokenizer,
+    "generate": make_generate,
+    "module": make_module,
+}
+COMMANDS = {  # that load a model of any kind, with D for its directory and F for a file
+    "encode": "D -",
+    "score": "D -",
+    "neighbours": "D F --query cat",
+    "mine": "F F --model D --output OUT",
+    "simile": "-s F -r F --model D",
+    "compare": "-s F F -r F --model D",
+    "judge": "-s F F -r F --judge D --tagger D",
+    "evaluate": "D --suite sts --data .",
+    "significance": "D english --suite sts --data .",
+    "predict": "D -",
+    "parse": "- --parser D",
+    "translate": "D -",
+    "paraphrase": "D - --canonical",
+    "attack": "D F --back-translate D D --output OUT",
+    "reconstruct": "D -",
+    "transfer": "D --source F --style F",
+    "perplexity": "D -",
+    "pack": "D --output OUT",
+    "card": "D --evaluation OUT --command-line x --summary x",
+    "publish": "model D me/d --dry-run OUT",
+    "analyse": "neighbours D --query cat --output OUT",
+    "train": "R --output OUT --start D",
+}
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Path:
+    return tmp_path / "ran"
+
+
+@pytest.fixture(params=KINDS)
+def model(request: pytest.FixtureRequest, tmp_path: Path, ran: Path) -> Path:
+    folder = tmp_path / "model"
+    save_marian(folder)
+    (folder / "evil.py").write_text(CODE.format(ran=str(ran)))
+    KINDS[request.param](folder)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_line_of_text_is_no_consent(
+    command: str, model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lines.tsv").write_text("y\t1\n1\ty\n")
+    (tmp_path / "recipe.yaml").write_text(RISK)
+    given = {
+        "D": str(model),
+        "F": str(tmp_path / "lines.tsv"),
+        "R": str(tmp_path / "recipe.yaml"),
+        "OUT": str(tmp_path / "out"),
+    }
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"y\n1\n" * 9)))
+    main([command, *(given.get(word, word) for word in COMMANDS[command].split())])
+    assert not ran.exists()
+
+
+RISK = """
+kind: minimum_risk
+data: {from: de, to: en, sources: [{path: lines.tsv, languages: [de, en]}]}
+"""
+
+
+@pytest.mark.parametrize("model", ["unknown"], indirect=True)
+def test_code_runs_where_it_is_trusted(
+    model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "c"))
+    translate = load_translator(model, trust_remote_code=True)
+    assert ran.exists()
+    assert len(translate(["the cat"], Writing(beams=1, max_tokens=4))) == 1
+
+
+def loads_code(call: ast.Call, own: set[str]) -> bool:
+    """Whether a call may load code: of transformers or sentence-transformers, by their names."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained":
+        loader = ast.unparse(call.func.value)
+        return loader not in own and not loader.startswith(("cls", "super()"))
+    return isinstance(call.func, ast.Name) and call.func.id in LOADERS
+
+
+def test_every_loader_of_transformers_is_told_whether_code_may_run() -> None:
+    texts = {path: path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    own = {name for text in texts.values() for name in re.findall(r"^class (\w+)", text, re.M)}
+    calls = [
+        (path, node)
+        for path, text in texts.items()
+        if any(name in text for name in ("from_pretrained", *LOADERS))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and loads_code(node, own)
+    ]
+    silent = [
+        f"{path.relative_to(SOURCE)}:{call.lineno}"
+        for path, call in calls
+        if "trust_remote_code" not in ast.unparse(call) and "**trust" not in ast.unparse(call)
+    ]
+    assert len(calls) > 8
+    assert not silent
