@@ -1,14 +1,17 @@
-"""Short hashes that tell models apart: one of a model's weights and one of its tokenizer.
+"""The identity of a model: short hashes of its weights, its tokenizer and its configuration.
 
 They stand in the signatures of scores and mark kept results. They are the same on every machine,
-and however the model was loaded or stored.
+and however the model was loaded or stored: by `AutoModel`, `SentenceEncoder` or
+sentence-transformers, packed or not. Where a model is not loaded, its files are hashed instead
+(`training/text_stamp.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,15 +24,58 @@ DIGITS = 12  # hexadecimal
 SETTINGS = (  # of tokenizers of this package, those that change tokens
     "lowercase", "keep_unknown", "spaced", "orders", "padding_mode", "spans_spaces", "marks",
 )  # fmt: skip
+# keys of a config that say how a model was stored or loaded; those that begin with _ do, too
+BOOKKEEPING = (
+    "transformers_version",
+    "dtype",
+    "torch_dtype",
+    "architectures",
+    "auto_map",
+    "packed",
+)
+# What an average is wrapped in; it has no settings: table and tokenizer determine its vectors
+MEANS = ("AveragingModel", "StaticEmbedding")
+STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length")
+
+
+def identity(model: Any) -> dict[str, str]:
+    """What tells a model from all others: the digits of its weights, tokenizer and configuration.
+
+    Args:
+        model: A `SentenceEncoder`, a torch module, or anything with `encode`; or what holds a
+            `model` and its `tokenizer`, as a `Translator` does.
+
+    Example:
+        >>> identity(SentenceEncoder.from_pretrained("english"))
+        {'weights': '72b57844bfcf', 'tokenizer': 'fd4d784b146a', 'config': ''}
+    """
+    tokenizer = getattr(model, "tokenizer", None)
+    inner = getattr(model, "model", None)
+    if not isinstance(model, SentenceEncoder) and not has_weights(model) and has_weights(inner):
+        model = inner
+    return {
+        "weights": weights_hash(model),
+        "tokenizer": tokenizer_hash(tokenizer),
+        "config": config_hash(model),
+    }
+
+
+def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
+    """Whether settings kept beside scores are of this model, as far as they say.
+
+    Args:
+        model: As of `identity`.
+        settings: Digits by the names of `identity`; earlier versions left some out.
+    """
+    return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
 def weights_hash(model: Any) -> str:
     """Twelve hexadecimal digits that stand for a model's parameters: their names, shapes and values
     as float32.
 
-    Of a `SentenceTransformer` they also stand for the settings that change vectors, such as
-    prompts, and of a generative model for the variable that it embeds by. Of a model that shows no
-    parameters they stand for its class alone.
+    Models with the same numbers may still differ, by `config_hash`. Of a model that shows no
+    parameters the digits stand for its class alone.
 
     Args:
         model: A `SentenceEncoder`, a torch module, or anything with `encode`.
@@ -46,22 +92,65 @@ def weights_hash(model: Any) -> str:
     for name, tensor in _tensors(model):
         digest.update(f"{name} {tensor.shape} {tensor.dtype.kind}\n".encode())
         digest.update(np.ascontiguousarray(tensor).tobytes())
-    for module in getattr(model, "children", tuple)():
-        if hasattr(module, "get_config_dict"):  # of sentence-transformers
-            settings = json.dumps(module.get_config_dict(), sort_keys=True, default=str)
-            digest.update(f"{type(module).__name__} {settings}\n".encode())
-    for name in ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length"):
-        if getattr(model, name, None):
-            digest.update(f"{name} {getattr(model, name)}\n".encode())
-    variable = _variable(model)
-    if variable not in (None, "semantic"):  # that a generative model embeds by
-        digest.update(f"variable {variable}\n".encode())
-    digest.update(type(model).__name__.encode())
+    # one name for whatever a model was loaded by, that of the first versions of these digits
+    digest.update(b"SentenceEncoder" if has_weights(model) else type(model).__name__.encode())
     return digest.hexdigest()[:DIGITS]
 
 
+def config_hash(model: Any) -> str:
+    """Twelve hexadecimal digits that stand for the settings by which a model computes vectors.
+
+    All keys of its config count but those of `BOOKKEEPING` and those that matter in training only;
+    of a generative model also how it writes, and of a `SentenceTransformer` its modules and
+    settings, such as prompts.
+
+    Args:
+        model: A `SentenceEncoder`, a torch module, or anything with `encode`.
+
+    Returns:
+        The empty string for a model without settings: an average, or one that is no torch module.
+    """
+    found: list[Any] = []
+    for name in STOCK_SETTINGS:
+        value = getattr(model, name, None)
+        value = {k: v for k, v in value.items() if v} if isinstance(value, Mapping) else value
+        if value and value != math.inf:
+            found.append([name, value])
+    network = None if _is_table(model) else _network(model)
+    if hasattr(network, "state_dict") and type(network).__name__ not in MEANS:
+        for module in network.children():
+            if hasattr(module, "get_config_dict"):  # of sentence-transformers
+                found.append([type(module).__name__, module.get_config_dict()])
+        configs = [behavior(config.to_diff_dict()) for config in _configs(network)]
+        found += configs or [type(network).__name__]
+    if not found:
+        return ""
+    text = json.dumps(found, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()[:DIGITS]
+
+
+def behavior(settings: Any, *, in_training: bool = False) -> Any:
+    """The part of a config on which vectors or texts depend.
+
+    Args:
+        settings: What `config.json` holds, or a part of it.
+        in_training: Keep also what matters in training only: dropout and initialization.
+    """
+    if isinstance(settings, Mapping):
+        return {
+            key: behavior(value, in_training=in_training)
+            for key, value in settings.items()
+            if not str(key).startswith("_")
+            and key not in BOOKKEEPING
+            and (in_training or not ("drop" in str(key) or str(key).startswith("init")))
+        }
+    if isinstance(settings, list):
+        return [behavior(each, in_training=in_training) for each in settings]
+    return settings
+
+
 def has_weights(model: Any) -> bool:
-    """Whether a model shows parameters, so that `weights_hash` tells it from its class."""
+    """Whether a model shows parameters, so that it is known by more than its class."""
     return _is_table(model) or any(True for _ in _tensors(model))
 
 
@@ -103,11 +192,26 @@ def plain_backend(tokenizer: Any) -> Tokenizer | None:
     return backend
 
 
-def _variable(model: Any) -> str | None:
-    """The variable whose mean a generative model embeds by; None for other models."""
+def _network(model: Any) -> Any:
+    """The module that computes, without what it is wrapped in."""
     if isinstance(model, SentenceEncoder):
-        model = None if _is_table(model) else model.model
-    return getattr(getattr(model, "config", None), "variable", None)
+        return model.model
+    parts = list(getattr(model, "children", list)())
+    if len(parts) == 1 and type(parts[0]).__name__ in ("StaticEmbedding", "EncoderModule"):
+        return getattr(parts[0], "encoder", parts[0])
+    return model
+
+
+def _configs(module: Any) -> Iterator[Any]:
+    """The outermost configs of transformers in a module."""
+    config = getattr(module, "config", None)
+    if hasattr(config, "to_diff_dict"):
+        yield config
+        if getattr(module, "generation_config", None) is not None:
+            yield module.generation_config
+        return
+    for child in module.children():
+        yield from _configs(child)
 
 
 def _is_table(model: Any) -> bool:
@@ -116,13 +220,12 @@ def _is_table(model: Any) -> bool:
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:
     """The weights of a model by name, but for the table of an averaging encoder."""
-    if isinstance(model, SentenceEncoder):
-        if _is_table(model):
-            return []
-        model = model.model
-    if not hasattr(model, "state_dict"):
+    if _is_table(model):
         return []
-    state = model.state_dict()
+    network = _network(model)
+    if not hasattr(network, "state_dict"):
+        return []
+    state = network.state_dict()
     return ((name, _plain(state[name])) for name in sorted(state))
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.fingerprint import has_weights, identity
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
@@ -88,9 +88,9 @@ def mine_lines(
         target: The text of the other side.
         encoder: Any object with an `encode` method from texts to vectors.
         folder: Work folder for a copy of the texts, their vectors and the state of the search. What
-            an earlier run finished there is used again if texts, model, tokenizer and settings are
-            the same; candidates, score and threshold may change. An encoder whose weights cannot be
-            read is recognised by its class and its `name`, if it has one.
+            an earlier run finished there is used again if texts, model and settings are the same;
+            candidates, score and threshold may change. An encoder whose weights cannot be read is
+            recognised by its class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
         memory: How many MB to use, more than 0. Numbers and neighbours take about 200 bytes for
             each line; the model comes on top.
@@ -117,7 +117,7 @@ def mine_lines(
     other = TextStore.write(folder / "target", target.blocks, target.stamp, progress=progress)
     if other.digest == own.digest:
         other = own
-    model = f"{weights_hash(encoder)} {tokenizer_hash(getattr(encoder, 'tokenizer', None))}"
+    model = " ".join(identity(encoder).values())
     if not has_weights(encoder):
         model += f" {getattr(encoder, 'name', '')}"
     lines = max(1, min(LINES_AT_A_TIME, int(memory * 2**20 / 4 / BYTES_A_LINE)))

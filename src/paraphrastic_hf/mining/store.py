@@ -148,7 +148,7 @@ class TextStore:
 
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
-            key: Says which encoder it is, by hashes of its numbers and its tokenizer.
+            key: The encoder's `identity` in a line.
             lines_at_a_time: Number of lines in a block, whose vectors are in memory together.
             progress: Show a progress bar.
 
@@ -157,7 +157,7 @@ class TextStore:
 
         Example:
             >>> vectors = store.vectors(  # doctest: +SKIP
-            ...     encoder, weights_hash(encoder), lines_at_a_time=1000, progress=True
+            ...     encoder, str(identity(encoder)), lines_at_a_time=1000, progress=True
             ... )
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
