@@ -8,7 +8,7 @@ import sys
 
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.latent import add_latent_option
-from paraphrastic_hf.cli.lines import check_output
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
@@ -63,6 +63,7 @@ def _epilog() -> str:
     return f"suites:\n{suites}\n\n{EPILOG}"
 
 
+@holds_output("evaluating")
 def run(arguments: argparse.Namespace) -> int:
     """Score the model on each suite, print the tables, and write the reports."""
     check_model_name(arguments.model)
@@ -73,7 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     suites, name = chosen_suites(arguments.suite), arguments.name or _name(arguments)
     if arguments.output:
-        check_output(arguments.output, is_folder=True)
         refuse_other_results(arguments.output, suites, name)
     encoder = smaller(
         load_encoder(arguments.model, latent=arguments.latent), arguments, arguments.model

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.directory import no_progress_bar
+from paraphrastic_hf.encoding.fingerprint import files_hash
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
@@ -47,6 +48,8 @@ def converted(
     if source is not None and (source / CONVERTED).is_file():
         return source
     target = (work or found.parent) / f"{Path(name).name}-ctranslate2-{precision}"
+    if source is not None:  # another model of this name has another copy
+        target = target.with_name(f"{target.name}-{files_hash(source)[:8]}")
     if (target / CONVERTED).is_file():
         return target
     from ctranslate2.converters import TransformersConverter

@@ -2,8 +2,8 @@
 
 They stand in the signatures of scores and mark kept results. They are the same on every machine,
 and however the model was loaded or stored: by `AutoModel`, `SentenceEncoder` or
-sentence-transformers, packed or not. Where a model is not loaded, its files are hashed instead
-(`training/text_stamp.py`).
+sentence-transformers, packed or not. `files_hash` is for models that are not loaded, of any
+library; a model saved in another format has another one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,24 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.locate import (
+    EVEN_MODELS,
+    holds_model,
+    local_directory,
+    packaged_folder,
+)
 from paraphrastic_hf.encoding.table import BLOCK
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.files import PARTS_FOLDER, content_hash, read_json
 
 DIGITS = 12  # hexadecimal
 SETTINGS = (  # of tokenizers of this package, those that change tokens
@@ -35,6 +46,19 @@ BOOKKEEPING = (
 )
 # What an average is wrapped in; it has no settings: table and tokenizer determine its vectors
 MEANS = ("AveragingModel", "StaticEmbedding")
+# Files beside a model that it does not consist of: cards, plots, records of its training
+BESIDE = (
+    ".*",
+    "*.md",
+    "*.png",
+    "*.html",
+    "*.log",
+    "*.part",
+    "*.yaml",
+    "LICENSE*",
+    "run.json",
+    "train*",
+)
 STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length")
 
 
@@ -68,6 +92,67 @@ def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
         settings: Digits by the names of `identity`; earlier versions left some out.
     """
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
+
+
+def files_hash(path: Path) -> str:
+    """A SHA-256 of the files that a model consists of.
+
+    Of a directory these are all but cards and records of training (`BESIDE`), and those of the
+    modules and tokenizers in folders within. Of a config, `behavior` counts, with what matters in
+    training.
+
+    Args:
+        path: A model directory, or one file of weights.
+
+    Returns:
+        64 hexadecimal digits; the empty string for a directory without such files.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    if path.is_file():
+        return content_hash(path)
+    files = {file for file in path.glob("*") if not any(fnmatch(file.name, p) for p in BESIDE)}
+    for folder in [file for file in files if file.is_dir()]:
+        is_module = any(folder.glob("*config.json")) and not folder.name.startswith("checkpoint")
+        if is_module or folder.name == PARTS_FOLDER:
+            files.update(folder.rglob("*"))
+    lines = [
+        f"{file.relative_to(path).as_posix()} {_file_hash(file)}\n"
+        for file in sorted(files)
+        if file.is_file()
+    ]
+    text = "".join(lines).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(text).hexdigest() if lines else ""
+
+
+def _file_hash(path: Path) -> str:
+    if path.name.endswith("config.json"):
+        try:
+            settings = behavior(read_json(path), in_training=True)
+            return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        except ValueError:  # damaged, which loading it will tell
+            pass
+    return content_hash(path)
+
+
+def named_hash(name: str) -> str:
+    """`files_hash` of a model as `load_encoder` finds it, which downloads one of the Hub.
+
+    Args:
+        name: A directory, the name of a packaged model, or a repository, which may lack its
+            organization if that is sentence-transformers.
+
+    Returns:
+        The empty string if nothing is known of it: it does not exist, or the Hub is out of reach.
+    """
+    if name in EVEN_MODELS and not holds_model(name):  # they are computed from another
+        source, power = EVEN_MODELS[name]
+        return f"{files_hash(packaged_folder(source))} {power}"
+    for each in (name, f"sentence-transformers/{name}"):
+        with suppress(ModelError):
+            return files_hash(local_directory(each))
+    return ""
 
 
 def weights_hash(model: Any) -> str:
@@ -116,7 +201,7 @@ def config_hash(model: Any) -> str:
         value = {k: v for k, v in value.items() if v} if isinstance(value, Mapping) else value
         if value and value != math.inf:
             found.append([name, value])
-    network = None if _is_table(model) else _network(model)
+    network: Any = None if _is_table(model) else _network(model)
     if hasattr(network, "state_dict") and type(network).__name__ not in MEANS:
         for module in network.children():
             if hasattr(module, "get_config_dict"):  # of sentence-transformers

@@ -89,7 +89,7 @@ def evaluate(
         "version": paraphrastic_hf.__version__,
     }
     rows: dict[tuple[str, str], Row] = {}
-    files = fingerprint([data_dir.resolve()])
+    files = fingerprint([data_dir.resolve()]) if keep else ""
     kept_for = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}

@@ -13,6 +13,7 @@ from paraphrastic_hf.encoding.fingerprint import has_weights, identity
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
+from paraphrastic_hf.text.locked import locked
 
 BYTES_A_LINE = 4096  # memory that text, words and vectors of a line take while it is encoded
 
@@ -23,7 +24,7 @@ class TextSide:
 
     Attributes:
         blocks: The lines, some at a time; they are read once at most.
-        stamp: Says where the lines come from and when they last changed; empty if that is unknown.
+        stamp: Identifies the lines, as `file_stamp` does; empty if they are unknown.
     """
 
     blocks: Iterable[list[str]]
@@ -98,6 +99,7 @@ def mine_lines(
         **options: Further arguments of `bitext.mine`.
 
     Raises:
+        BusyError: Another process is at work in the folder.
         DataError: A line cannot be read, or an option is out of range.
         ModelError: `encode` returns something other than finite vectors.
 
@@ -111,8 +113,31 @@ def mine_lines(
         >>> sorted(next(found.rows())["target"])
         ['Rain is falling.', 'The cat is asleep.']
     """
-    folder = Path(folder)
+    with locked(Path(folder), doing="mining"):
+        return mine_in(
+            Path(folder),
+            (source, target),
+            encoder,
+            different=different,
+            memory=memory,
+            progress=progress,
+            **options,
+        )
+
+
+def mine_in(
+    folder: Path,
+    sides: tuple[TextSide, TextSide],
+    encoder: Any,
+    *,
+    different: bool = False,
+    memory: float = 1024,
+    progress: bool = False,
+    **options: Any,
+) -> MinedLines:
+    """`mine_lines` in a folder that the caller has locked, until the pairs are written."""
     check_options(memory=memory, **options)
+    source, target = sides
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)
     other = TextStore.write(folder / "target", target.blocks, target.stamp, progress=progress)
     if other.digest == own.digest:
@@ -121,14 +146,14 @@ def mine_lines(
     if not has_weights(encoder):
         model += f" {getattr(encoder, 'name', '')}"
     lines = max(1, min(LINES_AT_A_TIME, int(memory * 2**20 / 4 / BYTES_A_LINE)))
-    sides = []
+    rows = []
     for store, name in ((own, "source"), (other, "target")):
         vectors = store.vectors(encoder, model, lines_at_a_time=lines, progress=progress)
-        sides.append(UnitRows(vectors, store.first_of_each(), name))
+        rows.append(UnitRows(vectors, store.first_of_each(), name))
     skip = other.places_of(own.hashes) if different else None
     pairs = (
         mine(
-            *sides,
+            *rows,
             skip=skip,
             memory=memory,
             keep=folder / SEARCH,
