@@ -135,7 +135,27 @@ def mine_in(
     progress: bool = False,
     **options: Any,
 ) -> MinedLines:
-    """`mine_lines` in a folder that the caller has locked, until the pairs are written."""
+    """Do what `mine_lines` does, in a folder that the caller has locked.
+
+    The caller keeps the lock until it has read the rows, which are read from the folder.
+
+    Args:
+        folder: The work folder.
+        sides: The texts of both sides.
+        encoder: As of `mine_lines`, like all that follow.
+        different: Never pair a line with an equal one.
+        memory: How many MB to use.
+        progress: Show progress bars.
+        **options: Further arguments of `bitext.mine`.
+
+    Raises:
+        DataError: A line cannot be read, or an option is out of range.
+        ModelError: `encode` returns something other than finite vectors.
+
+    Example:
+        >>> with locked(folder, doing="mining"):  # doctest: +SKIP
+        ...     rows = list(mine_in(folder, (source, target), encoder).rows())
+    """
     check_options(memory=memory, **options)
     source, target = sides
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)
