@@ -142,7 +142,7 @@ def mine_in(
     Args:
         folder: The work folder.
         sides: The texts of both sides.
-        encoder: As of `mine_lines`, like all that follow.
+        encoder: Any object with an `encode` method from texts to vectors.
         different: Never pair a line with an equal one.
         memory: How many MB to use.
         progress: Show progress bars.
