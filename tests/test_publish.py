@@ -230,7 +230,7 @@ def test_a_benchmark_of_other_rows_is_none_of_ours(scores: Path) -> None:
 
 def test_scores_of_other_weights_are_refused(models: Models, scores: Path, hub: Hub) -> None:
     details = ModelDetails(**{**vars(OPEN), "evaluation": scores})
-    with pytest.raises(PublishError, match="of other weights than those in"):
+    with pytest.raises(PublishError, match="of another model"):
         publish("model", models("weighted"), "me/weighted", details=details)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from paraphrastic_hf.analysis.report import write_analysis
 from paraphrastic_hf.analysis.variables import read_probes, variables
+from paraphrastic_hf.encoding.fingerprint import identity
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Written
 
@@ -88,8 +89,9 @@ def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path
         read_probes(path)
     with pytest.raises(DataError, match=r"give its file probing\.json"):
         read_probes(tmp_path / "absent.json")
-    of_one = {"suite": "probing", "model": "one", "settings": {"weights": "a1"}, "rows": []}
+    probed, other = Judge(), Generator()
+    of_one = {"suite": "probing", "model": "one", "settings": identity(probed), "rows": []}
     path.write_text(json.dumps(of_one))
-    assert read_probes(path, "a1") == read_probes(path) == {}
-    with pytest.raises(DataError, match="probes of another model, one with the weights a1"):
-        read_probes(path, "b2")
+    assert read_probes(path, probed) == read_probes(path) == {}
+    with pytest.raises(DataError, match="another model, one"):
+        read_probes(path, other)

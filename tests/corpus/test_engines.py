@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import sys
@@ -19,6 +20,7 @@ from paraphrastic_hf.corpus.arguments import EngineArguments
 from paraphrastic_hf.corpus.commands import MOST_ODD_LINES, Apertium, CommandEngine
 from paraphrastic_hf.corpus.engine import Engine, EngineError
 from paraphrastic_hf.corpus.engines import make_engine
+from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation import writing
 from paraphrastic_hf.generation.translate import Translator
@@ -244,6 +246,18 @@ def test_a_model_is_converted_once_and_long_lines_are_cut(folder: Path, tmp_path
     (found,) = ct2(folder, tmp_path, max_tokens=500, beams=2).translate([LONG])
     assert (made / "model.bin").stat().st_mtime_ns == stamp
     assert found[0].text
+
+
+@ctranslate2
+def test_a_model_that_was_replaced_is_converted_again(folder: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(folder, model)
+    first = converted(model, work=None, way_out="")
+    assert converted(model, work=None, way_out="") == first
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    config["scale_embedding"] = not config.get("scale_embedding")
+    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert converted(model, work=None, way_out="") != first
 
 
 @ctranslate2

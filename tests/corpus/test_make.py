@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,9 +26,12 @@ from paraphrastic_hf.corpus.make import Made, make_corpus
 from paraphrastic_hf.corpus.stages import stages_of
 from paraphrastic_hf.corpus.step import REFERENCE, SOURCE, TRANSLATION
 from paraphrastic_hf.data.pairs import read_pairs
+from paraphrastic_hf.encoding.locate import packaged_folder
 from paraphrastic_hf.errors import BusyError, CheckpointError, DataError, RecipeError
 from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.text.files import read_json
 from paraphrastic_hf.text.locked import locked
+from paraphrastic_hf.training.text_stamp import keep_stamp
 
 TASKS = 3
 WORDS = (
@@ -349,6 +354,24 @@ def test_a_corpus_of_other_text_is_neither_finished_nor_gone_on_with(
         make_corpus(recipe, output)
     pairs.unlink()
     assert make_corpus(recipe, output).rows == rows  # there is no text to differ
+
+
+def test_a_corpus_is_not_gone_on_with_by_another_model(pairs: Path, tmp_path: Path) -> None:
+    """A step scores all rows by one model, or the corpus is refused."""
+    model, output = tmp_path / "model", tmp_path / "out"
+    shutil.copytree(packaged_folder("tiny"), model)
+    recipe = recipe_of(pairs, steps=[{"paraphrase_score": {"model": str(model)}}])
+    made = make_corpus(recipe, output)
+    assert make_corpus(recipe, output) == made
+    (output / "corpus.json").rename(tmp_path / "finished.json")
+    keep_stamp(read_json(tmp_path / "finished.json")["text"], output / "work")
+    shutil.rmtree(model)
+    shutil.copytree(packaged_folder("english"), model)
+    with pytest.raises(CheckpointError, match=re.escape(str(model))):  # interrupted
+        make_corpus(recipe, output)
+    (tmp_path / "finished.json").rename(output / "corpus.json")
+    with pytest.raises(CheckpointError, match=re.escape(str(model))):
+        make_corpus(recipe, output)
 
 
 def test_a_folder_of_something_else_is_refused_and_so_is_a_second_run(

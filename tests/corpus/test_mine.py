@@ -131,7 +131,7 @@ def test_mistakes_are_one_line_with_the_way_out(
     assert "has no vectors of 3 files yet" in refused(str(half), other, "--output", output)
     for file in (encoded / "own").glob("*.npy"):
         np.save(half / file.name, np.load(file))
-    (half / "files.json").write_text(json.dumps({**record, "model": "multilingual"}))
+    (half / "files.json").write_text(json.dumps({**record, "model files": "others"}))
     assert "encode both by one model" in refused(str(half), other, "--output", output)
 
 

@@ -200,9 +200,16 @@ def test_files_are_those_of_the_pattern_sorted(root: Path) -> None:
         folder.files("*.xml")
 
 
+def rewrite(path: Path) -> None:
+    """Change a file's contents, but neither its size nor its time."""
+    before = path.stat()
+    path.write_bytes(path.read_bytes()[::-1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 CHANGES = {
     "another length": lambda root: put(root / "deep" / "a.txt", "longer text\n"),
-    "another time": lambda root: os.utime(root / "deep" / "a.txt", (1, 1)),
+    "the same length and time": lambda root: rewrite(root / "deep" / "a.txt"),
     "one file more": lambda root: put(root / "deep" / "b.txt"),
     "one file less": lambda root: (root / "deep" / "a.txt").unlink(),
     "another name": lambda root: (root / "deep" / "a.txt").rename(root / "deep" / "b.txt"),
@@ -217,6 +224,14 @@ def test_a_fingerprint_changes_with_the_files(change: str, root: Path) -> None:
     assert folder.fingerprint() == before
     CHANGES[change](root)
     assert folder.fingerprint() != before
+
+
+def test_a_fingerprint_does_not_change_with_time_and_place(root: Path) -> None:
+    put(root / "deep" / "a.txt")
+    before = Folder("toy", (root,)).fingerprint()
+    os.utime(root / "deep" / "a.txt", (1, 1))
+    moved = root.rename(root.with_name("moved"))
+    assert Folder("toy", (moved,)).fingerprint() == before
 
 
 def test_a_fingerprint_of_one_file_changes_with_it_alone(root: Path) -> None:

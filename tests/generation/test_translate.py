@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from paraphrastic_hf.encoding.fingerprint import identity
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.languages import Languages, told_language
 from paraphrastic_hf.generation.translate import EXTRA_TOKENS, Translator
@@ -171,6 +172,16 @@ def test_what_is_saved_translates_alike(translator: Translator, tmp_path: Path) 
     translator.save_pretrained(tmp_path / "again")
     again = Translator.from_pretrained(tmp_path / "again")
     assert again.translate(["a cat"], beams=2) == translator.translate(["a cat"], beams=2)
+
+
+def test_a_translator_has_one_identity_until_how_it_writes_is_changed(
+    translator: Translator, tmp_path: Path
+) -> None:
+    translator.save_pretrained(tmp_path)
+    again = Translator.from_pretrained(tmp_path)
+    assert identity(again) == identity(translator)
+    again.model.generation_config.repetition_penalty = 2.0
+    assert identity(again) != identity(translator)
 
 
 @pytest.mark.parametrize(

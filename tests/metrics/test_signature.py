@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
+from transformers import AutoModel
 
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.fingerprint import identity, tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.metrics.scorer import SimileScorer
+from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -198,3 +202,86 @@ def test_settings_that_change_a_stock_models_vectors_change_the_signature(
     scores = [scorer.score(["the cat sleeps"], ["a dog runs"]) for scorer in scorers]
     assert scores[0].score != pytest.approx(scores[1].score, abs=1e-4)
     assert fields(scores[0].signature) != fields(scores[1].signature)
+
+
+@pytest.fixture
+def recurrent(subword: SubwordTokenizer, tmp_path: Path) -> Path:
+    """The directory of a recurrent encoder, of both directions."""
+    torch.manual_seed(5)
+    size = {"vocab_size": subword.vocab_size, "hidden_size": 8, "embedding_size": 8}
+    model = RecurrentModel(RecurrentConfig(**size, cell="rnn", bidirectional=True, merge="add"))
+    SentenceEncoder(model.eval(), subword).save_pretrained(tmp_path / "recurrent")
+    return tmp_path / "recurrent"
+
+
+def with_settings(folder: Path, **settings: Any) -> Path:
+    """A copy of a model directory with other values in its `config.json`."""
+    copy = folder.with_name(f"{folder.name}-{'-'.join(settings)}")
+    shutil.copytree(folder, copy)
+    path = copy / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings), encoding="utf-8")
+    return copy
+
+
+@pytest.mark.parametrize("settings", [{"pooling": "max"}, {"activation": "relu"}], ids=str)
+def test_models_of_the_same_numbers_and_other_settings_are_told_apart(
+    recurrent: Path, settings: dict[str, Any]
+) -> None:
+    """Scores, kept tasks and work folders all go by `identity`."""
+    one, other = map(load_encoder, (recurrent, with_settings(recurrent, **settings)))
+    assert weights_hash(one) == weights_hash(other)
+    assert identity(one) != identity(other)
+    assert SimileScorer(one).signature() != SimileScorer(other).signature()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"hidden_act": "relu"}, {"num_attention_heads": 4}, {"layer_norm_eps": 0.1}],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_stock_models_of_the_same_numbers_and_other_settings_are_told_apart(
+    transformer_folder: Path, settings: dict[str, Any]
+) -> None:
+    folders = transformer_folder, with_settings(transformer_folder, **settings)
+    one, other = (SentenceTransformer(str(folder), device="cpu") for folder in folders)
+    assert weights_hash(one) == weights_hash(other)
+    assert identity(one) != identity(other)
+
+
+def test_keys_that_change_no_vector_change_no_identity(recurrent: Path) -> None:
+    settings: dict[str, Any] = {
+        "_name_or_path": "elsewhere",
+        "transformers_version": "4.0.0",
+        "architectures": None,
+        "word_dropout": 0.5,
+        "initializer_std": 0.5,
+    }
+    one, other = map(load_encoder, (recurrent, with_settings(recurrent, **settings)))
+    assert identity(one) == identity(other)
+
+
+@pytest.mark.parametrize("kind", ["saved", "recurrent"])
+def test_a_model_has_one_identity_however_it_is_loaded(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """The stock tokenizer of an average is another program, so its digits are left out."""
+    folder = request.getfixturevalue(kind)
+    encoder = SentenceEncoder.from_pretrained(folder)
+    encoder.save_pretrained(tmp_path / "again")
+    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "bare")
+    theirs = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
+    theirs.save(str(tmp_path / "theirs"))
+    others = [
+        SentenceEncoder.from_pretrained(tmp_path / "again"),
+        AutoModel.from_pretrained(folder),
+        AutoModel.from_pretrained(tmp_path / "bare"),
+        theirs,
+        SentenceTransformer(str(tmp_path / "theirs"), device="cpu", trust_remote_code=True),
+        SentenceEncoder.from_pretrained(tmp_path / "theirs"),
+    ]
+    expected = identity(encoder)
+    assert {tuple({**identity(each), "tokenizer": ""}.items()) for each in others} == {
+        tuple({**expected, "tokenizer": ""}.items())
+    }
+    assert identity(others[0]) == expected

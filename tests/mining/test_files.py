@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,12 @@ import pytest
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.mine import EPILOG, MULTILINGUAL_RATIO
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import BusyError, DataError, ModelError
 from paraphrastic_hf.mining import files as module
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.store import TextStore, check_folder
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
 
@@ -318,6 +321,69 @@ def test_a_work_folder_with_files_of_others_is_refused_and_left(
         assert main([*command, *more]) == 2
         assert "which mining did not write there; name another fold" in capsys.readouterr().err
     assert (work / name).read_text() == "mine"
+
+
+@pytest.fixture
+def mining(model: Path, two_files: tuple[Path, Path], tmp_path: Path) -> list[str]:
+    """A command that mines in the folder `work`."""
+    output = ["--output", str(tmp_path / "pairs.tsv"), "--work", str(tmp_path / "work")]
+    return ["mine", *map(str, two_files), "--model", str(model), "--quiet", *output]
+
+
+def test_text_that_changed_under_the_same_size_and_time_is_read_again(
+    mining: list[str], two_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    assert main(mining) == 0
+    source, _ = two_files
+    before = source.stat()
+    source.write_bytes(source.read_bytes().replace(b"e", b"a"))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert source.stat().st_size == before.st_size
+    assert main(mining) == 0
+    lines = source.read_text(encoding="utf-8").splitlines()
+    rows = (tmp_path / "pairs.tsv").read_text(encoding="utf-8").splitlines()
+    assert {row.split("\t")[1] for row in rows} <= set(lines)
+
+
+def test_a_work_folder_is_of_one_command_at_a_time(
+    mining: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = tmp_path / "work"
+    with locked(work):
+        assert main(mining) == 2
+        assert str(work) in capsys.readouterr().err
+        assert not any(work.iterdir())
+        with pytest.raises(BusyError):
+            mine_lines(side("a"), side("b"), Words(), work)
+    assert main(mining) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is of Linux")
+@pytest.mark.parametrize(
+    ("kilobytes", "file"), [(8, "source/text"), (100, "target/text"), (200, "source/vectors.npy")]
+)
+def test_a_full_disk_is_one_error_that_names_the_file(
+    kilobytes: int, file: str, tmp_path: Path
+) -> None:
+    """In a process of its own, which a write to mapped memory would end by SIGBUS."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount a small disk")
+    try:
+        lines = [f"word{n} and word{n * n}" for n in range(2000)]
+        (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
+        text = str(tmp_path / "a.txt")
+        command = ["mine", text, text, "--model", "tiny", "--work", str(disk / "work")]
+        program = "import sys; from paraphrastic_hf.cli.main import main; sys.exit(main())"
+        run = [sys.executable, "-c", program, *command]
+        done = subprocess.run([*run, "--output", str(tmp_path / "out")], capture_output=True)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert done.returncode == 2, done.stderr
+    (said,) = done.stderr.decode().splitlines()
+    assert str(disk / "work" / file) in said
 
 
 def test_a_work_folder_goes_on_where_reading_was_cut_off(tmp_path: Path) -> None:

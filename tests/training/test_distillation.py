@@ -158,9 +158,9 @@ def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="or of another teacher than multilingual"):
         teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
     for weights in ("", "first", "", "first"):  # not said, then said, then gone
-        teacher_vectors(texts, TEACHER, load, tmp_path, weights=weights)
+        teacher_vectors(texts, TEACHER, load, tmp_path, stamp=weights)
     with pytest.raises(CheckpointError, match="or of another teacher"):
-        teacher_vectors(texts, TEACHER, load, tmp_path, weights="trained again")
+        teacher_vectors(texts, TEACHER, load, tmp_path, stamp="trained again")
     assert calls == [7]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -102,14 +103,33 @@ def test_a_run_from_one_model_is_not_taken_for_a_run_from_another(
     assert train(further, output, progress=False) == done
 
 
-def test_the_stamp_of_a_model_is_of_its_weights_and_vocabulary(tmp_path: Path) -> None:
+def test_the_stamp_of_a_model_is_of_its_weights_and_vocabulary_and_config(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "notes.txt").write_text("none", encoding="utf-8")
+    (tmp_path / "run" / "README.md").write_text("none", encoding="utf-8")
     assert weights_stamp("run", tmp_path) == weights_stamp("some/repository", tmp_path) == ""
     (tmp_path / "run" / "model.safetensors").write_bytes(b"weights")
     stamp = weights_stamp("run", tmp_path)
-    (tmp_path / "run" / "notes.txt").write_text("some", encoding="utf-8")
+    (tmp_path / "run" / "README.md").write_text("some", encoding="utf-8")
     assert weights_stamp("run", tmp_path) == stamp != ""
     (tmp_path / "run" / "tokenizer.json").write_text("{}", encoding="utf-8")
     assert weights_stamp("run", tmp_path) != stamp
     assert weights_stamp("run/model.safetensors", tmp_path) not in ("", stamp)
+    config, stamps = tmp_path / "run" / "config.json", []
+    for settings in ({"pooling": "mean"}, {"pooling": "max"}, {"pooling": "max", "dropout": 0.1}):
+        for version in ("5.0", "5.1"):
+            written = json.dumps({"transformers_version": version, "_commit": version, **settings})
+            config.write_text(written, encoding="utf-8")
+            stamps.append(weights_stamp("run", tmp_path))
+    assert stamps[::2] == stamps[1::2]
+    assert len(set(stamps)) == 3
+    (tmp_path / "run" / "1_Pooling").mkdir()
+    (tmp_path / "run" / "1_Pooling" / "config.json").write_text("{}", encoding="utf-8")
+    assert weights_stamp("run", tmp_path) not in stamps
+
+
+def test_packaged_models_have_stamps_and_command_lines_have_none(tmp_path: Path) -> None:
+    names = ("english", "simile", "tiny")
+    stamps = {weights_stamp(name, tmp_path) for name in names}
+    assert len(stamps - {""}) == len(names)
+    assert weights_stamp("english", tmp_path, is_model=False) == ""
+    assert weights_stamp(f"run {'x' * 300}", tmp_path, is_model=False) == ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.recipe import read_recipe, to_record
 from paraphrastic_hf.training import tune as module
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
@@ -52,7 +53,7 @@ def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, roo
     assert (output / "best" / "recipe.yaml").read_bytes() == to_record(best)
     assert SentenceEncoder.from_pretrained(output / "best").encode("cat").shape == (16,)
     assert sorted(path.name for path in output.iterdir()) == [
-        *("best", "best.yaml", "recipe.yaml", "trials.json"),
+        *("best", "best.yaml", "recipe.yaml", "text.json", "trials.json"),
     ]
 
 
@@ -104,6 +105,17 @@ def test_a_larger_grid_adds_to_what_was_tried(tmp_path: Path, root: Path) -> Non
     more = search(recipe, output, root, wider, trials=4)
     assert len(more) == 4
     assert all(trial in more for trial in few)
+
+
+def test_trials_of_other_text_are_not_compared(tmp_path: Path, root: Path) -> None:
+    own, output = tmp_path / "own.tsv", tmp_path / "out"
+    own.write_bytes(PAIRS.read_bytes())
+    recipe = small_recipe(tmp_path, "--sources", str(own))
+    one = {"training.margin": [0.2]}
+    assert len(search(recipe, output, root, one)) == 1
+    own.write_bytes(own.read_bytes().replace(b"e", b"a"))
+    with pytest.raises(CheckpointError, match=re.escape(str(own))):
+        search(recipe, output, root, {"training.margin": [0.2, 0.8]})
 
 
 def test_what_fails_is_recorded_and_tried_again(

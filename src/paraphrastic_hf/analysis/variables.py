@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paraphrastic_hf.analysis.report import Analysis, Cell, Table, new_figure
+from paraphrastic_hf.encoding.fingerprint import is_identified
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.writing import Writing, Written
@@ -25,12 +26,12 @@ POINTS = 5  # on the line between two sentences, both ends among them
 Probes = Mapping[str, Mapping[str, float]]
 
 
-def read_probes(path: str | Path, weights: str | None = None) -> dict[str, dict[str, float]]:
+def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, float]]:
     """Read the scores of a run of the suite `probing`, by encoder and task.
 
     Args:
         path: The file `probing.json` that `paraphrastic evaluate --suite probing` wrote.
-        weights: What `weights_hash` says of the model that must have been probed; any if None.
+        model: The encoder that must have been probed; any if None.
 
     Raises:
         DataError: The file is not there, damaged, of another suite, or of another model.
@@ -40,11 +41,10 @@ def read_probes(path: str | Path, weights: str | None = None) -> dict[str, dict[
         record = read_json(Path(path))
         if record["suite"] != "probing":
             raise DataError(f"{path} holds the suite {record['suite']}; give that of probing")
-        probed = record.get("settings", {}).get("weights", weights)
-        if weights is not None and probed != weights:
+        if model is not None and not is_identified(model, record.get("settings", {})):
             raise DataError(
-                f"{path} holds the probes of another model, {record.get('model')} with the weights "
-                f"{probed}, and this one has {weights}: give the file of an evaluation of this one"
+                f"{path} holds the probes of another model, {record.get('model')}: give the file "
+                "of an evaluation of this one"
             )
         for row in record["rows"]:
             found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.folders import add_data_option
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.encoding.locate import check_model_name
 
 if TYPE_CHECKING:
@@ -313,6 +314,7 @@ def _languages_arguments(kind: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+@holds_output("analysing")
 def run(arguments: argparse.Namespace) -> None:
     """Analyse, print the tables and say where the files are."""
     models = getattr(arguments, "models", [])
@@ -322,9 +324,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis
     from paraphrastic_hf.cli import analyse_kinds
-    from paraphrastic_hf.cli.lines import check_output
 
-    check_output(arguments.output, is_folder=True)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
     analyse: Callable[[Any], Analysis] = getattr(analyse_kinds, arguments.kind.replace("-", "_"))

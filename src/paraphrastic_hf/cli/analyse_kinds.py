@@ -140,7 +140,6 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analysis.variables import variables as analyse
     from paraphrastic_hf.data.lines import text_lines
     from paraphrastic_hf.data.load import load_dataset
-    from paraphrastic_hf.encoding.fingerprint import weights_hash
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     generator = LatentGenerator.from_pretrained(arguments.model)
@@ -153,7 +152,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
         texts = [row["sentence1"] for row in rows]
     probes = None
     if arguments.probes is not None:
-        probes = read_probes(arguments.probes, weights_hash(load_encoder(arguments.model)))
+        probes = read_probes(arguments.probes, load_encoder(arguments.model))
     try:
         return analyse(
             generator,

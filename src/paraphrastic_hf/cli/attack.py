@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
+from paraphrastic_hf.cli.lines import check_inputs, dump_json, holds_output, open_output
 from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -70,6 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@holds_output("attacking")
 def run(arguments: argparse.Namespace) -> None:
     """Attack the classifier by each source of paraphrases, and report.
 
@@ -88,7 +89,6 @@ def run(arguments: argparse.Namespace) -> None:
             )
     if arguments.outputs < 1:
         raise DataError(f"--outputs must be at least 1, got {arguments.outputs}")
-    check_output(arguments.output, is_folder=True)
     if not named and not arguments.back_translate:
         raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
     from paraphrastic_hf.encoding.any_classifier import load_classifier

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output
+from paraphrastic_hf.cli.lines import check_inputs, holds_output
 from paraphrastic_hf.encoding.locate import check_model_name
 
 EPILOG = """\
@@ -49,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@holds_output("comparing")
 def run(arguments: argparse.Namespace) -> None:
     """Score both systems and write or print the report."""
     check_model_name(arguments.model)
@@ -69,7 +70,6 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.count < 0:
         raise DataError(f"--count must be 0 or more, got {arguments.count}")
     if arguments.output:
-        check_output(arguments.output, is_folder=True)
         require("compare", "matplotlib", what="a report with plots")
     bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
     scorer, references = scorer_and_references(arguments)

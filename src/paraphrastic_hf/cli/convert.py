@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from paraphrastic_hf.cli.lines import holds_output
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
@@ -84,9 +86,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@holds_output("converting")
 def run(arguments: argparse.Namespace) -> None:
     """Convert, and say what the release does otherwise."""
-    from paraphrastic_hf.cli.lines import check_output
     from paraphrastic_hf.conversion.convert import convert
     from paraphrastic_hf.conversion.release import Choices
 
@@ -100,7 +102,6 @@ def run(arguments: argparse.Namespace) -> None:
         cased=arguments.cased,
         bad_rows=arguments.bad_rows,
     )
-    check_output(arguments.output, is_folder=True)
     converted = convert(
         arguments.source,
         arguments.output,

@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
@@ -81,8 +82,8 @@ def run(arguments: argparse.Namespace) -> None:
     _sample(arguments)
 
 
+@holds_output("drawing a sample")
 def _sample(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.cli.lines import check_output
     from paraphrastic_hf.corpus.annotation import refuse_sample, write_sample
     from paraphrastic_hf.corpus.bins import EDGES, fill_bins, sampled
     from paraphrastic_hf.corpus.judges import CrossEntropy
@@ -91,7 +92,6 @@ def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.markdown import markdown_table
 
     if arguments.output:
-        check_output(arguments.output, is_folder=True)
         refuse_sample(arguments.output)
     column = arguments.score
     score = numbers_of(column) if column else ParaphraseScore(model=arguments.model).score

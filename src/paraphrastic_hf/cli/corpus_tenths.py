@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
@@ -42,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@holds_output("cutting tenths")
 def run(arguments: argparse.Namespace) -> None:
     """Write the parts, and print the scores of each."""
     wrong = arguments.parts < 2 or (arguments.most is not None and arguments.most < 1)

@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from paraphrastic_hf.cli.folders import VARIABLE, add_data_option, data_root
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
@@ -217,6 +218,7 @@ def _build(arguments: argparse.Namespace) -> None:
             print(arguments.output)
 
 
+@holds_output("exporting")
 def _export(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.data.export import export, push
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.lines import check_output
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
@@ -108,6 +108,7 @@ def _epilog() -> str:
     return f"suites:\n{suites}\n\n{EPILOG}"
 
 
+@holds_output("evaluating")
 def run(arguments: argparse.Namespace) -> int:
     """Score the model on each suite and on own pairs, print the tables, and write the reports."""
     check_model_name(arguments.model)
@@ -120,7 +121,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     suites, name = chosen_suites(asked), arguments.name or _name(arguments)
     if arguments.output:
-        check_output(arguments.output, is_folder=True)
         refuse_other_results(
             arguments.output, [*suites, *([own.name] if own is not None else [])], name
         )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from paraphrastic_hf.data.blocks import BLANK, BLOCK, Remarks, is_blank, read_blocks, shown_input
 from paraphrastic_hf.data.lines import PACKED, refuse_table
@@ -28,7 +29,10 @@ from paraphrastic_hf.data.pairs import (
     separator_of,
 )
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import one_line, output_file, replacing
+from paraphrastic_hf.text.files import naming, one_line, output_file, replacing
+from paraphrastic_hf.text.locked import locked
+
+Run = TypeVar("Run", bound=Callable[[argparse.Namespace], Any])
 
 FOLDERS = {  # options that may name a folder that is read: a model, or a corpus
     *("model", "first", "second", "encoder", "parser", "generator", "language_model"),
@@ -250,6 +254,31 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
         )
 
 
+def holds_output(doing: str) -> Callable[[Run], Run]:
+    """Have a command lock the folder that its `--output` names, if it is given, while it runs.
+
+    Args:
+        doing: What it does there, for the message to others, as in `evaluating`.
+
+    Example:
+        >>> @holds_output("comparing")
+        ... def run(arguments: argparse.Namespace) -> None: ...
+    """
+
+    def hold(run: Run) -> Run:
+        @functools.wraps(run)
+        def held(arguments: argparse.Namespace) -> Any:
+            if not arguments.output:
+                return run(arguments)
+            check_output(arguments.output, is_folder=True)
+            with locked(Path(arguments.output), doing=doing):
+                return run(arguments)
+
+        return held  # type: ignore[return-value]
+
+    return hold
+
+
 def refuse_overwriting(options: Mapping[str, Any]) -> None:
     """Refuse an output that is a file which another option names, or that is there already in a
     model or corpus which one names, before that is replaced.
@@ -305,14 +334,12 @@ def open_output(path: str) -> Iterator[IO[str]]:
         place = contextlib.nullcontext(Path(path))
     else:
         place = replacing(output_file(path), is_shared=True)
-    try:
+    with naming(path):
         if not is_stream(path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         opened = PACKED.get(Path(path).suffix, open)
         with place as target, opened(target, "wt", encoding="utf-8") as file:
             yield file
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error}") from error
 
 
 def dump_json(value: Any, output: IO[str]) -> None:

@@ -51,7 +51,7 @@ partner, the first of them, so that --many is needed to see the others.
 Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
 interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x
 dimension a line. Without --work it is OUTPUT.work, which is removed when the output is complete. A
-folder that holds anything else is refused.
+folder that holds anything else, or that another command is at work in, is refused.
 
 examples:
   paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.25
@@ -188,7 +188,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.mining.bitext import check_options
-    from paraphrastic_hf.mining.files import mine_lines
+    from paraphrastic_hf.mining.files import mine_in
     from paraphrastic_hf.text.files import output_file
 
     options = {
@@ -209,11 +209,11 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)  # found before hours of work
     encoder = named_encoder(arguments)
     with _work_folder(arguments) as folder:  # made last, so that nothing refused leaves one
-        mined = mine_lines(
-            _side(arguments.source, arguments.bad_lines),
-            _side(arguments.target, arguments.bad_lines),
-            encoder,
+        sides = [_side(each, arguments.bad_lines) for each in (arguments.source, arguments.target)]
+        mined = mine_in(
             folder,
+            (sides[0], sides[1]),
+            encoder,
             different=arguments.different,
             progress=not arguments.quiet and sys.stderr.isatty(),
             **options,
@@ -245,28 +245,29 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
     import shutil
 
     from paraphrastic_hf.mining.store import check_folder
+    from paraphrastic_hf.text.locked import locked
 
     if arguments.work is None and arguments.output == "-":
         with tempfile.TemporaryDirectory(prefix="paraphrastic-mine-") as name:
             yield Path(name)
         return
     folder = Path(arguments.work or arguments.output + ".work")
-    check_folder(folder)
-    yield folder
-    if arguments.work is None:
-        shutil.rmtree(folder)
+    with locked(folder, doing="mining"):
+        check_folder(folder)
+        yield folder
+        if arguments.work is None:
+            shutil.rmtree(folder)
 
 
 def _side(path: str, bad_lines: str) -> TextSide:
-    """The lines of a file, with a stamp that changes when it does; nothing is known of standard
-    input. Lines that were kept are read again where they are to be refused."""
+    """The lines of a file, with its stamp; standard input and pipes have none. Lines that were kept
+    are read again where they are to be refused."""
     from paraphrastic_hf.mining.files import TextSide
     from paraphrastic_hf.mining.store import file_stamp
 
     blocks = read_blocks(path, bad_lines=bad_lines)
-    if path == "-":
-        return TextSide(blocks)
-    return TextSide(blocks, file_stamp(path) + " refuse" * (bad_lines == "refuse"))
+    stamp = "" if path == "-" else file_stamp(path)
+    return TextSide(blocks, stamp and stamp + " refuse" * (bad_lines == "refuse"))
 
 
 def _write_table(mined: MinedLines, output: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.cli.smaller import add_dimension_option, smaller
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
@@ -58,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@holds_output("packing")
 def run(arguments: argparse.Namespace) -> None:
     """Write a smaller copy and say how large it is."""
     from paraphrastic_hf.encoding.locate import holds_model

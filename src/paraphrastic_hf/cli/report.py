@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from paraphrastic_hf.cli.lines import holds_output
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
@@ -22,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+@holds_output("writing a report")
 def run(arguments: argparse.Namespace) -> None:
     """Write the page and say where."""
     from paraphrastic_hf.evaluation.page import merge, write_page

@@ -28,6 +28,7 @@ What is in the output folder:
   best         the model that they trained
   trials.md    all trials, best first (trials.tsv, trials.json: the same for programs)
   trials.png   every trial over each key's values
+  text.json    hashes of the text and models of all trials, which may not change
 
 Stop it whenever you like: the same command goes on, and the trial that was running resumes from its
 last checkpoint, if it has one (run.checkpoint_every). A larger grid, or more trials, may be given

@@ -6,7 +6,7 @@ Defaults are those of ParaNMT (thesis, 4.3) where it has any: beams of 12, the b
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from paraphrastic_hf.recipe import (
     set_key,
 )
 from paraphrastic_hf.training.arguments import DatasetArguments, refuse_unless, seed_argument
+from paraphrastic_hf.training.places import named_weights
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
 # As in `generation/writing.py`, which wants torch.
@@ -276,6 +277,14 @@ class CorpusRecipe:
     def dealt_by(self) -> str:
         """The side that chooses the task of a row, so that exact duplicates meet in one."""
         return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
+
+    def models(self) -> Iterator[tuple[str, str]]:
+        """The models of the steps, and an engine's that may be on the Hub, with their keys."""
+        if self.is_bitext and self.engine.kind == "transformers":
+            yield "engine.model", str(self.engine.model)
+        for step in self._scoring_steps():
+            for key, name in named_weights(step):
+                yield f"steps.{step.name}.{key}", name
 
     def _scoring_steps(self) -> list[Step]:
         """All steps but the engine; those that are wrong are refused."""

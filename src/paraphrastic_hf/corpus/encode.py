@@ -17,6 +17,7 @@ from paraphrastic_hf.corpus.executors import run_stages
 from paraphrastic_hf.corpus.stages import Stage
 from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.encoding.arrays import array_writer
+from paraphrastic_hf.encoding.fingerprint import named_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.vectors import unit_length
 from paraphrastic_hf.errors import DataError
@@ -127,6 +128,7 @@ def encode_files(
     stamps = [file_stamp(name) for name in names]
     wanted: dict[str, Any] = {
         "model": model,
+        "model files": named_hash(model),
         "normalize": normalize,
         "files": names,
         "contents": stamps,

@@ -34,7 +34,9 @@ class CrossEntropy(BoundedStep):
         column: Where the score goes, if several models judge.
     """
 
-    model: str = argument(help="a folder of `paraphrastic train`, or a file of KenLM's")
+    model: str = argument(
+        help="a folder of `paraphrastic train`, or a file of KenLM's", names="weights"
+    )
     of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
     column: str = argument("cross_entropy", help="the column of the score")
 
@@ -98,7 +100,9 @@ class ReferenceProbability(BoundedStep):
         of: The side that is judged.
     """
 
-    model: str = argument(help="a folder of `paraphrastic train`, of a recipe with a task")
+    model: str = argument(
+        help="a folder of `paraphrastic train`, of a recipe with a task", names="model"
+    )
     label: str = argument("reference", help="the label of text that people wrote")
     of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
 

@@ -109,7 +109,7 @@ def make_corpus(
         RecipeError: The folder holds something else, or a source is not there.
         DataError: A source is damaged or empty, or no row is left.
         EngineError: The engine died, hangs, or does not answer a line with a line.
-        CheckpointError: The folder was begun with other text, or its record is damaged.
+        CheckpointError: The folder was begun with other text or models, or its record is damaged.
         BusyError: Another process is at work in the folder.
         MissingExtraError: A package is not installed.
 
@@ -122,7 +122,7 @@ def make_corpus(
     model = _model(recipe, data_root)
     with locked(folder, doing="making a corpus"):
         _claim(folder, recipe, overwrite)
-        stamp = text_stamp(recipe, data_root)
+        stamp = text_stamp(recipe, data_root, models=recipe.models())
         if (folder / RECORD).exists():
             return _read_record(folder, stamp)
         keep_stamp(stamp, folder / "work", START_AFRESH)

@@ -214,7 +214,8 @@ def mine_shards(
     check_options(k=k, precision=precision, **options)
     folder = Path(output)
     records = [_encoded(Path(path)) for path in (source, target)]
-    if records[0]["model"] != records[1]["model"]:
+    models = [record.get("model files") or record["model"] for record in records]
+    if models[0] != models[1]:
         raise DataError(
             f"{source} is of {records[0]['model']} and {target} of {records[1]['model']}: encode "
             "both by one model"

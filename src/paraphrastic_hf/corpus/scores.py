@@ -41,7 +41,9 @@ class ParaphraseScore(BoundedStep):
         True
     """
 
-    model: str = argument("english", help="an encoder: a directory, a packaged or a Hub name")
+    model: str = argument(
+        "english", help="an encoder: a directory, a packaged or a Hub name", names="model"
+    )
     column: str = argument("paraphrase_score", help="the column of the score")
     threads: int = argument(1, help="threads of an averaging encoder", at_least=1)
 

@@ -25,7 +25,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
     """A corpus as a `datasets` builder.
 
     Subclasses name their record and say how a split's rows are read; the rest is here. The cache
-    of rows is keyed by the files (names, sizes, times), the options and this package's version,
+    of rows is keyed by the files (names and contents), the options and this package's version,
     so rows of changed files are never served.
     """
 

@@ -13,7 +13,7 @@ from paraphrastic_hf.data.download import cache_folder, fetch
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.text.files import visible_files
+from paraphrastic_hf.text.files import content_hash, visible_files
 
 DEPTH = 3
 MOST_FILES = 10_000
@@ -79,7 +79,7 @@ class Folder:
         )
 
     def fingerprint(self) -> str:
-        """Changes when a file does."""
+        """A hash of the names and contents of the files."""
         return fingerprint(self.roots)
 
 
@@ -100,14 +100,13 @@ def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
 
 
 def fingerprint(roots: Iterable[Path]) -> str:
-    """Names, sizes and times of the files in folders, of the first 10,000 of each, in a hash."""
+    """A hash of the names and contents of the files in folders, of the first 10,000 of each."""
     digest = hashlib.sha256()
     for root in roots:
         inside = [root] if root.is_file() else sorted(islice(root.rglob("*"), MOST_FILES))
         for path in inside:
             if path.is_file():
-                status = path.stat()
-                line = f"{path}\t{status.st_size}\t{status.st_mtime_ns}\n"
+                line = f"{path.relative_to(root)}\t{content_hash(path)}\n"
                 digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
 
@@ -183,9 +182,7 @@ def _root(path: Path) -> Path:
     """A folder, file, or the folder of an unpacked archive, which lies in the cache."""
     if not (path.is_file() and path.name.endswith(ARCHIVES)):
         return path
-    status = path.stat()
-    key = f"{path.resolve()}\t{status.st_size}\t{status.st_mtime_ns}"
-    name = f"{path.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    name = f"{path.name}-{content_hash(path)[:16]}"
     return unpack(path, cache_folder() / "unpacked" / name)
 
 

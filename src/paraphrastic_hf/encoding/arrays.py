@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import output_file, replacing
+from paraphrastic_hf.text.files import naming, output_file, replacing
 
 HEADER_BYTES = 128
 
@@ -45,19 +44,17 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
         shape = (shape[0] + len(vectors), vectors.shape[1])
         file.write(np.ascontiguousarray(vectors, "<f4").reshape(-1).view(np.uint8).data)
 
-    try:
+    with naming(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target, is_shared=True) as partial, partial.open("wb") as file:
             file.write(bytes(HEADER_BYTES))
             yield write
             file.seek(0)
-            file.write(_header(shape))
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error}") from error
+            file.write(array_header(shape))
 
 
-def _header(shape: tuple[int, int]) -> bytes:
-    """A header of `HEADER_BYTES` bytes. The format lets spaces pad it, so it is written last."""
+def array_header(shape: tuple[int, int]) -> bytes:
+    """The header of a float32 array: `HEADER_BYTES` bytes, whatever the shape."""
     header = io.BytesIO()
     description = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.encoding.bounded import no_progress_bar
+from paraphrastic_hf.encoding.fingerprint import files_hash
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.text.files import digest_of, replacing, write_bytes, write_json
+from paraphrastic_hf.text.files import replacing, write_json
 
 CONVERTED = "model.bin"  # the file by which a directory is one of CTranslate2
-ORIGINAL = "original.sha256"  # of a local model's files, beside what was converted
 POSITIONS = "position_embedding_type"
 ABSOLUTE = ("bert", "roberta", "xlm-roberta", "camembert")  # whose converters ask for POSITIONS
 
@@ -50,8 +50,9 @@ def converted(
     if source is not None and (source / CONVERTED).is_file():
         return source
     target = (work or found.parent) / f"{Path(name).name}-ctranslate2-{precision}"
-    of = "" if source is None else digest_of(source.iterdir())
-    if (target / CONVERTED).is_file() and _original(target) == of:
+    if source is not None:  # another model of this name has another copy
+        target = target.with_name(f"{target.name}-{files_hash(source)[:8]}")
+    if (target / CONVERTED).is_file():
         return target
     from ctranslate2.converters import TransformersConverter
 
@@ -63,7 +64,6 @@ def converted(
             _with_positions(source) as told,
         ):
             TransformersConverter(str(told or name)).convert(str(partial), quantization=precision)
-            write_bytes(partial / ORIGINAL, of.encode())
     except Exception as error:  # the converter and transformers raise many kinds
         if isinstance(error, OSError) and error.errno is not None:  # a full disk
             raise
@@ -71,12 +71,6 @@ def converted(
             f"CTranslate2 does not convert {name}: {str(error).strip() or repr(error)}; {way_out}"
         ) from error
     return target
-
-
-def _original(converted: Path) -> str | None:
-    """The hash of the model that was converted; None if it is not on record."""
-    record = converted / ORIGINAL
-    return record.read_text("utf-8") if record.is_file() else None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 import paraphrastic_hf
 from paraphrastic_hf.data.folder import fingerprint
-from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.fingerprint import has_weights, identity
 from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
 from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites import SUITES
@@ -43,9 +43,9 @@ def evaluate(
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
         name: What to call the encoder in the report.
         keep: Folder, not within `data_dir`, in which finished tasks are kept, so that an
-            interrupted run goes on. A kept task is used again if the model, its name, its
-            tokenizer, `data_dir` with the names, sizes and times of its files, the package's
-            version and what the suite says of its protocol are the same. None keeps nothing.
+            interrupted run goes on. A kept task is used again if the model's name and identity,
+            the names and contents of the files in `data_dir`, the package's version and the
+            suite's protocol are the same. None keeps nothing.
         progress: Show a progress bar.
 
     Returns:
@@ -115,21 +115,20 @@ def run_suite(
     settings = {
         "name": name,
         "encoder": f"{type(encoder).__module__}.{type(encoder).__name__}",
-        "weights": weights_hash(encoder),
-        "tokenizer": tokenizer_hash(getattr(encoder, "tokenizer", None)),
+        **identity(encoder),
         "data_dir": data_dir.name,
         "version": paraphrastic_hf.__version__,
     }
     rows: dict[tuple[str, str], Row] = {}
     files = fingerprint([data_dir.resolve()]) if keep else ""
-    identity = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
+    kept_for = {**settings, "files": files, "protocol": " ".join((chosen.unit, *chosen.notes))}
     skipped: dict[str, str] = {}
     not_applicable: dict[str, str] = {}
     seconds = 0.0
     peaks: list[int | None] = []
     for task in tqdm(chosen.tasks, desc=suite, unit=" tasks", disable=not progress):
         path = Path(keep) / f"{suite}.{_file_name(task)}.json" if keep and chosen.is_kept else None
-        kept = _read_kept(path, identity)
+        kept = _read_kept(path, kept_for)
         if kept is None:
             _reset_peak()
             start = time.perf_counter()
@@ -142,7 +141,7 @@ def run_suite(
                 skipped[task] = str(error)
                 continue
             took = {"seconds": time.perf_counter() - start, "peak_memory": _peak()}
-            kept = {**identity, **took, "rows": found}
+            kept = {**kept_for, **took, "rows": found}
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_json(path, kept)
@@ -198,13 +197,13 @@ def _file_name(task: str) -> str:
     return re.sub(r"[^\w.-]+", "-", task)
 
 
-def _read_kept(path: Path | None, identity: dict[str, str]) -> Results | None:
+def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
     """The results of a finished task, if it was run on the same model and data."""
     try:
         if path is None:
             return None
         kept: Results = read_json(path)
-        is_same = all(kept[name] == value for name, value in identity.items())
+        is_same = all(kept[name] == value for name, value in kept_for.items())
         is_whole = isinstance(kept["rows"], list) and kept["seconds"] >= 0
         is_whole &= isinstance(kept.get("peak_memory"), int | None)
         return kept if is_same and is_whole else None

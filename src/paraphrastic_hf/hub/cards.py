@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.receive import sha256_of
-from paraphrastic_hf.encoding.fingerprint import weights_hash
+from paraphrastic_hf.encoding.fingerprint import identity, is_identified
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_folder
 from paraphrastic_hf.encoding.push import CARD
@@ -115,12 +115,12 @@ def model_card(
             f"{directory} holds a model {what}; full cards are those of encoders, and "
             "`paraphrastic train` has left it one from its run"
         )
-    weights = weights_hash(load_encoder(directory))
+    encoder = load_encoder(directory)
     suites = read_results(evaluation)
     for results in suites:
-        if results["settings"]["weights"] != weights:
+        if not is_identified(encoder, results["settings"]):
             raise DataError(
-                f"{evaluation} holds scores on {results['suite']} of other weights than those in "
+                f"{evaluation} holds scores on {results['suite']} of another model than that in "
                 f"{directory}: evaluate this model, as it is, without --latent, --dimension or "
                 "--precision"
             )
@@ -128,7 +128,7 @@ def model_card(
     languages = list(languages) or trained.languages or ["en"]
     training = [f"    {command}", "", *sections.wrapped(sections.circumstances(trained)), ""]
     training += [*sections.wrapped(selection(trained)), "", *table]
-    packaged = _is_packaged(trained.name, weights)
+    packaged = _is_packaged(trained.name, encoder)
     reason = ": some sources are share-alike" if is_shared else ""
     return _page(
         trained,
@@ -287,9 +287,9 @@ def _within(root: Path, path: str) -> str:
     return Path(path).relative_to(root.resolve()).as_posix() if is_inside else path
 
 
-def _is_packaged(name: str, weights: str) -> bool:
-    return (
-        holds_model(ASSETS / name) and weights_hash(load_encoder(packaged_folder(name))) == weights
+def _is_packaged(name: str, encoder: Any) -> bool:
+    return holds_model(ASSETS / name) and is_identified(
+        encoder, identity(load_encoder(packaged_folder(name)))
     )
 
 

@@ -18,7 +18,7 @@ from paraphrastic_hf.encoding.directory import (
     SENTENCE_TRANSFORMERS_FILES,
     TOKENIZER_FILES,
 )
-from paraphrastic_hf.encoding.fingerprint import weights_hash
+from paraphrastic_hf.encoding.fingerprint import is_identified
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import packaged_folder
 from paraphrastic_hf.errors import PublishError
@@ -205,18 +205,18 @@ def _suites(trained: TrainedModel, evaluation: str | Path | None) -> list[dict[s
     """The results in a folder, if they are this model's.
 
     Raises:
-        PublishError: They are of other weights, or of a model that is no encoder.
+        PublishError: They are of another model, or of a model that is no encoder.
     """
     if evaluation is None:
         return []
     if not trained.is_encoder:
         raise PublishError("--evaluation is for encoders: the suites score no other models")
     suites = read_results(evaluation)
-    weights = weights_hash(load_encoder(trained.directory))
+    encoder = load_encoder(trained.directory)
     for results in suites:
-        if results["settings"]["weights"] != weights:
+        if not is_identified(encoder, results["settings"]):
             raise PublishError(
-                f"{evaluation} holds scores on {results['suite']} of other weights than those in "
+                f"{evaluation} holds scores on {results['suite']} of another model than that in "
                 f"{trained.directory}: evaluate this model, as it is, without "
                 "--latent, --dimension or --precision"
             )

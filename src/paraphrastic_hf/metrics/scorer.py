@@ -12,7 +12,7 @@ import numpy as np
 
 import paraphrastic_hf
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.fingerprint import tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.fingerprint import identity
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import (
     EVEN_MODELS,
@@ -258,15 +258,13 @@ class SimileScorer:
         return np.diff(ids.offsets)
 
     def _describe(self) -> list[tuple[str, str]]:
-        tokenizer = getattr(self.model, "tokenizer", None)
         is_lower = self.lowercase or (
             isinstance(self.model, SentenceEncoder) and self.model.tokenizer.lowercase
         )
         settings = [
             ("model", self._name),
             *([("tuned", TUNED_ON)] if self._is_default else []),
-            ("weights", weights_hash(self.model)),
-            ("tokenizer", tokenizer_hash(tokenizer)),
+            *((name, digits) for name, digits in identity(self.model).items() if digits),
             ("case", "lower" if is_lower else "as-is"),
             *([("sim", f"windows{2 * REACH + 1}")] if self.similarity == "windows" else []),
             ("penalty", self.penalty),

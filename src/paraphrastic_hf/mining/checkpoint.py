@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.mining.best import BestSoFar
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.text.files import naming, replacing
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
 
@@ -34,7 +34,7 @@ def write_search(
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
-    with replacing(path) as partial, partial.open("wb") as file:
+    with naming(path), replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
 
 

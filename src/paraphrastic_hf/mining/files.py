@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from paraphrastic_hf.encoding.fingerprint import has_weights, tokenizer_hash, weights_hash
+from paraphrastic_hf.encoding.fingerprint import has_weights, identity
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.locked import locked
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class TextSide:
 
     Attributes:
         blocks: The lines, some at a time; they are read once at most.
-        stamp: Says where the lines come from and when they last changed; empty if that is unknown.
+        stamp: Identifies the lines, as `file_stamp` does; empty if they are unknown.
     """
 
     blocks: Iterable[list[str]]
@@ -132,9 +133,9 @@ def mine_lines(
         target: The text of the other side.
         encoder: Any object with an `encode` method from texts to vectors.
         folder: Work folder for a copy of the texts, their vectors and the state of the search. What
-            an earlier run finished there is used again if texts, model, tokenizer and settings are
-            the same; candidates, score and threshold may change. An encoder whose weights cannot be
-            read is recognised by its class and its `name`, if it has one.
+            an earlier run finished there is used again if texts, model and settings are the same;
+            candidates, score and threshold may change. An encoder whose weights cannot be read is
+            recognised by its class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
         memory: How many MB to use, more than 0. Numbers and neighbours take about 200 bytes for
             each line; the model comes on top.
@@ -142,6 +143,7 @@ def mine_lines(
         **options: Further arguments of `bitext.mine`.
 
     Raises:
+        BusyError: Another process is at work in the folder.
         DataError: A line cannot be read, or an option is out of range.
         ModelError: `encode` returns something other than finite vectors.
 
@@ -155,26 +157,69 @@ def mine_lines(
         >>> sorted(next(found.rows())["target"])
         ['Rain is falling.', 'The cat is asleep.']
     """
-    folder = Path(folder)
+    with locked(Path(folder), doing="mining"):
+        return mine_in(
+            Path(folder),
+            (source, target),
+            encoder,
+            different=different,
+            memory=memory,
+            progress=progress,
+            **options,
+        )
+
+
+def mine_in(
+    folder: Path,
+    sides: tuple[TextSide, TextSide],
+    encoder: Any,
+    *,
+    different: bool = False,
+    memory: float = 1024,
+    progress: bool = False,
+    **options: Any,
+) -> MinedLines:
+    """Do what `mine_lines` does, in a folder that the caller has locked.
+
+    The caller keeps the lock until it has read the rows, which are read from the folder.
+
+    Args:
+        folder: The work folder.
+        sides: The texts of both sides.
+        encoder: Any object with an `encode` method from texts to vectors.
+        different: Never pair a line with an equal one.
+        memory: How many MB to use.
+        progress: Show progress bars.
+        **options: Further arguments of `bitext.mine`.
+
+    Raises:
+        DataError: A line cannot be read, or an option is out of range.
+        ModelError: `encode` returns something other than finite vectors.
+
+    Example:
+        >>> with locked(folder, doing="mining"):  # doctest: +SKIP
+        ...     rows = list(mine_in(folder, (source, target), encoder).rows())
+    """
     check_options(memory=memory, **options)
+    source, target = sides
     own = TextStore.write(folder / "source", source.blocks, source.stamp, progress=progress)
     other = TextStore.write(folder / "target", target.blocks, target.stamp, progress=progress)
     if other.digest == own.digest:
         other = own
     for store, name in ((own, "source"), (other, "target")):
         _warn_of_unknown_letters(encoder, store, name)
-    model = f"{weights_hash(encoder)} {tokenizer_hash(getattr(encoder, 'tokenizer', None))}"
+    model = " ".join(identity(encoder).values())
     if not has_weights(encoder):
         model += f" {getattr(encoder, 'name', '')}"
     lines = max(1, min(LINES_AT_A_TIME, int(memory * 2**20 / 4 / BYTES_A_LINE)))
-    sides = []
+    rows = []
     for store, name in ((own, "source"), (other, "target")):
         vectors = store.vectors(encoder, model, lines_at_a_time=lines, progress=progress)
-        sides.append(UnitRows(vectors, store.first_of_each(), name))
+        rows.append(UnitRows(vectors, store.first_of_each(), name))
     skip = other.places_of(own.hashes) if different else None
     pairs = (
         mine(
-            *sides,
+            *rows,
             skip=skip,
             memory=memory,
             keep=folder / SEARCH,

@@ -10,7 +10,7 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.neighbours import Neighbours
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.text.files import naming, replacing
 
 ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
@@ -93,7 +93,7 @@ def write_neighbours(path: Path, forward: Neighbours, backward: Neighbours) -> N
         [[1]]
     """
     arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
-    with replacing(path) as partial, partial.open("wb") as file:
+    with naming(path), replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 

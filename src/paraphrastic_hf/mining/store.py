@@ -18,9 +18,10 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import paraphrastic_hf
+from paraphrastic_hf.encoding.arrays import HEADER_BYTES, array_header
 from paraphrastic_hf.encoding.vectors import checked_vectors
-from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import read_json, write_json
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.files import content_hash, naming, read_json, write_json
 
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space
@@ -56,9 +57,9 @@ class TextStore:
         Args:
             folder: The folder, which is made if it does not exist; other lines in it are replaced.
             blocks: The lines, some at a time.
-            stamp: Says where the lines come from and when they last changed. If the folder holds
-                lines with the same stamp, these are not read, unless they are damaged; an empty
-                stamp is equal to no other.
+            stamp: Identifies the lines, as `file_stamp` does. If the folder holds lines with the
+                same stamp, these are not read, unless they are damaged; an empty stamp is equal to
+                no other.
             progress: Show a progress bar.
 
         Example:
@@ -73,9 +74,10 @@ class TextStore:
                 if (kept := cls(folder))._is_whole():
                     return kept
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / STATE, {})
+        _write_state(folder / STATE, {})
         digest, size, ends, hashes = hashlib.blake2b(digest_size=16), 0, [], []
         with (
+            naming(folder / "text"),
             (folder / "text").open("wb") as file,
             tqdm(desc="reading", unit=" lines", unit_scale=True, disable=not progress) as bar,
         ):
@@ -89,9 +91,12 @@ class TextStore:
                 digest.update(text)
                 file.write(text)
                 bar.update(len(lines))
-        np.save(folder / "ends.npy", np.concatenate([np.zeros(1, np.int64), *ends]))
-        np.save(folder / "hashes.npy", np.concatenate([np.zeros(0, np.uint64), *hashes]))
-        write_json(folder / STATE, {"digest": digest.hexdigest(), "stamp": stamp})
+        ends.insert(0, np.zeros(1, np.int64))
+        hashes.insert(0, np.zeros(0, np.uint64))
+        for name, arrays in (("ends.npy", ends), ("hashes.npy", hashes)):
+            with naming(folder / name):
+                np.save(folder / name, np.concatenate(arrays))
+        _write_state(folder / STATE, {"digest": digest.hexdigest(), "stamp": stamp})
         return cls(folder)
 
     def __len__(self) -> int:
@@ -148,29 +153,28 @@ class TextStore:
 
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
-            key: Says which encoder it is, by hashes of its numbers and its tokenizer.
+            key: The encoder's `identity` in a line.
             lines_at_a_time: Number of lines in a block, whose vectors are in memory together.
             progress: Show a progress bar.
 
         Raises:
-            ModelError: `encode` returns something other than finite vectors.
+            ModelError: `encode` returns something other than finite vectors of one length.
 
         Example:
             >>> vectors = store.vectors(  # doctest: +SKIP
-            ...     encoder, weights_hash(encoder), lines_at_a_time=1000, progress=True
+            ...     encoder, str(identity(encoder)), lines_at_a_time=1000, progress=True
             ... )
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
         state = _state(log)
         done = state["done"] if state.get("key") == key and _has_rows(path, len(self)) else 0
-        array: np.memmap | None = None
-        if done:
-            array = np.lib.format.open_memmap(path, "r+")
-        else:
+        if not done:
             log.unlink(missing_ok=True)
+        # written as any file: on a full disk, a write to mapped memory would end the process
         with (
             (self.folder / "text").open("rb") as file,
+            path.open("r+b" if done else "w+b") as output,
             tqdm(
                 total=len(self),
                 initial=done,
@@ -180,21 +184,28 @@ class TextStore:
                 disable=not progress,
             ) as bar,
         ):
-            while done < len(self) or array is None:
+            while done < len(self):
                 stop = min(done + lines_at_a_time, len(self))
                 texts = self._read(file, done, stop).decode("utf-8").split("\n")[:-1]
-                vectors = checked_vectors(encoder.encode(texts), stop - done) if texts else None
-                if vectors is None:
-                    return np.zeros((0, 1), np.float32)
-                if array is None:
-                    shape = (len(self), vectors.shape[1])
-                    array = np.lib.format.open_memmap(path, "w+", np.float32, shape)
-                array[done:stop] = vectors
-                array.flush()
+                vectors = checked_vectors(encoder.encode(texts), stop - done)
+                header = array_header((len(self), vectors.shape[1]))
+                row = 4 * vectors.shape[1]  # bytes
+                with naming(path):
+                    output.seek(0)
+                    if not done:
+                        output.write(header)
+                        output.truncate(HEADER_BYTES + row * len(self))  # so it can be read already
+                    elif output.read(HEADER_BYTES) != header:
+                        raise ModelError(
+                            f"`encode` gave {vectors.shape[1]} numbers a text, and others before"
+                        )
+                    output.seek(HEADER_BYTES + row * done)
+                    output.write(np.ascontiguousarray(vectors, "<f4").data)
+                    output.flush()
                 bar.update(stop - done)
                 done = stop
-                write_json(log, {"key": key, "done": done})
-        return np.load(path, mmap_mode="r")
+                _write_state(log, {"key": key, "done": done})
+        return np.load(path, mmap_mode="r") if done else np.zeros((0, 1), np.float32)
 
     def _is_whole(self) -> bool:
         size = (self.folder / "text").stat().st_size
@@ -220,6 +231,11 @@ def _state(path: Path) -> dict[str, Any]:
         return {}
 
 
+def _write_state(path: Path, state: dict[str, Any]) -> None:
+    with naming(path):
+        write_json(path, state)
+
+
 def _has_rows(path: Path, rows: int) -> bool:
     """Whether a file is an array of so many rows, with nothing cut off."""
     try:
@@ -229,25 +245,24 @@ def _has_rows(path: Path, rows: int) -> bool:
 
 
 def file_stamp(path: str) -> str:
-    """Says which file it is, and changes when the file does; for `TextStore.write`."""
-    status = os.stat(path)
-    return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
+    """A file's place and a hash of its contents, for `TextStore.write`.
+
+    Args:
+        path: The file; of a pipe, which can be read only once, the stamp is empty.
+    """
+    return f"{os.path.realpath(path)} {content_hash(path)}" if os.path.isfile(path) else ""
 
 
 def check_folder(folder: Path) -> None:
-    """Make the work folder, unless it is there and holds nothing but what mining writes.
+    """Refuse a work folder that holds anything but what mining writes.
 
     Args:
-        folder: The folder to make, with its parents.
+        folder: The folder.
 
     Raises:
-        DataError: The folder cannot be made, or holds something else.
+        DataError: It does.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        foreign = _foreign(folder)
-    except OSError as error:
-        raise DataError(f"cannot make the work folder {folder}: {error}") from error
+    foreign = _foreign(folder)
     if foreign is not None:
         raise DataError(
             f"the work folder {folder} holds {foreign}, which mining did not write there; name "

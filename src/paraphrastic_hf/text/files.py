@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import file_digest, sha256
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from socket import gethostname
@@ -115,6 +116,42 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Turn an error of the system in writing a file, such as a full disk, into one that names it.
+
+    Args:
+        path: The file, as its user knows it.
+
+    Raises:
+        DataError: It cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:  # numpy gives no reason where a write was cut short
+        why = error.strerror or f"{error}; the disk may be full"
+        raise DataError(f"cannot write {path}: {why}") from error
+
+
+def content_hash(path: str | Path) -> str:
+    """The SHA-256 of a file's contents, in hexadecimal.
+
+    A process reads a file once, and again if its inode or one of its times is another by then.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    status = os.stat(path)
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return _content_hash(os.path.realpath(path), status.st_ino, status.st_size, times)
+
+
+@lru_cache(maxsize=1 << 14)
+def _content_hash(path: str, *_status: object) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file, complete or not at all."""
     with replacing(path) as partial:
@@ -171,10 +208,9 @@ def open_to_readers(path: Path) -> None:
 
 def digest_of(files: Iterable[Path]) -> str:
     """SHA-256 of files and their names; folders among them are left out."""
-    digest = sha256()
+    digest = hashlib.sha256()
     for path in sorted(path for path in files if path.is_file()):
-        with path.open("rb") as file:
-            digest.update(path.name.encode() + file_digest(file, "sha256").digest())
+        digest.update(path.name.encode() + bytes.fromhex(content_hash(path)))
     return digest.hexdigest()
 
 

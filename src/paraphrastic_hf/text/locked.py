@@ -24,6 +24,9 @@ TRIES = 100  # to lock a folder that other processes may remove in between
 def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
     """Make a folder, and keep other processes out of it for as long as the block lasts.
 
+    Every command and function that keeps work in a folder, or writes several files into one, holds
+    this lock. A second one there could take the first one's half-done work for its own.
+
     The lock is the operating system's, on the folder itself: it leaves no file, and goes with the
     process however that ends. Whoever holds it removes the folder at the end if it is empty. Where
     the file system has no locks, a warning says so and there is none.
@@ -62,15 +65,15 @@ def _lock(folder: Path, doing: str) -> int | None:
             if left and isinstance(error, FileNotFoundError):
                 continue  # another process has just removed it
             is_file = isinstance(error, (FileExistsError, NotADirectoryError))
-            why = "a file is in its place; choose another --output" if is_file else error
+            why = "a file is in its place; name another folder" if is_file else error
             raise CheckpointError(f"cannot write to {folder}: {why}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(lock)
             raise BusyError(
-                f"another process is {doing} in {folder}: wait until it ends, or choose another "
-                "--output"
+                f"another process is {doing} in {folder}: wait until it ends, or name another "
+                "folder"
             ) from error
         except OSError as error:
             os.close(lock)
@@ -84,5 +87,5 @@ def _lock(folder: Path, doing: str) -> int | None:
             return lock
         os.close(lock)  # of a folder that its last holder has removed since
     raise CheckpointError(
-        f"cannot write to {folder}: it is removed whenever it is made; choose another --output"
+        f"cannot write to {folder}: it is removed whenever it is made; name another folder"
     )

@@ -96,7 +96,9 @@ class Distillation(EncoderRun[DistillationRecipe]):
                 teacher,
                 load,
                 folder,
-                weights=weights_stamp(teacher.model, context.data_root),
+                stamp=weights_stamp(
+                    teacher.model, context.data_root, is_model=teacher.engine != "python"
+                ),
                 progress=context.progress,
             )
             of_teachers.append(vectors[rows])

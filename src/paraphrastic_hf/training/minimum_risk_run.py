@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.pairs import Pair
 from paraphrastic_hf.encoding.directory import WEIGHTS
-from paraphrastic_hf.encoding.fingerprint import weights_hash
+from paraphrastic_hf.encoding.fingerprint import identity
 from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
 from paraphrastic_hf.generation.languages import is_told
@@ -113,7 +113,7 @@ class MinimumRisk:
             for name in ("kept", "held_out")
         )
         self._work = work
-        self._start = weights_hash(self.translator.model)  # whose candidates a shared folder keeps
+        self._start = identity(self.translator)  # whose candidates a shared folder keeps
         first, second = self.kept.lists(np.arange(1))
         _keep_what_is_never_written(self.translator.model)
         _freeze_what_is_not_used(self.translator.model, first, second)

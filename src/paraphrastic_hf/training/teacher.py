@@ -17,6 +17,7 @@ from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import CheckpointError, ModelError, RecipeError, refused
 from paraphrastic_hf.named_code import imported
 from paraphrastic_hf.text.files import read_json, replacing, write_json
+from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.distillation_arguments import TeacherArguments
 from paraphrastic_hf.training.places import resolve_model
 
@@ -76,7 +77,7 @@ def teacher_vectors(
     load: Callable[[], Encode],
     directory: Path,
     *,
-    weights: str = "",
+    stamp: str = "",
     progress: bool = False,
 ) -> np.ndarray:
     """The unit vectors of texts, from files in `directory` where a run before has left them.
@@ -86,17 +87,31 @@ def teacher_vectors(
         teacher: Which teacher it is.
         load: Makes the teacher; called if there is anything left to encode.
         directory: Folder of the files.
-        weights: What `weights_stamp` says of the teacher.
+        stamp: What `weights_stamp` says of the teacher.
         progress: Show a progress bar.
 
     Returns:
         (texts, dim) float16; a text of which the teacher makes the zero vector has zeros.
 
     Raises:
+        BusyError: Another process is encoding into the directory.
         CheckpointError: The files there are of other texts or another teacher, or damaged.
         ModelError: The teacher gives a number that is not finite, or not one vector a text.
     """
-    _claim(texts, teacher, weights, directory)
+    with locked(directory, doing="encoding"):
+        return _teacher_vectors(texts, teacher, load, directory, stamp=stamp, progress=progress)
+
+
+def _teacher_vectors(
+    texts: Sequence[str],
+    teacher: TeacherArguments,
+    load: Callable[[], Encode],
+    directory: Path,
+    *,
+    stamp: str,
+    progress: bool,
+) -> np.ndarray:
+    _claim(texts, teacher, stamp, directory)
     parts: list[np.ndarray] = []
     encode: Encode | None = None
     with tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar:
@@ -160,7 +175,7 @@ def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
         yield vectors[start : start + TEXTS_AT_A_TIME].astype(np.float32)
 
 
-def _claim(texts: Sequence[str], teacher: TeacherArguments, weights: str, directory: Path) -> None:
+def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, directory: Path) -> None:
     """Refuse a folder of other texts, or of another teacher."""
     digest = hashlib.sha256()
     for text in texts:
@@ -176,9 +191,10 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, weights: str, direct
         own["precision"] = teacher.precision
     path = directory / META
     begun = read_json(path) if path.exists() else own
-    said = begun.get("weights") or weights  # a folder of an earlier version says nothing
-    own["weights"] = weights or said  # the teacher may be gone by now
-    if {**begun, "weights": said} != own:
+    begun.pop("weights", None)  # of earlier versions, which did not see the config
+    said = begun.get("identity") or stamp
+    own["identity"] = stamp or said  # the teacher may be gone by now
+    if {**begun, "identity": said} != own:
         raise CheckpointError(
             f"the vectors in {directory} are of other texts, or of another teacher than "
             f"{teacher.model} as the recipe has it; name another folder, or remove that one and "

@@ -9,30 +9,34 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.pairs import rows_of_dataset
-from paraphrastic_hf.data.receive import sha256_of
+from paraphrastic_hf.encoding.fingerprint import files_hash, named_hash
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import names_file
-from paraphrastic_hf.text.files import read_json, write_json
+from paraphrastic_hf.text.files import content_hash, read_json, write_json
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.places import named_weights, resolve_path
 
 FILE = "text.json"
-MODEL = "model of "  # begins what the stamp calls a model, before its key
-# of a model's folder; sentence-transformers has those of a table one folder further down
-WEIGHTS = ("*.safetensors", "*/model.safetensors", "*.bin", "tokenizer.json", "*.model")
+MODEL = "model "  # begins what the stamp calls a model, before its key
 Stamp = dict[str, str]
 
 
-def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any] = ()) -> Stamp:
-    """Every file that a recipe reads, every dataset given beside it and every model on this disk
-    that it names, with a hash of its text or weights, which is empty for what is not there.
+def text_stamp(
+    recipe: Any,
+    data_root: str | Path | None,
+    datasets: Iterable[Any] = (),
+    models: Iterable[tuple[str, str]] = (),
+) -> Stamp:
+    """The hash of every file that a recipe reads, of every dataset beside it and of every model
+    that it names; empty for those that do not exist or are out of reach.
 
-    Corpora, datasets that can be read once only and models of the Hub are not among them.
+    Corpora, and datasets that can be read once only, are not among them.
 
     Args:
         recipe: The whole recipe, of any kind.
         data_root: Folder that its paths start from.
         datasets: As of `sources.read_sources`.
+        models: Further models by their keys, whose paths start in the working folder.
 
     Raises:
         OSError: A file cannot be read.
@@ -50,26 +54,33 @@ def text_stamp(recipe: Any, data_root: str | Path | None, datasets: Iterable[Any
         dataset, source = item if isinstance(item, tuple) else (item, SourceArguments())
         if hasattr(dataset, "__len__"):
             found[f"dataset {number}"] = _of_rows(dataset, source)
-    for key, name in named_weights(recipe):
-        found[f"{MODEL}{key}: {name}"] = weights_stamp(name, data_root)
+    loadable = set(named_weights(recipe, models_only=True))
+    for each in named_weights(recipe):
+        key, name = each
+        stamp = weights_stamp(name, data_root, is_model=each in loadable)
+        found[f"{MODEL}{key}: {name}"] = stamp
+    for key, name in models:
+        found[f"{MODEL}{key}: {name}"] = weights_stamp(name, "")
     return found
 
 
-def weights_stamp(name: str, data_root: str | Path | None) -> str:
-    """A hash of the weights and the vocabulary of a model on this disk; empty for any other.
+def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = True) -> str:
+    """The `files_hash` of a model; empty if nothing is known of it.
 
     Args:
         name: As a recipe names it.
-        data_root: Folder that it may start from.
+        data_root: Folder that it may start from; the working folder if empty.
+        is_model: Whether the name may be that of a packaged model or of one on the Hub, which is
+            downloaded.
+
+    Raises:
+        OSError: A file cannot be read.
     """
     try:
         path = resolve_path(name, data_root)
-    except (RecipeError, OSError, ValueError):  # a name on the Hub, or a command line
-        return ""
-    if path.is_file():
-        return sha256_of(path)
-    files = {file for pattern in WEIGHTS for file in path.glob(pattern) if file.is_file()}
-    return _of_all(path, files) if files else ""
+    except (RecipeError, OSError, ValueError):  # OSError: a command line longer than a file name
+        return named_hash(name) if is_model else ""
+    return files_hash(path)
 
 
 def keep_stamp(stamp: Stamp, work: Path, way_out: str | None = None) -> None:
@@ -127,15 +138,10 @@ def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out
 def _of_files(path: Path) -> str:
     """A hash of a file's bytes; of a folder, of the names and bytes of all its files."""
     if not path.is_dir():
-        return sha256_of(path)
-    return _of_all(path, filter(Path.is_file, path.rglob("*")))
-
-
-def _of_all(path: Path, files: Iterable[Path]) -> str:
-    """A hash of the names and bytes of some files of a folder."""
+        return content_hash(path)
     digest = hashlib.sha256()
-    for file in sorted(files):
-        line = f"{file.relative_to(path).as_posix()} {sha256_of(file)}\n"
+    for file in sorted(filter(Path.is_file, path.rglob("*"))):
+        line = f"{file.relative_to(path).as_posix()} {content_hash(file)}\n"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 

@@ -30,6 +30,7 @@ from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.development import read_development
 from paraphrastic_hf.training.run import train
 from paraphrastic_hf.training.search_space import Grid, Settings, combinations, every, propose
+from paraphrastic_hf.training.text_stamp import keep_stamp, text_stamp
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ def tune(
             others, `output` holds another search, or no trial succeeded.
         BusyError: Another process searches there.
         DataError: The files of the development set are not there.
-        CheckpointError: A checkpoint could not be written.
+        CheckpointError: A checkpoint could not be written, or trials there are of other text.
 
     Example:
         >>> from paraphrastic_hf import load_recipe
@@ -109,6 +110,7 @@ def tune(
         read_development(recipe.run.development, data_root)  # refused before the first trial
     with locked(output):
         _claim(output, recipe)
+        keep_stamp(text_stamp(recipe, data_root, datasets), output, "use another --output")
         return _search(
             recipe,
             grid,
