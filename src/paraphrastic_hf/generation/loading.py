@@ -10,6 +10,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from paraphrastic_hf.encoding.bounded import loading
+from paraphrastic_hf.encoding.locate import shown_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.models.latent import LatentModel
 
@@ -32,14 +33,18 @@ def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
         config = AutoConfig.from_pretrained(directory, **trust)
         is_known = type(config) in AutoModelForSeq2SeqLM._model_mapping
         if not is_known and "AutoModelForSeq2SeqLM" not in getattr(config, "auto_map", {}):
-            raise ModelError(f"a {config.model_type!r} model does not translate")
+            raise ModelError(
+                f"{shown_name(directory)}: a {config.model_type!r} model does not translate"
+            )
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             directory, config=config, dtype=torch.float32, output_loading_info=True, **trust
         )
     missing = sorted(report["missing_keys"])  # transformers has taken out those tied to others
     if missing:
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
-        raise ModelError(f"its weights lack {', '.join(missing[:SHOWN])}{more}")
+        raise ModelError(
+            f"{shown_name(directory)}: its weights lack {', '.join(missing[:SHOWN])}{more}"
+        )
     return model
 
 
