@@ -294,3 +294,11 @@ def test_a_run_by_risk_says_what_its_candidates_cost(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(record), encoding="utf-8")
     told = train_command._outcome(tmp_path, -21.19)
     assert told == ", expected cost 21.2 of held-out sentences (x 100)"
+
+
+def test_a_likelihood_is_not_said_to_be_times_100(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"development": "held_out"}), encoding="utf-8")
+    told = train_command._outcome(tmp_path, -3.5)
+    assert "-3.50" in told
+    assert "nats per token" in told
+    assert "100" not in told

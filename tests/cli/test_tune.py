@@ -23,7 +23,7 @@ def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
     command += ["--grid", "margin=0.3,0.5", "--development", "clean", "--output", output]
     assert main(command) == 0
     shown = capsys.readouterr().out
-    assert "| clean x 100 | training.margin | step | seconds |" in shown
+    assert "| clean (Pearson r x 100) | training.margin | step | seconds |" in shown
     assert shown.splitlines()[-1].startswith(str(tmp_path / "out" / "best.yaml"))
     for name in ("trials.md", "trials.tsv", "trials.png", "trials.json"):
         assert (tmp_path / "out" / name).is_file()

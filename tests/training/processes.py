@@ -10,6 +10,7 @@ import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
+from paraphrastic_hf.training.curve import read_curves
 from tests import fresh
 
 TRAIN = "import sys\nfrom paraphrastic_hf.cli.main import main\nsys.exit(main(sys.argv[1:]))"
@@ -39,6 +40,12 @@ def train_until_killed(recipe: Path, output: Path, seconds: float, *options: str
     process.kill()
     process.join()
     return process.exitcode == -signal.SIGKILL
+
+
+def logged(output: Path) -> dict[str, list[float]]:
+    """Every number of a run's log, by name, but for times."""
+    curves = read_curves(output / "logs" / "train.jsonl")
+    return {name: curve.values for name, curve in curves.items()}
 
 
 def train_in_two_processes(

@@ -8,9 +8,11 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import yaml
 from matplotlib.axes import Axes
 
-from paraphrastic_hf.training.curve import Curve, read_curves, write_curve
+from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.training.curve import Curve, labels_of, read_curves, write_curve
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
@@ -31,6 +33,7 @@ LOG = [
 
 def write_log(folder: Path, lines: list[dict[str, float]]) -> Path:
     (folder / "logs").mkdir()
+    (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
     path = folder / "logs" / "train.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
@@ -44,6 +47,25 @@ def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
         "penalty": Curve([2, 3], [0.1, 0.05]),
         "development": Curve([3], [41.5], is_part=False),
     }
+
+
+def labels(folder: Path, *options: str) -> dict[str, str]:
+    """Of the axes, where the recipe is of `options`."""
+    (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    recipe = load_recipe(folder / "recipe.yaml", options)
+    return labels_of(yaml.safe_load(to_yaml(recipe)))
+
+
+def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
+    hard = labels(tmp_path, "--development", "clean")
+    assert "harden" in hard["loss"]
+    assert "clean" in hard["development"]
+    assert "x 100" in hard["development"]
+    assert "harden" not in labels(tmp_path, "--negatives", "rand")["loss"]
+    assert "harden" not in labels(tmp_path, "--objective", "infonce")["loss"]
+    held_out = labels_of({"run": {"development": "held_out"}, "training": {}})["development"]
+    assert "nats per token" in held_out
+    assert "100" not in held_out
 
 
 def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
 
 
-def write_numbers(curves, path):
+def write_numbers(curves, path, labels):
     with replacing(path) as partial:
         partial.write_text(repr(sorted(curves.items())))
 

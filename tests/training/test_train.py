@@ -21,7 +21,7 @@ from paraphrastic_hf.recipe import read_recipe, to_yaml
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
-from tests.training.processes import train_in_two_processes, train_until_killed
+from tests.training.processes import logged, train_in_two_processes, train_until_killed
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ROOT / "recipes" / "demo" / "pairs.tsv"
@@ -174,6 +174,10 @@ def test_two_processes_train_as_one_does(batch_size: str, more: list[str], tmp_p
     else:
         train_in_two_processes(resolved, two)
     assert json.loads((two / "run.json").read_text())["processes"] == 2
+    log, expected_log = logged(two), logged(tmp_path / "one")
+    assert log.keys() == expected_log.keys()
+    for name, values in expected_log.items():  # process 0 alone sees half of each batch
+        assert log[name] == pytest.approx(values, rel=2e-2), name
     found, expected = weights(two), weights(tmp_path / "one")
     if "--objective" not in more:
         # Sums in another order: single precision over a few dozen steps.
@@ -203,7 +207,7 @@ def test_what_is_not_finite_in_one_process_is_trained_into_none(tmp_path: Path) 
     recipe, output = tmp_path / "resolved.yaml", tmp_path / "two"
     recipe.write_text(to_yaml(small_recipe(tmp_path, *settings)), encoding="utf-8")
     said = train_in_two_processes(recipe, output, before=NAN_IN_ONE, ends_with=2)
-    assert said.count("the loss is nan at step 2") == 2
+    assert said.count("the loss is nan at step 3") == 2
     written = sorted((output / "checkpoints").glob("step-*"))
     assert [path.name for path in written] == ["step-0000000001", "step-0000000002"]
     for path in written:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.analysis.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.report import plain_axes
-from paraphrastic_hf.recipe import names_file, read_mapping
+from paraphrastic_hf.recipe import read_mapping
+from paraphrastic_hf.training.score_units import scored_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
 NEARLY = 0.99  # a score is near the best if it is this share of it
 LOG = "logs/train.jsonl"
 GIVE = "give the --output of `paraphrastic train`"
-PEARSON = "Pearson r x 100"
-UNITS = {  # of what `run.development` names, where it is no Pearson's r
-    "ws353-tuning": "2 WS-S - WS-R, Spearman's rho x 100",
-    "clean-and-bitext": "mean of Pearson r x 100 and retrieval, %",
-    "held_out": "nats a token, below zero",
-    "bleu": "BLEU",
-    "expected_cost": "expected cost x 100, below zero",
-    "first": "cost of the first candidate x 100, below zero",
-}
-TASK_UNITS = {"relatedness": PEARSON, "parsing": "labelled F1, %"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +67,7 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     recipe, evaluations = read_evaluations(run)
     try:
         batch, counts = _counted(recipe)
-        development, unit = _scored(recipe)
+        development, unit = scored_on(recipe)
     except (KeyError, TypeError) as error:
         raise DataError(f"{run}/recipe.yaml lacks {error}; {GIVE}") from error
     scored = [entry for entry in evaluations if "development" in entry]
@@ -141,17 +132,6 @@ def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
     if "batch_tokens" in recipe["training"]:
         return 1, "steps"
     return int(recipe["training"]["batch_size"]), "examples" if "task" in recipe else "pairs"
-
-
-def _scored(recipe: dict[str, Any]) -> tuple[str, str]:
-    """What a run is scored on while it trains, and the unit of the scores."""
-    if development := recipe["run"].get("development"):
-        return development, UNITS.get(development, "x 100" if names_file(development) else PEARSON)
-    if "task" not in recipe:
-        return "held-out text", "score"
-    task = recipe["task"]
-    unit = TASK_UNITS.get(task["kind"], "accuracy, %")
-    return f"validation split of {task['dataset']['name']}", unit
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:

@@ -89,6 +89,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpus.judges import CrossEntropy
     from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
+    from paraphrastic_hf.generation.likelihood import perplexity_of
     from paraphrastic_hf.markdown import markdown_table
 
     if arguments.output:
@@ -114,7 +115,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     if arguments.language_model:
         header.append("perplexity of translations")
         means = sampled(bins, CrossEntropy(model=arguments.language_model).score)
-        _add(cells, [f"{math.exp(mean):.0f}" for mean in means])
+        _add(cells, [f"{perplexity_of(mean):.0f}" for mean in means])
     print("\n".join(markdown_table(header, cells)))
     if outside:
         print(f"{counted(outside, 'row')} in no bin", file=sys.stderr)

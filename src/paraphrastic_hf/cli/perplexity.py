@@ -42,11 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     check_inputs(arguments.file)
     check_output(arguments.output)
-    import math
 
     import numpy as np
 
-    from paraphrastic_hf.generation.likelihood import LanguageScorer
+    from paraphrastic_hf.generation.likelihood import LanguageScorer, perplexity_of
 
     scorer = LanguageScorer.from_pretrained(arguments.model)
     nats, tokens = 0.0, 0
@@ -61,6 +60,6 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{arguments.file} has no line with a known token", file=sys.stderr)
     else:
         print(
-            f"perplexity {math.exp(-nats / tokens):.2f}, {counted(tokens, 'token')}",
+            f"perplexity {perplexity_of(-nats / tokens):.2f}, {counted(tokens, 'token')}",
             file=sys.stderr,
         )

@@ -116,7 +116,12 @@ def _outcome(output: Path, best_score: float | None) -> str:
     if "expected_cost" in run.get("held_out", ()):
         cost = run["held_out"]["expected_cost"]
         return f", expected cost {cost:.1f} of held-out sentences (x 100)"
-    return "" if best_score is None else f", {run['development']} {best_score:.1f} (x 100)"
+    if best_score is None:
+        return ""
+    from paraphrastic_hf.training.score_units import unit_of
+
+    name = run["development"]
+    return f", {name} {best_score:.2f} ({unit_of(name)})"
 
 
 def describe_keys() -> str:

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.generation.search import drawing
 from paraphrastic_hf.layers.gaussian import (
     Gaussian,
     active_units,
@@ -98,13 +97,13 @@ def measure(
     is_variational = bool(model.config.is_variational)
     # Batches are sorted by length: sentences of every length are taken, not the shortest.
     information = {}
-    with drawing(seed):
-        for name, of in posteriors.items() if is_variational else ():
-            count = len(of.mean)
-            spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
-            information[name] = mutual_information(
-                Gaussian(of.mean[spread], of.log_variance[spread])
-            )
+    generator = torch.Generator().manual_seed(seed)
+    for name, of in posteriors.items() if is_variational else ():
+        count = len(of.mean)
+        spread = torch.linspace(0, count - 1, min(count, INFORMED)).round().long()
+        information[name] = mutual_information(
+            Gaussian(of.mean[spread], of.log_variance[spread]), generator
+        )
     return Gauges(
         {task: nll[task] / tokens[task] for task in nll},
         {name: float(of.kl().mean()) for name, of in posteriors.items() if is_variational},
@@ -142,7 +141,8 @@ def importance_weighted_nll(
     if not has_likelihood(model):
         raise ValueError("only a variational model that reconstructs has such a likelihood")
     total = 0.0
-    with evaluating(model), drawing(seed, model.device):
+    generator = torch.Generator(model.device).manual_seed(seed)
+    with evaluating(model):
         for languages, own in _batches(model, sentences, pairs, max_length):
             tasks = [t for t in tasks_between(model, languages) if t.startswith("reconstruct")]
             posteriors = {
@@ -151,7 +151,7 @@ def importance_weighted_nll(
             }
             weights = []
             for _ in range(draws):
-                drawn = {name: of.sample() for name, of in posteriors.items()}
+                drawn = {name: of.sample(generator) for name, of in posteriors.items()}
                 weight = torch.zeros(len(own[0].ids), device=model.device)
                 for name, values in drawn.items():
                     weight += standard_log_density(values) - posteriors[name].log_density(values)

@@ -28,11 +28,10 @@ from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import warn_of_other_language
 from paraphrastic_hf.generation.loading import check_tokenizer
 from paraphrastic_hf.generation.search import (
-    copied,
-    drawing,
+    clear_errors,
     end_ids,
     mean_log_probabilities,
-    searching,
+    search,
     until_end,
     written_lists,
 )
@@ -362,23 +361,28 @@ class LatentGenerator(Saved):
         how = Writing() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
         found = [[NOTHING] * how.outputs for _ in range(len(latent))]
+        generator = torch.Generator(latent.device).manual_seed(int(how.seed))
         with (
-            searching(self.model),
-            drawing(how.seed, latent.device),
+            clear_errors(self.model),
             tqdm(total=len(known), unit=" texts", disable=not progress) as bar,
         ):
             for rows in known.split(self.batch_size) if len(known) else ():
                 for row, written in zip(
-                    rows.tolist(), self._of_batch(task, latent[rows], how), strict=True
+                    rows.tolist(), self._of_batch(task, latent[rows], how, generator), strict=True
                 ):
                     found[row] = written
                 bar.update(len(rows))
         return found
 
-    def _of_batch(self, task: str, latent: Tensor, how: Writing) -> list[list[Written]]:
+    def _of_batch(
+        self, task: str, latent: Tensor, how: Writing, generator: torch.Generator
+    ) -> list[list[Written]]:
         variables = BaseModelOutput(last_hidden_state=latent.to(self.model.dtype)[:, None])
-        sequences = self.model.generate(
-            encoder_outputs=copied(variables),
+        sequences = search(
+            self.model,
+            variables,
+            how,
+            generator,
             task=task,
             max_new_tokens=how.max_tokens,
             **how.options(),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,7 +44,21 @@ class Likelihood:
     @property
     def perplexity(self) -> np.ndarray:
         """(sentences,) exp(-nats / tokens) of each sentence, at least 1."""
-        return np.exp(-self.nats / np.maximum(self.tokens, 1))
+        return np.asarray(perplexity_of(-self.nats / np.maximum(self.tokens, 1)))
+
+
+def perplexity_of(nats_per_token: Any) -> Any:
+    """The perplexity of a cross-entropy: infinite where it is too large for a float.
+
+    Args:
+        nats_per_token: One cross-entropy, or an array of some.
+
+    Example:
+        >>> float(perplexity_of(0.0)), float(perplexity_of(1e4))
+        (1.0, inf)
+    """
+    with np.errstate(over="ignore"):
+        return np.exp(nats_per_token)
 
 
 class LanguageScorer(SavedModel):

@@ -3,6 +3,7 @@ how likely the model finds it."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,47 +11,65 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from transformers import GenerationConfig, LogitsProcessor
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    TemperatureLogitsWarper,
+    TopPLogitsWarper,
+)
 from transformers.utils import ModelOutput
 
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import Writing, Written
 
 MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
 
 
-@contextmanager
-def drawing(seed: int, device: torch.device | None = None) -> Iterator[None]:
-    """Draws that follow from a seed, and leave all others as they would have been.
+def search(
+    model: Any,
+    encoded: ModelOutput,
+    writing: Writing,
+    generator: torch.Generator,
+    *,
+    config: GenerationConfig | None = None,
+    processors: Sequence[LogitsProcessor] = (),
+    **inputs: Any,
+) -> Tensor:
+    """Search or sample with transformers' `generate`.
+
+    `generate` samples with torch's global random state, which all threads share. So samples are
+    drawn here, with `generator`, and `generate` takes the token that was drawn.
 
     Args:
-        seed: The seed, at least 0.
-        device: Where is drawn besides on the CPU; nowhere else if None.
+        model: The encoder-decoder.
+        encoded: What its encoder gives: tensors of a row a source.
+        writing: How to search or sample.
+        generator: Source of the draws, on the device of the model.
+        config: Settings of `generate` that replace the model's own.
+        processors: Further changes of the scores of the next token, before any draw.
+        **inputs: What else `generate` takes: tensors of a row a source, and what is no tensor.
+
+    Returns:
+        Ids, (sources * outputs, seq), with those that each sequence begins with.
     """
-    devices = [device] if device is not None and device.type == "cuda" else []
-    with torch.random.fork_rng(devices):
-        torch.manual_seed(seed)
-        yield
+    if config is not None:
+        # `generate` fills gaps of a config from the model's own; other threads may use the model
+        model = copy.copy(model)
+        model.generation_config = inputs["generation_config"] = config
+    processors = list(processors)
+    rows = torch.arange(len(next(iter(encoded.values()))), device=generator.device)
+    if writing.sample:
+        rows = rows.repeat_interleave(writing.outputs)
+        processors.append(Draw(writing, generator))
+    return model.generate(
+        encoder_outputs=rows_of(encoded, rows),
+        logits_processor=processors,
+        **{name: of[rows] if isinstance(of, Tensor) else of for name, of in inputs.items()},
+    )
 
 
 @contextmanager
-def generating(model: Any, config: GenerationConfig) -> Iterator[None]:
-    """A model whose own way to generate is this for a while: `generate` would take from the other
-    what this leaves open.
-
-    Args:
-        model: What generates.
-        config: How.
-    """
-    own, model.generation_config = model.generation_config, config
-    try:
-        yield
-    finally:
-        model.generation_config = own
-
-
-@contextmanager
-def searching(model: Any) -> Iterator[None]:
+def clear_errors(model: Any) -> Iterator[None]:
     """Turn what `generate` raises over odd settings of a model into one error of this package.
 
     Args:
@@ -76,7 +95,7 @@ def end_ids(model: Any) -> Tensor:
     Raises:
         ModelError: Its `generation_config.json` has something else in their place.
     """
-    with searching(model):
+    with clear_errors(model):
         return torch.tensor([model.generation_config.eos_token_id]).flatten().long()
 
 
@@ -157,15 +176,6 @@ def rows_of(encoded: ModelOutput, rows: Tensor) -> ModelOutput:
         rows: Numbers of the sources, each as often as it is wanted.
     """
     return type(encoded)(**{name: of[rows] for name, of in encoded.items()})
-
-
-def copied(encoded: ModelOutput) -> ModelOutput:
-    """What an encoder gives, for `generate`, which repeats its rows in place.
-
-    Args:
-        encoded: Tensors of a row a source.
-    """
-    return type(encoded)(**encoded)
 
 
 def mean_log_probabilities(
@@ -260,3 +270,32 @@ class EndInTime(LogitsProcessor):  # type: ignore[misc]
         ended = torch.full_like(scores, -torch.inf)
         ended[:, self.ends] = scores[:, self.ends].clamp(min=torch.finfo(scores.dtype).min)
         return torch.where(is_over[:, None], ended, scores)
+
+
+class Draw(LogitsProcessor):  # type: ignore[misc]
+    """Draws the next token of each sequence, and leaves only this one possible.
+
+    Args:
+        writing: Temperature and `top_p`.
+        generator: Source of the draws.
+    """
+
+    def __init__(self, writing: Writing, generator: torch.Generator) -> None:
+        self.warpers: list[LogitsProcessor] = []
+        if writing.temperature != 1:
+            self.warpers.append(TemperatureLogitsWarper(float(writing.temperature)))
+        if writing.top_p < 1:
+            self.warpers.append(TopPLogitsWarper(writing.top_p))
+        self.generator = generator
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores of the next token, (sequences, vocab): 0 for the one drawn, -inf for all others.
+
+        Args:
+            input_ids: What each sequence has so far, (sequences, seq).
+            scores: Scores of the next token, (sequences, vocab).
+        """
+        for warper in self.warpers:
+            scores = warper(input_ids, scores)
+        drawn = torch.multinomial(scores.softmax(-1), 1, generator=self.generator)
+        return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import torch
-from torch import Tensor
 
 from paraphrastic_hf.encoding.device import chosen_device
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
@@ -22,11 +21,10 @@ from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.loading import check_weights, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
-    copied,
-    drawing,
+    clear_errors,
     mean_log_probabilities,
     padded,
-    searching,
+    search,
     until_end,
     written_lists,
 )
@@ -184,17 +182,14 @@ class TemplatedWriter(Saved):
             for place, text in enumerate(templates[number])
             if text or self.reads == NONE
         ]
-        with (
-            searching(self.model),
-            evaluating(self.model),
-            drawing(writing.seed, self.model.device),
-        ):
+        generator = torch.Generator(self.model.device).manual_seed(int(writing.seed))
+        with clear_errors(self.model), evaluating(self.model):
             for start in range(0, len(wanted), self.batch_size):
                 rows = wanted[start : start + self.batch_size]
                 texts = [templates[number][place] for number, place in rows]
                 batch = [ids[number].tolist() for number, _ in rows]
                 for (number, place), written in zip(
-                    rows, self._batch(batch, texts, writing, scores), strict=True
+                    rows, self._batch(batch, texts, writing, generator, scores), strict=True
                 ):
                     found[number][place] = written
         return found
@@ -225,6 +220,7 @@ class TemplatedWriter(Saved):
         batch: Sequence[Sequence[int]],
         templates: Sequence[str],
         writing: Writing,
+        generator: torch.Generator,
         scores: bool,
     ) -> list[list[Written]]:
         """What is written from some sources, each with a template."""
@@ -233,9 +229,7 @@ class TemplatedWriter(Saved):
         config.update(**writing.options(), max_length=writing.max_tokens + 1)
         if config.max_new_tokens is not None:  # which counts where both are given
             config.max_new_tokens = writing.max_tokens
-        sequences = self.model.generate(
-            encoder_outputs=copied(encoded), generation_config=config, **inputs
-        )
+        sequences = search(self.model, encoded, writing, generator, config=config, **inputs)
         ends = torch.tensor(list(self.tokenizer.special.end), device=self.model.device)
         is_written = until_end(sequences[:, 1:], ends)
         nats = [float("nan")] * len(sequences)
@@ -250,7 +244,7 @@ class TemplatedWriter(Saved):
 
     def _encoded(
         self, batch: Sequence[Sequence[int]], templates: Sequence[str]
-    ) -> tuple[SourceEncoding, dict[str, Tensor]]:
+    ) -> tuple[SourceEncoding, dict[str, Any]]:
         """What the encoder gives for each row, distinct sources and templates being read once, and
         the masks."""
         device, encoder = self.model.device, self.model.get_encoder()
@@ -262,7 +256,7 @@ class TemplatedWriter(Saved):
             "last_hidden_state": read.last_hidden_state[which],
             "source_ids": read.source_ids[which],
         }
-        inputs = {"attention_mask": sources["attention_mask"][which]}
+        inputs: dict[str, Any] = {"attention_mask": sources["attention_mask"][which]}
         if self.reads != NONE:
             texts = list(dict.fromkeys(templates))
             ids = self.templates.encode_batch(texts)

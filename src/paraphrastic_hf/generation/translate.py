@@ -29,15 +29,13 @@ from paraphrastic_hf.generation.languages import Languages, source_ids, told_lan
 from paraphrastic_hf.generation.loading import check_translator, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
     EndInTime,
-    copied,
-    drawing,
+    clear_errors,
     encoded_by,
     end_ids,
-    generating,
     is_out_of_memory,
     mean_log_probabilities,
     padded,
-    searching,
+    search,
     target_ids,
     until_end,
     written_lists,
@@ -227,7 +225,7 @@ class Translator(Saved):
     def begin(self) -> list[int]:
         """The ids that every translation begins with, which say nothing of it."""
         forced = self.languages.forced
-        with searching(self.model):
+        with clear_errors(self.model):
             start = int(self.model.generation_config.decoder_start_token_id)
         return [start] if forced is None else [start, forced]
 
@@ -254,17 +252,17 @@ class Translator(Saved):
         lengths = np.array([len(line) for line in ids], np.int64)
         known = np.flatnonzero(lengths)
         found = [[NOTHING] * writing.outputs for _ in ids]
+        generator = torch.Generator(self.model.device).manual_seed(int(writing.seed))
         with (
-            searching(self.model),
+            clear_errors(self.model),
             evaluating(self.model),
-            drawing(writing.seed, self.model.device),
             tqdm(total=len(known), unit=" lines", disable=not progress) as bar,
         ):
             for chosen in length_batches(lengths[known], self.batch_size, MOST_TOKENS):
                 rows = known[chosen]
                 batch = [ids[row] for row in rows]
                 for row, written in zip(
-                    rows, self._within_memory(batch, writing, scores), strict=True
+                    rows, self._within_memory(batch, writing, generator, scores), strict=True
                 ):
                     found[row] = written
                 bar.update(len(rows))
@@ -315,14 +313,18 @@ class Translator(Saved):
         return nats
 
     def _within_memory(
-        self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool
+        self,
+        batch: Sequence[Sequence[int]],
+        writing: Writing,
+        generator: torch.Generator,
+        scores: bool,
     ) -> list[list[Written]]:
         """What is written from a batch, of fewer lines at a time where memory runs out."""
         found: list[list[Written]] = []
         while len(found) < len(batch):
             part = batch[len(found) : len(found) + self.batch_size]
             try:
-                found += self._of_batch(part, writing, scores)
+                found += self._of_batch(part, writing, generator, scores)
                 continue
             except Exception as error:
                 if len(part) == 1 or not is_out_of_memory(error):
@@ -335,7 +337,11 @@ class Translator(Saved):
         return found
 
     def _of_batch(
-        self, batch: Sequence[Sequence[int]], writing: Writing, scores: bool
+        self,
+        batch: Sequence[Sequence[int]],
+        writing: Writing,
+        generator: torch.Generator,
+        scores: bool,
     ) -> list[list[Written]]:
         sources = self._padded(batch)
         lengths = torch.tensor([len(line) for line in batch])
@@ -353,13 +359,15 @@ class Translator(Saved):
             config.forced_bos_token_id = self.languages.forced
         rows = writing.outputs if writing.sample else writing.beams
         encoded = encoded_by(self.model, sources)
-        with generating(self.model, config):
-            sequences = self.model.generate(
-                encoder_outputs=copied(encoded),
-                attention_mask=sources["attention_mask"],
-                generation_config=config,
-                logits_processor=[EndInTime(most.repeat_interleave(rows), self._ends)],
-            )
+        sequences = search(
+            self.model,
+            encoded,
+            writing,
+            generator,
+            config=config,
+            processors=[EndInTime(most.repeat_interleave(rows), self._ends)],
+            attention_mask=sources["attention_mask"],
+        )
         written = sequences[:, len(self.begin()) :]
         is_written = until_end(written, self._ends)
         nats = [float("nan")] * len(sequences)

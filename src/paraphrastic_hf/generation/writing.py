@@ -100,13 +100,14 @@ class Writing:
         return replace(self, seed=int(drawn[0] >> np.uint64(1)))
 
     def options(self) -> dict[str, Any]:
-        """What transformers' `generate` calls these settings; `max_tokens` and `seed` apart."""
-        search: dict[str, Any] = {"do_sample": False, "num_beams": self.beams}
-        if self.beams > 1:
-            search["length_penalty"] = self.length_penalty
-        draw = {"do_sample": True, "num_beams": 1, "top_p": self.top_p, "top_k": 0}
-        chosen = draw | {"temperature": self.temperature} if self.sample else search
-        return chosen | {"num_return_sequences": self.outputs}
+        """What transformers' `generate` calls the settings of a search; `search.py` draws samples,
+        and sets `max_tokens`."""
+        options: dict[str, Any] = {"do_sample": False, "num_beams": 1, "num_return_sequences": 1}
+        if not self.sample:
+            options |= {"num_beams": self.beams, "num_return_sequences": self.outputs}
+            if self.beams > 1:
+                options["length_penalty"] = self.length_penalty
+        return options
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,19 @@ class Gaussian:
     mean: Tensor
     log_variance: Tensor
 
-    def sample(self) -> Tensor:
+    def sample(self, generator: torch.Generator | None = None) -> Tensor:
         """Draw z = mean + deviation * noise, (batch, latent), whose gradient reaches both.
+
+        Args:
+            generator: Source of the noise; torch's global random state if None, as in training,
+                where dropout uses it too.
 
         Example:
             >>> certain = Gaussian(torch.ones(1, 2), torch.full((1, 2), -40.0))
             >>> certain.sample()
             tensor([[1., 1.]])
         """
-        noise = torch.randn_like(self.mean)
+        noise = torch.empty_like(self.mean).normal_(generator=generator)
         return self.mean + (0.5 * self.log_variance).exp() * noise
 
     def kl(self) -> Tensor:
@@ -82,7 +86,7 @@ def active_units(means: Tensor) -> int:
     return int((means.float().var(0, unbiased=False) > ACTIVE_VARIANCE).sum())
 
 
-def mutual_information(posteriors: Gaussian) -> float:
+def mutual_information(posteriors: Gaussian, generator: torch.Generator | None = None) -> float:
     """Estimate the information that a latent variable has of its sentence, in nats.
 
     E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw for each sentence and q(z) the mixture
@@ -91,13 +95,14 @@ def mutual_information(posteriors: Gaussian) -> float:
 
     Args:
         posteriors: The posteriors of some hundred sentences, (sentences, latent).
+        generator: Source of the draws; torch's global random state if None.
 
     Example:
         >>> apart = Gaussian(torch.tensor([[-50.0], [50.0]]), torch.zeros(2, 1))
         >>> round(mutual_information(apart), 2)  # ln 2: the variable tells which of two it is
         0.69
     """
-    drawn = posteriors.sample()
+    drawn = posteriors.sample(generator)
     # (draws, posteriors): how likely each draw is under each posterior
     pairwise = torch.stack([posteriors.log_density(draw.expand_as(drawn)) for draw in drawn])
     own = pairwise.diagonal()

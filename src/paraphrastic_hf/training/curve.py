@@ -1,7 +1,7 @@
 """The training curve of a run: loss, learning rate and development score by step, as a picture.
 
-It is drawn from the log alone (`log.py`), so that a run that was killed and went on has the picture
-of an unbroken one.
+It is drawn from the log (`log.py`) and the recipe alone, so that a run that was killed and went on
+has the picture of an unbroken one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.hub.trained import PICTURE
+from paraphrastic_hf.recipe import read_mapping
 from paraphrastic_hf.text.files import remove, replacing
+from paraphrastic_hf.training.score_units import are_negatives_chosen, scored_on
 
 RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
-LABELS = {"loss": "loss", SCORE: "development score", RATE: "learning rate"}
 MARKED = 30  # with fewer points than this, each has a mark
 WIDTH, COLUMN = 7.0, 1.3  # inches of the panels, and of a column of names beside one
 FEW, LINE = 5, 0.14  # names that a panel has room for, and inches of one beside it
@@ -87,21 +89,33 @@ def write_curve(directory: Path) -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         return
-    draw(curves, directory / PICTURE)
+    draw(curves, directory / PICTURE, labels_of(read_mapping(directory / "recipe.yaml")))
 
 
-def draw(curves: Mapping[str, Curve], path: Path) -> None:
+def labels_of(recipe: Mapping[str, Any]) -> dict[str, str]:
+    """The labels of the loss, the score and the learning rate, with units.
+
+    Args:
+        recipe: The recipe as a mapping.
+    """
+    loss = "loss"
+    if are_negatives_chosen(recipe):
+        loss += "\n(negatives harden,\nso it may rise)"
+    return {"loss": loss, SCORE: "\n".join(scored_on(recipe)), RATE: "learning rate"}
+
+
+def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> None:
     """Draw a panel for the loss and its parts, one for the score, one for the learning rate, and a
     lower one for each gauge, since each has a scale of its own; `kl/fr` and `kl/en` share one."""
     from matplotlib.figure import Figure
 
-    others = sorted(curves.keys() - LABELS.keys())
+    others = sorted(curves.keys() - labels.keys())
     parts = [name for name in others if curves[name].is_part]
     gauges: dict[str, list[str]] = {}
     for name in others:
         if name not in parts:
             gauges.setdefault(name.partition("/")[0], []).append(name)
-    panels = [[name, *(parts if name == "loss" else [])] for name in LABELS if name in curves]
+    panels = [[name, *(parts if name == "loss" else [])] for name in labels if name in curves]
     heights = [2.0] * len(panels) + [1.2] * len(gauges)
     panels += gauges.values()
     height, width = 0.7 + sum(heights), WIDTH
@@ -130,8 +144,8 @@ def draw(curves: Mapping[str, Curve], path: Path) -> None:
                 markersize=3,
                 label=name.rpartition("/")[2].replace("_", " "),
             )
-        if names[0] in LABELS:
-            axes.set_ylabel(LABELS[names[0]])
+        if names[0] in labels:
+            axes.set_ylabel(labels[names[0]], fontsize=8)
             axes.yaxis.set_label_coords(-0.115, 0.5)  # to align them by their texts is slow
         else:
             title = names[0].partition("/")[0].replace("_", " ")

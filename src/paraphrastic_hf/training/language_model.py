@@ -18,7 +18,7 @@ from paraphrastic_hf.data.pairs import iterate_lines
 from paraphrastic_hf.encoding.directory import LANGUAGE_MODEL, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.judged import Judged
-from paraphrastic_hf.generation.likelihood import sentence_likelihoods
+from paraphrastic_hf.generation.likelihood import perplexity_of, sentence_likelihoods
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.recipe import names_file
@@ -197,7 +197,7 @@ class LanguageModelling:
             "held_out": {
                 "sentences": held_out,
                 "nats_per_token": cross_entropy,
-                "perplexity": math.exp(cross_entropy),
+                "perplexity": float(perplexity_of(cross_entropy)),
             }
         }
         return {

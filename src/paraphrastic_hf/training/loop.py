@@ -41,7 +41,7 @@ from paraphrastic_hf.training.optimisation import (
     warn_of_warmup,
 )
 from paraphrastic_hf.training.progress import Progress
-from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients
+from paraphrastic_hf.training.row_adam import RowAdam, clip_gradients, gradients_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,7 +213,7 @@ class TrainingLoop:
         """Train to the end. The best weights, or else the last, are then in the model.
 
         Raises:
-            ParaphrasticError: The loss is no longer finite.
+            ParaphrasticError: The loss, the gradient or the weights are no longer finite.
             CheckpointError: A checkpoint could not be written.
             KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
         """
@@ -307,18 +307,25 @@ class TrainingLoop:
                 for name, value in {"loss": losses.total, **losses.parts}.items():
                     found.append((name, value.detach().float()))
                 self.accelerator.backward(losses.total)
-        values: dict[str, float] = {}
-        # all at once, since a GPU would be waited for at each of them
-        read = torch.stack([value for _, value in found]).tolist()
-        for (name, _), value in zip(found, read, strict=True):
-            values[name] = values.get(name, 0.0) + value
-        self._refuse_unless_finite(self._of_all(values["loss"]))
         for parameter in step.frozen:
             parameter.grad = None
+        gradients = gradients_of(self.model.parameters())
+        norm = nn.utils.get_total_norm(gradients).float().to(self.model.device)
+        # all at once, since a GPU would be waited for at each of them
+        numbers = torch.stack([*(value for _, value in found), norm])
+        if self._is_distributed:  # each loss is weighted so that its mean counts
+            numbers = self.accelerator.reduce(numbers, "mean")
+        *losses_read, norm_read = numbers.tolist()
+        values: dict[str, float] = {}
+        for (name, _), value in zip(found, losses_read, strict=True):
+            values[name] = values.get(name, 0.0) + value
+        rate = self._rate(objective, total_steps)
+        self._refuse_unless_finite("loss", values["loss"], at.step + 1, rate)
+        self._refuse_unless_finite("norm of the gradient", norm_read, at.step + 1, rate)
         if self.training.clip:
-            clip_gradients(self.model.parameters(), self.training.clip)
+            clip_gradients(gradients, norm_read, self.training.clip)
         for group in self.optimizer.param_groups:
-            group["lr"] = self._rate(objective, total_steps)
+            group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad()
         return values
@@ -327,20 +334,21 @@ class TrainingLoop:
         rate = learning_rate(self.training, self.progress.step, total_steps)
         return rate * objective.rate_share if isinstance(objective, Annealed) else rate
 
-    def _refuse_unless_finite(self, loss: float) -> None:
-        if not math.isfinite(loss):
+    def _refuse_unless_finite(self, name: str, value: float, step: int, rate: float) -> None:
+        if not math.isfinite(value):
             raise ParaphrasticError(
-                f"the loss is {loss} at step {self.progress.step}; lower training.learning_rate "
-                f"({self.training.learning_rate}) or set training.clip; checkpoints written before "
+                f"training diverged: the {name} is {value} at step {step}, with a learning rate of "
+                f"{rate:g}. Lower training.learning_rate or set training.clip; earlier checkpoints "
                 "are intact"
             )
 
-    def _of_all(self, loss: float) -> float:
-        """The loss summed over processes, so that all of them see what is not finite in one."""
-        if not self._is_distributed:
-            return loss
-        own = torch.tensor(loss, device=self.accelerator.device)
-        return float(self.accelerator.reduce(own, "sum"))
+    def _refuse_broken_weights(self) -> None:
+        """Stop before weights are scored or kept that no loader takes: infinite, or so large that
+        their squares are."""
+        weights = [weight.detach() for weight in self.model.parameters()]
+        norm = float(nn.utils.get_total_norm(weights))
+        rate = self.optimizer.param_groups[0]["lr"]
+        self._refuse_unless_finite("norm of the weights", norm, self.progress.step, rate)
 
     def _seed(self, seed: int) -> None:
         # torch.manual_seed would, without a GPU, queue a call with its stack for one at every step
@@ -353,6 +361,9 @@ class TrainingLoop:
 
         Processes have caught up different rows in different portions, which rounds differently:
         here all take those of the first, as a resumed run will.
+
+        Raises:
+            ParaphrasticError: The weights have diverged.
         """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()
@@ -360,6 +371,7 @@ class TrainingLoop:
                 state = [t for values in self.optimizer.state.values() for t in values.values()]
                 for tensor in [*self.model.parameters(), *(t for t in state if t.ndim)]:
                     broadcast(tensor.data)
+        self._refuse_broken_weights()
 
     def _between_steps(
         self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
@@ -393,6 +405,7 @@ class TrainingLoop:
                 self._write_checkpoint(objective, log, is_due=True)
             self.accelerator.wait_for_everyone()
         elif asked is not None:
+            self._refuse_broken_weights()
             self._write_checkpoint(objective, log, is_due=False)
         if asked is not None:
             raise Interrupted(at.step, asked)

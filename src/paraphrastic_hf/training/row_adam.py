@@ -307,19 +307,24 @@ def _coalesced(grad: Tensor) -> Tensor:
     )
 
 
-def clip_gradients(parameters: Iterable[Tensor], limit: float) -> float:
-    """Scale all gradients, dense or row-sparse, so that their joint norm is at most `limit`.
-
-    Returns:
-        The norm before clipping.
-    """
-    values = []
+def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
+    """The numbers of all gradients, dense or row-sparse, to measure or change in place."""
+    found = []
     for parameter in parameters:
         if parameter.grad is not None:
             if parameter.grad.is_sparse:
                 parameter.grad = _coalesced(parameter.grad)
-            values.append(parameter.grad.values() if parameter.grad.is_sparse else parameter.grad)
-    norm = float(nn.utils.get_total_norm(values)) if values else 0.0
+            found.append(parameter.grad.values() if parameter.grad.is_sparse else parameter.grad)
+    return found
+
+
+def clip_gradients(gradients: list[Tensor], norm: float, limit: float) -> None:
+    """Scale gradients so that their joint norm is at most `limit`.
+
+    Args:
+        gradients: What `gradients_of` gives.
+        norm: Their joint norm.
+        limit: Largest norm.
+    """
     if norm > limit:
-        torch._foreach_mul_(values, limit / norm)
-    return norm
+        torch._foreach_mul_(gradients, limit / norm)

@@ -17,6 +17,7 @@ import numpy as np
 from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.judged import Judged
+from paraphrastic_hf.generation.likelihood import perplexity_of
 from paraphrastic_hf.models.bart import TrainedBart, bart_config
 from paraphrastic_hf.models.marian import TrainedMarian, marian_config
 from paraphrastic_hf.models.stock import TrainedStock, generation_settings
@@ -104,7 +105,7 @@ class Seq2SeqRun:
             record["averaged_checkpoints"] = self._average(model, output / "checkpoints")
         if len(self.held_out):
             nats = self.nats(model)
-            record["held_out"] = {"nats_per_token": nats, "perplexity": math.exp(nats)}
+            record["held_out"] = {"nats_per_token": nats, "perplexity": float(perplexity_of(nats))}
         model = model.to("cpu")
         saved = model.stock() if isinstance(model, TrainedStock) else model
         save_model(saved, self.tokenizer, output, TRANSLATION)

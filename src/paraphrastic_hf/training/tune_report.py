@@ -11,6 +11,7 @@ from typing import Any
 from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.markdown import literal, markdown_table
 from paraphrastic_hf.text.files import replacing, write_bytes
+from paraphrastic_hf.training.score_units import unit_of
 from paraphrastic_hf.training.tune import Trial
 
 COLOUR, BEST = "#1b6ca8", "#d1762c"
@@ -57,7 +58,7 @@ def table(trials: Sequence[Trial], development: str) -> list[str]:
         ]
         for t in trials
     ]
-    columns = [f"{development} x 100", *keys, "step", "seconds"]
+    columns = [f"{development} ({unit_of(development)})", *keys, "step", "seconds"]
     lines = markdown_table(columns, rows, "r" + "l" * len(keys) + "rr")
     errors = [f"* {literal(f'{_cell(t.settings)} failed: {t.error}')}" for t in trials if t.error]
     return [*lines, "", *errors] if errors else lines
@@ -88,7 +89,7 @@ def plot(trials: Sequence[Trial], development: str, path: Path) -> None:
         axis.set_xlabel(key)
         plain_axes(axis, grid="y")
     for row in axes:
-        row[0].set_ylabel(development)
+        row[0].set_ylabel(f"{development}\n{unit_of(development)}")
     figure.suptitle("every trial, and the best with each value", fontsize=9)
     with replacing(path) as partial:
         figure.savefig(partial, dpi=150, format="png")
