@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from paraphrastic_hf.data.snapshot import snapshot
+from paraphrastic_hf.data.snapshot import bounded_patience, snapshot
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
@@ -100,7 +100,8 @@ def _from_hub(
         if streaming:
             from huggingface_hub import HfApi
 
-            commit = HfApi().dataset_info(name, revision=revision, token=token).sha
+            with bounded_patience():
+                commit = HfApi().dataset_info(name, revision=revision, token=token).sha
             return datasets.load_dataset(
                 name, config, split=split, revision=commit, token=token, streaming=True
             )
