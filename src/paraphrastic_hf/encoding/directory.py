@@ -37,7 +37,7 @@ from transformers.utils import logging as transformers_logging
 from paraphrastic_hf.encoding.locate import shown_name
 from paraphrastic_hf.encoding.packing import packed
 from paraphrastic_hf.encoding.table import check_finite
-from paraphrastic_hf.errors import ModelError, in_a_line
+from paraphrastic_hf.errors import ModelError, disk_error, in_a_line
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -193,7 +193,8 @@ def save_model(
             raise
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise OSError(f"cannot write {directory}: {error}") from error
+        other = OSError(f"cannot write {directory}: {error}")
+        raise (disk_error(error, directory) or other) from error
     finally:
         remove(staged)
 
