@@ -65,7 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     if chosen in ("simile", "compare"):
         _refuse_files_after_h(parser, arguments)
-    known, rest = parser.parse_known_args(arguments)
+    try:
+        known, rest = parser.parse_known_args(arguments)
+    except BrokenPipeError:  # of help
+        _drop_output()
+        return 0
     if rest and not getattr(known, "takes_overrides", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     known.overrides = rest
