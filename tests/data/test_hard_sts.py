@@ -196,7 +196,7 @@ def test_every_row_says_which_dataset_it_is_of(rows: Rows) -> None:
 
 
 def test_there_is_a_split_for_every_configuration() -> None:
-    assert {*SPLITS, "negation"} == set(find_source("hard_sts").configs)
+    assert {*SPLITS, "negation", "hard"} == set(find_source("hard_sts").configs)
 
 
 def test_both_lists_are_read_from_the_folder_of_the_variable(

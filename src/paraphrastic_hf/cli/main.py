@@ -168,7 +168,7 @@ def _explained(error: OSError, output: str | None) -> str:
     """What an error of the system comes to for someone who gave an output."""
     printed = os.path.realpath("/dev/stdout")
     printed = printed if os.path.exists(printed) else os.curdir  # not of a pipe
-    place = error.filename or (printed if output in ("-", None) else output)
+    place = error.filename or (printed if output is None or output == "-" else output)
     full = disk_error(error, place)
     if full is not None:
         return str(full)

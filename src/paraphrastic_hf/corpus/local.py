@@ -138,6 +138,7 @@ class LocalExecutor(LocalPipelineExecutor):
             stdout=subprocess.PIPE,
             env={"OMP_NUM_THREADS": str(_threads(self.workers)), **os.environ},
         ) as process:
+            assert process.stdin is not None
             running.append(process)
             try:
                 with suppress(BrokenPipeError):  # it has died: its first task says how

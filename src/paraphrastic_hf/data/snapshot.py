@@ -69,7 +69,7 @@ class _Patience:
         self.waiting.pop(threading.get_ident(), None)
         self.refusals = self.refusals + 1 if response.status_code == 429 else 0
         if self.refusals:
-            from huggingface_hub.utils import parse_ratelimit_headers
+            from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]
 
             limit = parse_ratelimit_headers(response.headers)
             asked = receive.asked_to_wait(response.headers.get("Retry-After"))

@@ -22,7 +22,8 @@ from paraphrastic_hf.evaluation.similarity import DatasetScore, score_suite
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.held_out import HeldOut, retrieval
-from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, find_data_root
+from paraphrastic_hf.data.load import DATA_ROOT_VARIABLE
+from paraphrastic_hf.training.places import find_data_root
 
 WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
 
