@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.data.folder import evaluation_files
+from paraphrastic_hf.data.load import DATA_ROOT_VARIABLE
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
@@ -22,7 +23,6 @@ from paraphrastic_hf.evaluation.similarity import DatasetScore, score_suite
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.held_out import HeldOut, retrieval
-from paraphrastic_hf.data.load import DATA_ROOT_VARIABLE
 from paraphrastic_hf.training.places import find_data_root
 
 WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
