@@ -38,15 +38,18 @@ class Fault:
 
     Attributes:
         matches: A regular expression found in `METHOD path`.
-        kind: `500`; `stall`, `cut` or `reset`, in the middle of the body; `wrong`, one byte of it;
-            `after`, which does the work and answers 500; `none`.
+        kind: `500`; `429`; `trickle`, of the body, or `trickle head`, of what is before it;
+            `stall`, `cut` or `reset`, in the middle of the body; `wrong`, one byte of it; `after`,
+            which does the work and answers 500; `none`.
         times: How many requests it hits.
+        wait: Seconds that a `429` asks to wait.
         then: Called after each, such as to move a branch.
     """
 
     matches: str
     kind: str
     times: int = 1
+    wait: str = "0"
     then: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
@@ -211,6 +214,16 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                     self.close_connection = kind != "500"
                     if kind == "500":
                         self.send_body(b"the disk of the Hub is full", True, {}, status=500)
+                elif kind == "429":
+                    self.send_body(b"later", True, {"Retry-After": self.struck.wait}, status=429)
+                elif kind.startswith("trickle"):
+                    self.close_connection = True
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                    if kind == "trickle":
+                        self.wfile.write(b"Content-Length: 10000\r\n\r\n")
+                    for _ in range(10_000):
+                        self.wfile.write(b"X: 1\r\n")
+                        threading.Event().wait(0.02)
                 elif kind == "after":
                     self.send_body, kept = (lambda *_, **__: None), self.send_body  # type: ignore
                     answer(path)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.packaged_recipes import RECIPES, find_recipe, recipe_names
+from paraphrastic_hf.packaged_recipes import RECIPES, describe_recipes, find_recipe, recipe_names
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.places import resolve_path
 
@@ -92,3 +93,25 @@ def test_the_small_texts_of_recipes_are_found_from_any_folder(
     assert resolve_path("recipes/demo/pairs.tsv", tmp_path) == RECIPES / "demo" / "pairs.tsv"
     with pytest.raises(RecipeError, match=r"absent\.tsv is not there: nothing is at"):
         resolve_path("recipes/demo/absent.tsv", tmp_path)
+
+
+def test_every_recipe_is_listed_with_a_line_and_minutes_where_it_names_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    described = {name: (minutes, text) for name, minutes, text in describe_recipes()}
+    assert list(described) == recipe_names()
+    assert all(text and "\n" not in text for _, text in described.values())
+    assert described["bilingual-generative-2020/small-bgt"][0] == "16"
+    assert described["bilingual-generative-2020/smoke"][0] == "<2"
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "--list"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in described)
+
+
+def test_a_short_name_finds_the_small_recipe_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert find_recipe("bgt") == find_recipe("small-bgt")
+    assert "small-bgt" in capsys.readouterr().err

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.parse_yaml import parse_yaml
 from paraphrastic_hf.recipe import (
     argument,
     build,
@@ -279,10 +283,42 @@ EXCESSIVE = {
     "braces": ("{a: " * 60 + "1" + "}" * 60, "nested more than 50 deep"),
     "dashes": ("- " * 20_000 + "1", "nested more than 50 deep"),
     "itself": ("&a [*a]", "nested more than 50 deep"),
-    "digits": ("9" * 5000, "Exceeds the limit"),
+    "digits": ("9" * 5000, "more than 1,023 binary digits"),
+    "digits to the base of 60": ("1" + ":59" * 5000, "more than 1,023 binary digits"),
     "hexadecimal digits": ("0x" + "f" * 5000, "more than 1,023 binary digits"),
     "no date": ("2001-99-99", "month must be in 1..12"),
 }
+
+
+def merges(count: int) -> str:
+    """Mappings of which each has a key of its own and, by a merge, all keys of those before."""
+    lines = [f"m{i}: &m{i} {{<<: *m{i - 1}, k{i}: 1}}" for i in range(1, count)]
+    return "\n".join(["m0: &m0 {k0: 1}", *lines])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda count: "".join(f"key{number}: 1\n" for number in range(count)),
+        lambda count: "".join(f"? [key{number}]\n: 1\n" for number in range(count)),
+        lambda count: "a: [" + "1, " * count + "1]",
+        lambda count: "a: 1" + ":59" * (8 * count),
+        lambda count: merges(count // 4),
+    ],
+    ids=["keys", "keys that are lists", "values", "one number", "merges"],
+)
+def test_the_time_to_read_a_recipe_is_proportional_to_its_size(
+    text: Callable[[int], str],
+) -> None:
+    def seconds(count: int) -> float:
+        written, start = text(count), time.process_time()
+        with suppress(RecipeError):
+            parse_yaml(written, "a recipe")
+        return time.process_time() - start
+
+    seconds(100)
+    small, large = seconds(1_500), seconds(24_000)
+    assert large < 40 * small + 0.1, (small, large)  # 16 times as much; 256 if squared
 
 
 @pytest.mark.parametrize("name", EXCESSIVE)

@@ -4,7 +4,10 @@ out."""
 from __future__ import annotations
 
 import difflib
+import errno
 import inspect
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,6 +50,53 @@ class PublishError(DataError, ModelError):
 
 class CheckpointError(ParaphrasticError, RuntimeError):
     """A checkpoint is damaged or belongs to another run."""
+
+
+class DiskError(ParaphrasticError, OSError):
+    """A disk is full or damaged. `errno` is that of the system."""
+
+
+_DISK = {
+    errno.ENOSPC: "is full; free some space",
+    errno.EDQUOT: "has no room left for you; free some space",
+    errno.EIO: "cannot be read or written; check it",
+}
+# What numpy, torch and safetensors raise has no errno.
+_DISK_TEXTS = re.compile(
+    r"os error (\d+)\)|\d+ requested and \d+ written|PytorchStreamWriter|unexpected pos \d+"
+)
+
+
+def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError | None:
+    """The failure of a disk that an error of any library stands for; None if of none.
+
+    Args:
+        error: What was raised while a file was written.
+        path: The file or folder.
+
+    Example:
+        >>> error = OSError("59604 requested and 7136 written")  # numpy's
+        >>> str(disk_error(error, "/dev/full"))
+        'the disk at /dev is full (for /dev/full); free some space, and run the same command again'
+    """
+    if isinstance(error, DiskError):
+        return error
+    found = getattr(error, "errno", None)
+    said = _DISK_TEXTS.search(str(error))
+    if said and found is None:
+        found = int(said[1] or errno.ENOSPC)
+    if found not in _DISK:
+        return None
+    place = os.path.realpath(path)
+    while not os.path.ismount(place):
+        place = os.path.dirname(place)
+    state, _, remedy = _DISK[found].partition("; ")
+    result = DiskError(
+        f"the disk at {place} {state} (for {os.fspath(path)}); {remedy}, and run the same command "
+        "again"
+    )
+    result.errno = found
+    return result
 
 
 class Interrupted(KeyboardInterrupt):

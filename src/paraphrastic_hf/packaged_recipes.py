@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+from itertools import takewhile
 from pathlib import Path
+from textwrap import shorten
 
 from paraphrastic_hf.errors import RecipeError
 
@@ -17,6 +20,8 @@ RECIPES = next(
     (path for path in (_PACKAGE / "recipes", _PACKAGE.parents[1] / "recipes") if path.is_dir()),
     _PACKAGE / "recipes",
 )
+_NUMBERS = {"two": "2", "twenty": "20"}
+_MINUTES = re.compile(rf"(under )?({'|'.join(_NUMBERS)}|[\d.]+) minutes", re.IGNORECASE)
 _ENDING = re.compile(r"\.(tsv|csv|jsonl|parquet)(\.(gz|xz|bz2))?$", re.IGNORECASE)  # of text
 
 
@@ -26,7 +31,8 @@ def find_recipe(name: str | Path) -> Path:
     Args:
         name: A file; or the name of a recipe that comes with the package, `own` or
             `simple-and-effective-2019/own`, with or without `recipes/` before it and `.yaml` after
-            it. A file of that name comes first; what begins with `.` or `~` is a file.
+            it; or `bgt` for `small-bgt`, or the end of one name alone. A file of that name comes
+            first; what begins with `.` or `~` is a file.
 
     Raises:
         RecipeError: There is none, or there are several; the message names them, or the nearest.
@@ -55,6 +61,11 @@ def find_recipe(name: str | Path) -> Path:
     within = [full for full in known if full.startswith(f"{wanted}/")]
     if within:
         raise RecipeError(f"{wanted} holds several recipes; choose {', '.join(within)}")
+    small = [] if is_path else [f for f in known if f.endswith(f"/small-{wanted}")]
+    ending = small or ([] if is_path else [f for f in known if f.endswith(f"-{wanted}")])
+    if len(ending) == 1:
+        print(f"{name} is taken for the recipe {ending[0]}", file=sys.stderr)
+        return RECIPES / f"{ending[0]}.yaml"
     raise RecipeError(
         f"there is no recipe {str(name)!r}, neither a file nor one of the package's; "
         f"{_nearest(wanted, known)}"
@@ -66,6 +77,22 @@ def recipe_names() -> list[str]:
     return sorted(
         path.relative_to(RECIPES).with_suffix("").as_posix() for path in RECIPES.glob("*/*.yaml")
     )
+
+
+def describe_recipes() -> list[tuple[str, str, str]]:
+    """Name, minutes and one line of every recipe that comes with the package.
+
+    Both come from the comment at the top of the recipe. Minutes are blank where it names none.
+    """
+    described = []
+    for name in recipe_names():
+        lines = (RECIPES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+        comment = takewhile(lambda line: line.startswith("#"), lines)
+        text = " ".join(line[1:].strip() for line in comment)
+        found = _MINUTES.search(text)
+        minutes = ("<" if found[1] else "") + _NUMBERS.get(found[2], found[2]) if found else ""
+        described.append((name, minutes, shorten(text, 100, placeholder=" ...")))
+    return described
 
 
 def _nearest(wanted: str, known: list[str]) -> str:

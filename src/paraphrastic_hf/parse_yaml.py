@@ -6,6 +6,7 @@ through them and show them.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import yaml
@@ -15,20 +16,46 @@ from paraphrastic_hf.errors import RecipeError
 MOST_VALUES = 100_000  # in a text; each use of a YAML alias counts
 DEEPEST = 50  # lists and mappings within each other
 MOST_BITS = 1023  # of a whole number; the largest float has one more
+MOST_DIGITS = 2 * MOST_BITS  # written in any base, with underscores
+TOO_MANY = f"it has more than {MOST_VALUES:,} values"
+TOO_LARGE = f"it has a number of more than {MOST_BITS:,} binary digits"
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """YAML whose mappings name no key twice; plain YAML would drop the first."""
+    """YAML whose mappings name no key twice; plain YAML would drop the first.
+
+    Its time is proportional to the text: merges (`<<`) that multiply, and numbers that cost the
+    square of their length, are refused before they are built.
+    """
+
+    pairs = 0  # of all mappings, those merged included
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
-        keys = [self.construct_object(key, deep=True) for key in own]
-        twice = next((key for number, key in enumerate(keys) if key in keys[:number]), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(
-                "while reading a mapping", node.start_mark, f"the key {twice!r} is there twice"
-            )
+        seen = set()
+        for key in (self.construct_object(key, deep=True) for key in own):
+            if not isinstance(key, Hashable):
+                continue  # refused below
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    "while reading a mapping", node.start_mark, f"the key {key!r} is there twice"
+                )
+            seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        self.pairs += len(node.value)
+        if self.pairs > MOST_VALUES:
+            raise ValueError(TOO_MANY)
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > MOST_DIGITS:
+            raise ValueError(TOO_LARGE)
+        return super().construct_yaml_int(node)
+
+
+_UniqueKeys.add_constructor("tag:yaml.org,2002:int", _UniqueKeys.construct_yaml_int)
 
 
 def parse_yaml(text: str, name: str) -> Any:
@@ -58,7 +85,7 @@ def _check_extent(value: Any) -> None:
     while left:
         item, depth = left.pop()
         if isinstance(item, int) and item.bit_length() > MOST_BITS:
-            raise ValueError(f"it has a number of more than {MOST_BITS:,} binary digits")
+            raise ValueError(TOO_LARGE)
         if isinstance(item, dict):
             parts = [part for pair in item.items() for part in pair]
         elif isinstance(item, (list, tuple, set)):
@@ -67,7 +94,7 @@ def _check_extent(value: Any) -> None:
             continue
         values += len(parts)
         if values > MOST_VALUES:
-            raise ValueError(f"it has more than {MOST_VALUES:,} values")
+            raise ValueError(TOO_MANY)
         if depth == DEEPEST:
             raise ValueError(f"it is nested more than {DEEPEST} deep")
         left += [(part, depth + 1) for part in parts]

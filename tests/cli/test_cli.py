@@ -264,7 +264,7 @@ def test_what_is_printed_is_utf_8_as_what_is_read_is(model: str) -> None:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full where OUT is written"),
+        (OSError(errno.ENOSPC, "No space left on device"), "is full (for OUT)"),
         (NotADirectoryError(errno.ENOTDIR, "Not a directory"), "OUT is a file; name a folder"),
         (FileExistsError(errno.EEXIST, "File exists"), "OUT is a file; name a folder"),
         (PermissionError(errno.EACCES, "Permission denied"), "Permission denied"),

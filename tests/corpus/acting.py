@@ -12,6 +12,7 @@ from pathlib import Path
 from datatrove.pipeline.base import PipelineStep
 
 from paraphrastic_hf.corpus import progress
+from paraphrastic_hf.corpus.commands import CommandEngine
 from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.errors import DataError
 
@@ -21,7 +22,8 @@ class Acting(PipelineStep):
 
     Args:
         folder: Where it writes; `begun-RANK` has a byte for each time a task was begun.
-        how: `kill`, `hang`, `fail`, `disk`, `missing`, `network` or `engine`; only the first time
+        how: `kill`, `hang`, `fail`, `disk`, `missing`, `network`, `engine` or
+            `command`, which notes the numbers of its processes; only the first time
             if it ends in `-once`.
         rank: The task in which.
     """
@@ -58,5 +60,13 @@ class Acting(PipelineStep):
             raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
         elif how == "engine":
             raise EngineError("it gave up")
+        elif how == "command":
+            note = self.folder / "processes"
+            program = [
+                "sh",
+                "-c",
+                f"echo {os.getpid()} $$ > {note}.part; mv {note}.part {note}; sleep 600",
+            ]
+            CommandEngine(program).translate(["a cat"])
         elif how == "program":
             raise MissingEngineError("there is no program")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import queue
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -82,6 +85,33 @@ def test_the_task_of_a_worker_that_dies_or_hangs_is_begun_again(
     assert not executor.get_incomplete_ranks()
 
 
+def test_no_worker_and_no_program_of_one_outlives_a_killed_run(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, tests.corpus.test_local as t\n"
+        f"t.execute(pathlib.Path({str(tmp_path)!r}), 'command')[0].run()"
+    )
+    run, note = subprocess.Popen([sys.executable, "-c", code]), tmp_path / "processes"
+    _wait_until(lambda: note.exists() or run.poll() is not None)
+    numbers = [int(number) for number in note.read_text().split()]
+    run.kill()
+    run.wait()
+    _wait_until(lambda: not any(map(_runs, numbers)), seconds=10)
+
+
+def _wait_until(is_so: Callable[[], bool], seconds: float = 120) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process runs; one that has ended may wait for its parent to notice."""
+    with suppress(FileNotFoundError):
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    return False
+
+
 @pytest.mark.parametrize(
     ("how", "reason"),
     [("kill", "killed by signal 9, as where memory runs out"), ("engine", "it gave up")],
@@ -100,7 +130,7 @@ def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
     ("how", "error", "message"),
     [
         ("fail", DataError, "task 1: a row is bad"),
-        ("disk", TaskError, "task 1: the disk is full: free some space"),
+        ("disk", TaskError, "task 1: the disk at .* is full"),
         ("missing", TaskError, "task 1: .*No such file"),
         ("program", MissingEngineError, "task 1: there is no program"),
     ],

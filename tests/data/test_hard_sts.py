@@ -21,8 +21,10 @@ from paraphrastic_hf.data.hard_sts import (
     percentiles,
     symmetric_word_error_rate,
 )
-from paraphrastic_hf.data.load import builder, find_source
+from paraphrastic_hf.data.load import builder, find_source, load_dataset
 from paraphrastic_hf.data.sts_files import STS_DATASETS
+from paraphrastic_hf.errors import DataError
+from tests.data.layouts import write_all
 
 TOKENS = st.lists(st.sampled_from(["a", "cat", "sat", "猫", "."]), max_size=8)
 COUNTS = {
@@ -194,4 +196,26 @@ def test_every_row_says_which_dataset_it_is_of(rows: Rows) -> None:
 
 
 def test_there_is_a_split_for_every_configuration() -> None:
-    assert {*SPLITS, "negation"} == set(find_source("hard_sts").configs)
+    assert {*SPLITS, "negation", "hard"} == set(find_source("hard_sts").configs)
+
+
+def test_both_lists_are_read_from_the_folder_of_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
+    monkeypatch.setenv("PARAPHRASTIC_DATA", str(write_all(tmp_path / "corpora")))
+    lists = load_dataset("hard_sts", streaming=True)
+    assert list(lists) == ["hard_plus", "hard_minus"]
+
+
+def test_a_corpus_that_is_nowhere_names_the_argument_for_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    monkeypatch.setattr("paraphrastic_hf.data.folder.fetch", _unreachable)
+    with pytest.raises(DataError, match="data_dir="):
+        load_dataset("hard_sts", cache_dir=str(tmp_path))
+
+
+def _unreachable(*_: object) -> Path:
+    raise DataError("no network")

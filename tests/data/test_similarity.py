@@ -90,6 +90,7 @@ def test_a_year_is_read_from_its_archive(is_alone: bool, corpora: Path) -> None:
 def test_without_a_folder_the_archives_are_downloaded(
     streaming: bool, corpora: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     """Of a configuration's own two archives, each is asked for once."""
     monkeypatch.setenv("no_proxy", "*")
     cache = str(corpora.parent / "rows")

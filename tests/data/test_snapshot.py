@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
-from paraphrastic_hf.data.snapshot import TRIES, snapshot
+from paraphrastic_hf.data import receive
+from paraphrastic_hf.data.snapshot import MOST_REFUSALS, TRIES, snapshot
+from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.errors import ModelError
 from tests.hub import Fault, Hub, pointing, running
 
 FILES = {"config.json": b'{"a": 1}', "model.safetensors": bytes(range(256)) * 1000}
@@ -62,3 +66,30 @@ def test_where_no_connection_is_made_nothing_is_asked_again(
     with pytest.raises(OSError, match="ConnectError"):
         snapshot("me/model")
     assert pauses == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("^GET .*safetensors", "trickle", 10**6),
+        Fault("^GET .*safetensors", "trickle head", 10**6),
+        Fault("^HEAD .*safetensors", "trickle head", 10**6),
+        Fault("^GET /api/models/.*/tree", "trickle", 10**6),
+    ],
+    ids=lambda fault: f"{fault.kind} {fault.matches}",
+)
+def test_what_always_trickles_ends(fault: Fault, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receive, "TIMEOUT_SECONDS", 0.3)
+    hub.faults = [fault]
+    with pytest.raises(ModelError, match="me/model"):
+        local_directory("me/model")
+
+
+@pytest.mark.parametrize("matches", ["^GET .*safetensors", "^GET /api/models/.*/tree"])
+@pytest.mark.parametrize("wait", ["0", "86400"])
+def test_what_always_refuses_ends(matches: str, wait: str, hub: Hub) -> None:
+    hub.faults = [Fault(matches, "429", 10**6, wait)]
+    with pytest.raises(ModelError, match=r"me/model.*429"):
+        local_directory("me/model")
+    assert len(hub.requests) < 3 * MOST_REFUSALS
+    assert wait == "0" or sum(bool(re.search(matches, each)) for each in hub.requests) == 1

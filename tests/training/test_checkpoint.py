@@ -229,9 +229,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoints(
     run.train(10, 15)
     with monkeypatch.context() as full:
         fill_disk(full, when)
-        with pytest.raises(
-            CheckpointError, match=r"step 15 .*No space left.*step-0000000010.*free some space"
-        ):
+        with pytest.raises(CheckpointError, match=r"step 15 .* is full .*step-0000000010"):
             run.save(tmp_path, 15)
     assert sorted(os.listdir(tmp_path)) == ["step-0000000005", "step-0000000010"]
     fresh = Run(seed=1)
@@ -261,9 +259,7 @@ def test_a_full_disk_leaves_the_earlier_weights(
     before = path.read_bytes()
     with monkeypatch.context() as full:
         fill_disk(full, when)
-        with pytest.raises(
-            CheckpointError, match=r"cannot write .*model\.safetensors.*No space left"
-        ):
+        with pytest.raises(CheckpointError, match=r"model\.safetensors.* is full"):
             save_weights(Run(seed=1).model, path)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["model.safetensors"]

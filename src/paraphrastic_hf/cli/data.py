@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any
 
-from paraphrastic_hf.cli.folders import VARIABLE, add_data_option, data_root
+from paraphrastic_hf.cli.folders import add_data_option, data_root
 from paraphrastic_hf.cli.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
@@ -181,19 +181,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def _data_dir(arguments: argparse.Namespace) -> str | None:
-    """Where the corpus is: in the folder given, else in that of all data if it has the corpus;
-    None to download it."""
-    from paraphrastic_hf.data.folder import corpus_folder
-    from paraphrastic_hf.data.load import find_source
-
-    if arguments.data is not None:
-        return str(arguments.data)
-    root = os.environ.get(VARIABLE)
-    found = corpus_folder(find_source(arguments.name), root) if root else None
-    return None if found is None else str(found)
-
-
 def _configs(arguments: argparse.Namespace) -> list[str | None]:
     from paraphrastic_hf.data.load import find_source
 
@@ -206,9 +193,7 @@ def _build(arguments: argparse.Namespace) -> None:
 
     source = find_source(arguments.name)
     for config in _configs(arguments):
-        found = load_dataset(
-            arguments.name, config, data_dir=_data_dir(arguments), **_options(arguments)
-        )
+        found = load_dataset(arguments.name, config, data_dir=arguments.data, **_options(arguments))
         for split, rows in found.items():
             published = source.configs.get(str(config), {}).get(str(split))
             beside = f" (published: {published:,})" if published is not None else ""
@@ -227,7 +212,7 @@ def _export(arguments: argparse.Namespace) -> None:
         arguments.name,
         arguments.output,
         configs=configs,
-        data_dir=_data_dir(arguments),
+        data_dir=arguments.data,
         progress=True,
         **_options(arguments),
     )
@@ -248,7 +233,7 @@ def _stats(arguments: argparse.Namespace) -> None:
         splits = load_dataset(
             arguments.name,
             config,
-            data_dir=_data_dir(arguments),
+            data_dir=arguments.data,
             streaming=True,
             **_options(arguments),
         )

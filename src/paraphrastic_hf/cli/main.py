@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import io
 import os
 import re
 import sys
+import threading
 from collections.abc import Collection, Sequence
 
 import paraphrastic_hf
 from paraphrastic_hf.cli.parser import Parser
-from paraphrastic_hf.errors import Interrupted, ParaphrasticError
+from paraphrastic_hf.errors import Interrupted, ParaphrasticError, disk_error
 from paraphrastic_hf.extras import missing_extra
 
 COMMANDS = {
@@ -56,6 +56,7 @@ EARLIER_SPELLINGS = {"--data-root": "--data", "--data-dir": "--data", "--hypothe
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors of this package are one line on stderr and exit status 2."""
     _prepare_streams()
+    threading.excepthook = _tell_of_thread
     arguments = [_modern(item) for item in (sys.argv[1:] if arguments is None else arguments)]
     chosen = next((item for item in arguments if not item.startswith("-")), None)
     try:
@@ -67,7 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     if chosen in ("simile", "compare"):
         _refuse_files_after_h(parser, arguments)
-    known, rest = parser.parse_known_args(arguments)
+    try:
+        known, rest = parser.parse_known_args(arguments)
+    except BrokenPipeError:  # of help
+        _drop_output()
+        return 0
     if rest and not getattr(known, "takes_overrides", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     known.overrides = rest
@@ -76,18 +81,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from paraphrastic_hf.cli.lines import refuse_overwriting  # which takes a while
 
             refuse_overwriting(vars(known))
-        return int(known.run(known) or 0)
+        status = int(known.run(known) or 0)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except ParaphrasticError as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
         return _name_extra(known.command, error)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except OSError as error:  # a full disk, a folder that may not be written
-        output = getattr(known, "output", None)
-        print(f"paraphrastic {known.command}: {_explained(error, output)}", file=sys.stderr)
+        explained = _explained(error, getattr(known, "output", None))
+        _drop_output()
+        print(f"paraphrastic {known.command}: {explained}", file=sys.stderr)
         return 2
     except Interrupted as error:
         print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
@@ -149,6 +158,21 @@ def _prepare_streams() -> None:
             setattr(sys, name, terminal)
 
 
+def _drop_output() -> None:
+    """Have what cannot be printed go nowhere, since it would fail again at the exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell_of_thread(failure: threading.ExceptHookArgs) -> None:
+    """Leave the failure of a disk to the main thread, which meets it too."""
+    if failure.exc_value is None or disk_error(failure.exc_value, os.curdir) is None:
+        threading.__excepthook__(failure)
+
+
 def _modern(argument: str) -> str:
     """An option by its present name, where it had another one in earlier versions."""
     name, equals, value = argument.partition("=")
@@ -164,10 +188,12 @@ def _refuse_files_after_h(parser: Parser, arguments: Sequence[str]) -> None:
 
 def _explained(error: OSError, output: str | None) -> str:
     """What an error of the system comes to for someone who gave an output."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        where = "standard output" if output == "-" else error.filename or output
-        place = f" where {where} is written" if where else ""
-        return f"the disk is full{place}: free some space, and run the same command again"
+    printed = os.path.realpath("/dev/stdout")
+    printed = printed if os.path.exists(printed) else os.curdir  # not of a pipe
+    place = error.filename or (printed if output is None or output == "-" else output)
+    full = disk_error(error, place)
+    if full is not None:
+        return str(full)
     is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))
     if is_no_folder and output and os.path.isfile(output):
         return f"{output} is a file; name a folder to write to"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,31 @@ that is unambiguous, its last name (--margin 0.5). The keys:
 """
 
 
+class _List(argparse.Action):
+    """Prints the recipes and ends, as `--help` does."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from paraphrastic_hf.packaged_recipes import describe_recipes
+
+        print(f"{'recipe':56} minutes  what it trains")
+        for name, minutes, sentence in describe_recipes():
+            print(f"{name:56} {minutes:>7}  {sentence}")
+        parser.exit()
+
+
 def configure(parser: Parser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
         "recipe",
         help="the recipe to train: a YAML file, or the name of one that comes with the package",
+    )
+    parser.add_argument(
+        "--list",
+        action=_List,
+        help="print the recipes that come with the package, with their minutes on two cores",
     )
     parser.add_argument(
         "--output",

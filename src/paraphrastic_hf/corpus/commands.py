@@ -7,15 +7,14 @@ run as a program of its own.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Sequence
 
 from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.generation.writing import NOTHING, Written
+from paraphrastic_hf.text.child import child
 
 MOST_ODD_LINES = 10  # that a program may answer with none or several, in one block
 SHOWN = 300  # characters of what a program says when it dies
@@ -85,14 +84,9 @@ class CommandEngine:
         return text
 
     def _run(self, text: str) -> str:
-        """What the program writes; its session is its own, so that none it started lives on."""
-        with subprocess.Popen(
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
+        """What the program writes."""
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        with child(self.command, **pipes) as process:
             try:
                 given = text.encode("utf-8", "replace")
                 written, said = process.communicate(given, timeout=self.timeout)
@@ -101,9 +95,6 @@ class CommandEngine:
                     f"{self.command[0]} gave no answer in {self.timeout:g} s; raise "
                     "engine.timeout, or give it fewer lines at a time (make.block)"
                 ) from error
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
         if process.returncode:
             told = said.decode("utf-8", "replace").strip()[-SHOWN:] or "it said nothing"
             raise EngineError(f"{self.command[0]} ended with status {process.returncode}: {told}")

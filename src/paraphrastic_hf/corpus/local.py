@@ -24,6 +24,7 @@ from datatrove.executor import LocalPipelineExecutor
 
 from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
 from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError, counted
+from paraphrastic_hf.text.child import child
 
 KINDS = {
     each.__name__: each
@@ -105,6 +106,7 @@ class LocalExecutor(LocalPipelineExecutor):
             while any(thread.is_alive() for thread in threads):
                 time.sleep(SECONDS_BETWEEN)
         finally:
+            work.left = 0  # what ends now is no attempt that failed
             for process in list(running):
                 process.kill()
         if work.error is not None:
@@ -130,26 +132,21 @@ class LocalExecutor(LocalPipelineExecutor):
     @contextmanager
     def _worker(self, running: list[subprocess.Popen[bytes]]) -> Iterator[subprocess.Popen[bytes]]:
         """A worker that knows its pipeline, and that has ended afterwards."""
-        process = subprocess.Popen(
+        with child(
             [sys.executable, "-m", "paraphrastic_hf.corpus.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"OMP_NUM_THREADS": str(_threads(self.workers)), **os.environ},
-        )
-        running.append(process)
-        try:
+        ) as process:
             assert process.stdin is not None
-            with suppress(BrokenPipeError):  # it has died: its first task says how
-                process.stdin.write(self._told)
-                process.stdin.flush()
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with suppress(OSError):  # of what was not taken any more
-                    stream.close()  # type: ignore[union-attr]
-            running.remove(process)
+            running.append(process)
+            try:
+                with suppress(BrokenPipeError):  # it has died: its first task says how
+                    process.stdin.write(self._told)
+                    process.stdin.flush()
+                yield process
+            finally:
+                running.remove(process)
 
     def _work(self, process: subprocess.Popen[bytes], rank: int, work: _Attempts) -> None:
         """Give a worker task after task until there are none, or it fails."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import copy
-import errno
 import json
 import os
 import pickle
@@ -19,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from paraphrastic_hf.corpus.engine import EngineError, MissingEngineError
-from paraphrastic_hf.errors import BusyError, ParaphrasticError
+from paraphrastic_hf.errors import BusyError, ParaphrasticError, disk_error
 from paraphrastic_hf.extras import missing_extra
 
 PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
@@ -55,23 +54,23 @@ def main() -> None:
         executor.pipeline = copy.deepcopy(pipeline)  # statistics are of one task
         try:
             executor._run_for_rank(int(line), local_rank=1)
-        except BrokenPipeError:  # nobody listens any more
-            return
         except Exception as error:
             with (
                 suppress(OSError),  # of a full disk
                 executor.logging_dir.open(f"logs/task_{int(line):05d}.log", "a") as log,
             ):
                 traceback.print_exc(file=log)
-            say(error=_told(error), kind=type(error).__name__, again=_may_pass(error))
+            told = _told(error, executor.logging_dir.path)
+            say(error=told, kind=type(error).__name__, again=_may_pass(error))
         else:
             say(done=int(line))
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception, logs: str) -> str:
     named = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
-    if _is_full(error):
-        return "the disk is full: free some space, and give the same command, which goes on"
+    full = disk_error(error, logs)
+    if full is not None:
+        return str(full)
     if isinstance(named or error, (ParaphrasticError, OSError)):
         return str(named or error)
     return f"{type(error).__name__}: {error}"
@@ -79,14 +78,11 @@ def _told(error: Exception) -> str:
 
 def _may_pass(error: Exception) -> bool:
     """Whether another attempt may not meet it."""
-    if isinstance(error, LASTING) or _is_full(error):
+    if isinstance(error, LASTING) or disk_error(error, os.curdir):
         return False
     return isinstance(error, PASSING) or type(error).__name__ == "OutOfMemoryError"  # torch's
 
 
-def _is_full(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
 if __name__ == "__main__":
-    main()
+    with suppress(BrokenPipeError):  # nobody listens any more
+        main()

@@ -191,13 +191,15 @@ def _downloaded(source: Source, config: str) -> Folder:
     if not remotes:
         raise DataError(
             f"{source.name} cannot be downloaded by a program: {source.by_hand} Then give its "
-            "folder as data_dir (--data)."
+            "folder with data_dir= (--data)."
         )
     folder = cache_folder() / "downloads" / source.name
     try:
         roots = [fetch(remote, folder) for remote in remotes]
     except DataError as error:
-        by_hand = f". By hand: {source.by_hand}" if source.by_hand else ""
-        raise DataError(f"{source.name}: {error}{by_hand}") from error
+        by_hand = f". By hand: {source.by_hand.rstrip('.')}" if source.by_hand else ""
+        raise DataError(
+            f"{source.name}: {error}{by_hand}. Then give the folder with data_dir= (--data)"
+        ) from error
     folders = dict.fromkeys(path for path in roots if path.is_dir())
     return Folder(source.name, (folder, *folders))

@@ -64,17 +64,18 @@ class HardSts(Corpus):
             for row in rows
         ]
         places = percentiles(rates)
-        is_released = self.config.name in ("hard_plus", "hard_minus")
+        name = split if self.config.name == "hard" else self.config.name
+        is_released = name in ("hard_plus", "hard_minus")
         seen = set()
         for row, rate, place in zip(rows, rates, places, strict=True):
             key = (row["sentence1"], row["sentence2"], row["score"])
             if not is_released and key in seen:
                 continue
             seen.add(key)
-            if self.config.name == "negation":
+            if name == "negation":
                 taken = has_negation(tokens(key[0])) != has_negation(tokens(key[1]))
             else:
-                taken = SPLITS[self.config.name](row["score"], place)
+                taken = SPLITS[name](row["score"], place)
             if taken:
                 yield {**row, "swer": rate, "percentile": place}
 

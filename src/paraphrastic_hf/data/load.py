@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from paraphrastic_hf.data.snapshot import snapshot
+from paraphrastic_hf.data.folder import corpus_folder
+from paraphrastic_hf.data.snapshot import bounded_patience, snapshot
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.recipe import convert
 
+DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 # What every configuration of `datasets` has.
 STOCK_FIELDS = frozenset(("name", "version", "data_dir", "data_files", "description"))
 
@@ -35,7 +38,8 @@ def load_dataset(
         config: Such as `sts14`; the corpus's first configuration if absent.
         split: Such as `test`; unless streaming, any slice too (`train[:1%]`); all if absent.
         data_dir: The folder of the official files, or one that holds many corpora's folders.
-            None downloads them, verified, into the cache.
+            If None, the folder that the variable PARAPHRASTIC_DATA names, if it has the corpus;
+            else they are downloaded, verified, into the cache.
         streaming: Read rows as they are asked for, writing nothing.
         **options: Of the corpus, such as `min_score=0.5` for `paranmt`; `cache_dir` for all. Of a
             repository `revision`, `token`, `cache_dir` and `local_files_only`.
@@ -61,6 +65,8 @@ def load_dataset(
                 f"{name} is a repository of the Hub, which has no data_dir; leave it out"
             )
         return _from_hub(name, config, split, streaming=streaming, **options)
+    if data_dir is None and (root := os.environ.get(DATA_ROOT_VARIABLE)):
+        data_dir = corpus_folder(find_source(name), root)
     corpus = builder(name, config, data_dir=data_dir, **options)
     try:
         if streaming:
@@ -100,7 +106,8 @@ def _from_hub(
         if streaming:
             from huggingface_hub import HfApi
 
-            commit = HfApi().dataset_info(name, revision=revision, token=token).sha
+            with bounded_patience():
+                commit = HfApi().dataset_info(name, revision=revision, token=token).sha
             return datasets.load_dataset(
                 name, config, split=split, revision=commit, token=token, streaming=True
             )

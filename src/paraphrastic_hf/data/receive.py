@@ -63,6 +63,26 @@ class RefusedError(DataError):
     """What came is not the file that was asked for; nothing of it is kept."""
 
 
+class Pace:
+    """How fast bytes come, which may stall no longer than `TIMEOUT_SECONDS`."""
+
+    def __init__(self) -> None:
+        self.since, self.came = time.monotonic(), 0
+
+    def add(self, count: int) -> None:
+        """Count bytes.
+
+        Raises:
+            TimeoutError: Over a whole window, fewer than `SLOWEST` came a second.
+        """
+        self.came += count
+        passed = time.monotonic() - self.since
+        if passed >= TIMEOUT_SECONDS:
+            if self.came < SLOWEST * passed:
+                raise TimeoutError(f"stalled: {self.came:,} bytes came in {passed:,.0f} seconds")
+            self.since, self.came = time.monotonic(), 0
+
+
 def receive(url: str, target: Path, *, sha256: str | None = None, size: int | None = None) -> str:
     """Download a file to its place.
 
@@ -99,7 +119,7 @@ def _receive_with_patience(url: str, part: Path, size: int | None) -> str:
             return _append(url, part, size)
         except urllib.error.HTTPError as error:
             error.close()
-            asked = _asked_to_wait(error.headers.get("Retry-After"))
+            asked = asked_to_wait(error.headers.get("Retry-After"))
             wait = max(wait, asked)
             is_over = error.code < 500 and error.code not in BUSY
             if is_over or attempt == TRIES or asked > LONGEST_WAIT:
@@ -118,7 +138,7 @@ def _receive_with_patience(url: str, part: Path, size: int | None) -> str:
     raise AssertionError("the last try returns or raises")
 
 
-def _asked_to_wait(value: str | None) -> float:
+def asked_to_wait(value: str | None) -> float:
     """Seconds that a `Retry-After` names, as a number or as a date; 0 if it names none."""
     text = (value or "").strip()
     if text.isascii() and text.isdecimal():
@@ -260,7 +280,7 @@ def _copy(
 ) -> None:
     """Write what comes from `start` on; what is there already must come again as it was."""
     here = start
-    since, came = time.monotonic(), 0
+    pace = Pace()
     with (
         part.open("r+b" if part.exists() else "w+b") as output,
         tqdm(
@@ -285,12 +305,7 @@ def _copy(
             if most is not None and here > most:
                 raise RefusedError(f"{url} sends more than the {most:,} bytes it should have")
             bar.update(len(block))
-            came += len(block)
-            passed = time.monotonic() - since
-            if passed >= TIMEOUT_SECONDS:
-                if came < SLOWEST * passed:
-                    raise TimeoutError(f"stalled: {came:,} bytes came in {passed:,.0f} seconds")
-                since, came = time.monotonic(), 0
+            pace.add(len(block))
 
 
 def _checked(

@@ -12,18 +12,24 @@ import hashlib
 import logging
 import os
 import re
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.errors import DataError, in_a_line
+from paraphrastic_hf.data import receive
+from paraphrastic_hf.errors import DataError, counted, in_a_line
 
 TRIES = 4
 FIRST_PAUSE = 0.5  # seconds before the second try; each further pause is twice as long
+MOST_REFUSALS = 24  # answers 429 in a row
 BLOCK = 1 << 20
 # What the HTTP libraries of huggingface_hub raise where a connection that was made breaks off or
 # stalls. Where none can be made there is no network, and waiting for one would be in vain.
-BROKEN_OFF = {"ReadTimeout", "ReadError", "WriteError", "RemoteProtocolError"}
+BROKEN_OFF = {"TimeoutError", "ReadTimeout", "ReadError", "WriteError", "RemoteProtocolError"}
 # What a run leaves beside a model, and weights that only other frameworks read.
 IGNORED = (
     *("checkpoints/*", "logs/*", "work/*"),
@@ -31,6 +37,79 @@ IGNORED = (
 )
 
 logger = logging.getLogger(__name__)
+
+
+class _Patience:
+    """How long requests to the Hub may take: hooks of the client of huggingface_hub.
+
+    Its own time limit is that of a single byte, so what trickles would never end, and it waits as
+    long as a server asks.
+    """
+
+    def __init__(self) -> None:
+        self.refusals = 0
+        self.waiting: dict[int, Any] = {}  # by thread, a request whose answer has not begun
+
+    def on_request(self, request: Any) -> None:
+        """Close the connections if the head of the answer takes too long."""
+        thread = threading.get_ident()
+        self.waiting[thread] = request
+        timer = threading.Timer(receive.TIMEOUT_SECONDS, self._cut, (thread, request))
+        timer.daemon = True
+        timer.start()
+
+    def _cut(self, thread: int, request: Any) -> None:
+        if self.waiting.get(thread) is request:
+            from huggingface_hub import close_session
+
+            close_session()
+
+    def on_response(self, response: Any) -> None:
+        """Have the body come at a pace, and refuse to wait for ever."""
+        self.waiting.pop(threading.get_ident(), None)
+        self.refusals = self.refusals + 1 if response.status_code == 429 else 0
+        if self.refusals:
+            from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]
+
+            limit = parse_ratelimit_headers(response.headers)
+            asked = receive.asked_to_wait(response.headers.get("Retry-After"))
+            asked = max(asked, limit.reset_in_seconds if limit else 0)
+            if asked > receive.LONGEST_WAIT or self.refusals > MOST_REFUSALS:
+                later = f" and asks to wait {counted(round(asked), 'second')}" if asked else ""
+                raise DataError(f"{response.url.host} refuses further requests (429){later}")
+        response.iter_raw = partial(_at_a_pace, response.iter_raw)
+
+
+def _at_a_pace(chunks: Callable[..., Iterator[bytes]], *arguments: Any) -> Iterator[bytes]:
+    pace = receive.Pace()
+    for chunk in chunks(*arguments):
+        pace.add(len(chunk))
+        yield chunk
+
+
+@contextmanager
+def bounded_patience() -> Iterator[None]:
+    """Bound how long huggingface_hub waits for a server that trickles or always refuses.
+
+    Files that `hf_xet` downloads have the limits of that library.
+
+    Raises:
+        DataError: The server refuses requests (429) too often, or asks to wait too long.
+        TimeoutError: What it sends has stalled.
+    """
+    from huggingface_hub import get_session
+
+    session, patience = get_session(), _Patience()
+    before = session.event_hooks
+    session.event_hooks = {
+        "request": [*before["request"], patience.on_request],
+        "response": [*before["response"], patience.on_response],
+    }
+    try:
+        yield
+    finally:
+        session.event_hooks = before
+        patience.waiting.clear()
 
 
 def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
@@ -44,7 +123,7 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
 
     Raises:
         DataError: A file does not have the checksum that it should have, or its name leads out of
-            the folder.
+            the folder, or the Hub refuses further requests.
         HfHubHTTPError, HFValidationError, OSError: It is not there, or the Hub cannot be reached.
     """
     from huggingface_hub import snapshot_download
@@ -52,7 +131,12 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
     for attempt in range(TRIES):
         try:
             ignored = list(IGNORED)
-            found = str(snapshot_download(name, repo_type=kind, ignore_patterns=ignored, **options))
+            with bounded_patience():
+                found = str(
+                    snapshot_download(name, repo_type=kind, ignore_patterns=ignored, **options)
+                )
+        except DataError as error:
+            raise DataError(f"{name} cannot be downloaded: {error}") from error
         except Exception as error:
             if type(error) is ValueError:  # a file's name, such as ../x, that no folder may have
                 raise DataError(f"cannot download {name}: {in_a_line(error)}") from error

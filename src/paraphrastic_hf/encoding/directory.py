@@ -35,7 +35,7 @@ from paraphrastic_hf.encoding.bounded import loading, no_progress_bar
 from paraphrastic_hf.encoding.locate import shown_name
 from paraphrastic_hf.encoding.packing import packed
 from paraphrastic_hf.encoding.table import check_finite
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, disk_error
 from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -191,7 +191,8 @@ def save_model(
             raise
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise OSError(f"cannot write {directory}: {error}") from error
+        other = OSError(f"cannot write {directory}: {error}")
+        raise (disk_error(error, directory) or other) from error
     finally:
         remove(staged)
 

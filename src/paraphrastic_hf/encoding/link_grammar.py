@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Sequence
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.text.child import child
 from paraphrastic_hf.text.parse_tree import (
     PHRASES,
     PUNCTUATION,
@@ -99,10 +100,11 @@ class LinkGrammarParser:
 
     def _printed(self, text: str) -> list[str]:
         options = ["-graphics=0", "-constituents=3", "-verbosity=0", f"-timeout={SECONDS}"]
-        done = subprocess.run(
-            [self.program, "en", *options], input=text, capture_output=True, text=True, check=False
-        )
-        return [line.strip() for line in done.stdout.splitlines() if line.startswith("(")]
+        command = [self.program, "en", *options]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        with child(command, text=True, **pipes) as process:
+            written, _ = process.communicate(text)
+        return [line.strip() for line in written.splitlines() if line.startswith("(")]
 
 
 def _tree(block: str, words: Sequence[str]) -> Tree | None:

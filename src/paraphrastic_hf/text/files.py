@@ -18,7 +18,7 @@ from zlib import crc32
 
 from tokenizers import Tokenizer
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, disk_error
 
 MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one after the other
 SETTINGS = "config_sentence_transformers.json"  # of it: prompts, dimensions kept, similarity
@@ -49,7 +49,8 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
         number come before that. Nothing is there yet.
 
     Raises:
-        OSError: The disk is full, or the folder cannot be written.
+        DiskError: The disk is full or damaged, whichever library noticed.
+        OSError: The folder cannot be written.
 
     Example:
         >>> import tempfile
@@ -71,9 +72,9 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
             _replace_folder(partial, path)
         else:
             os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         remove(partial)
-        raise
+        raise (disk_error(error, path) or error) from error.__cause__
 
 
 def _start_of_own(name: str) -> str:

@@ -60,7 +60,7 @@ def save_checkpoint(
         good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
         raise CheckpointError(
             f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints "
-            f"are intact ({good}); free some space and run the same command to go on from there"
+            f"are intact ({good}); the same command goes on from there"
         ) from error
     stopped = [path for path in _all_checkpoints(root) if path.name.startswith("stopped")]
     for path in [*list_checkpoints(root)[:-keep], *stopped]:

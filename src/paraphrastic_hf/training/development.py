@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.data.folder import evaluation_files
+from paraphrastic_hf.data.load import DATA_ROOT_VARIABLE
 from paraphrastic_hf.data.sts_files import ScoredPairs, read_sts17, read_stsb
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
@@ -27,7 +28,7 @@ from paraphrastic_hf.recipe import names_file
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.training.held_out import HeldOut, judged_retrieval
 from paraphrastic_hf.training.loop import Evaluation
-from paraphrastic_hf.training.places import DATA_ROOT_VARIABLE, find_data_root, resolve_path
+from paraphrastic_hf.training.places import find_data_root, resolve_path
 
 WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
 

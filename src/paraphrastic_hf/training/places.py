@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.data.folder import corpus_folder
-from paraphrastic_hf.data.load import find_source, load_dataset
+from paraphrastic_hf.data.load import DATA_ROOT_VARIABLE, find_source, load_dataset
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import ModelError, RecipeError
 from paraphrastic_hf.packaged_recipes import RECIPES
 from paraphrastic_hf.training.arguments import DatasetArguments
-
-DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 
 
 def find_data_root(data_root: str | Path | None) -> str | Path | None:

@@ -188,7 +188,7 @@ def _train(
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
-                "intact; free some space and run the same command again"
+                "intact; the same command goes on from there"
             ) from error
         clear_work(output)
     accelerator.wait_for_everyone()

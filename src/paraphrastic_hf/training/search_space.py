@@ -45,7 +45,7 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
         values = [convert_key(cls, key, value) for value in values or []]
         if not values:
             raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")
-        if key in grid or any(values.count(value) > 1 for value in values):
+        if key in grid or len(set(map(repr, values))) < len(values):  # lists have no hash
             raise RecipeError(f"{key} or one of its values is given twice in the grid")
         grid[key] = values
     if not grid:

@@ -1,0 +1,49 @@
+"""Programs that this process starts, none of which outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+# Its input ends when the process that holds the other end of the pipe does, however that ends.
+GUARD = 'read -r _; kill -9 "-$0"'
+
+
+@contextmanager
+def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a program, which is killed with all that it started when the block ends or this
+    process dies, even by SIGKILL.
+
+    Args:
+        command: The program with its arguments.
+        **options: Those of `subprocess.Popen`.
+
+    Example:
+        >>> with child(["echo", "hello"], stdout=subprocess.PIPE, text=True) as process:
+        ...     process.communicate()[0]
+        'hello\\n'
+    """
+    with subprocess.Popen(command, start_new_session=True, **options) as process:
+        try:
+            with subprocess.Popen(
+                ["sh", "-c", GUARD, str(process.pid)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            ) as guard:
+                try:
+                    yield process
+                finally:
+                    guard.kill()  # first, since what ended may give its number to another
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            for stream in (process.stdin, process.stdout, process.stderr):
+                with suppress(OSError):  # of what was not taken any more
+                    if stream is not None:
+                        stream.close()

@@ -1,0 +1,137 @@
+"""Each command that writes names the file and the disk that is full, and leaves no part of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import DiskError, disk_error
+
+FULL = "/dev/full"  # a device that takes nothing
+COMMANDS = {
+    "encode": "encode english TEXT --output OUT.npy",
+    "encode to parquet": "encode english TEXT --output OUT/",
+    "mine": "mine --model english TEXT OTHER --output OUT.tsv",
+    "convert": "convert VECTORS --output OUT",
+    "pack": "pack english --output OUT",
+    "train": "train own --sources PAIRS --output OUT --quiet",
+    "corpus make": "corpus make RECIPE --output OUT --quiet",
+    "simile": "simile --references TEXT --systems OTHER --segments --output OUT.json",
+    "compare": "compare --references TEXT --systems OTHER TEXT --output OUT",
+}
+PRINTING = {
+    "encode": "encode english TEXT --output -",
+    "neighbours": "neighbours english TEXT --query cat",
+    "score": "score english PAIRS",
+    "simile": "simile --references TEXT --systems OTHER",
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("files")
+    count = 2000
+    texts = {
+        "TEXT": "".join(f"the cat number {n} sat on the mat {n * 7}\n" for n in range(count)),
+        "OTHER": "".join(f"a cat {n} sits on a mat {n * 7}\n" for n in range(count)),
+        "PAIRS": "".join(f"the cat number {n} sat\ta cat {n} was sitting\n" for n in range(count)),
+        "VECTORS": "".join(f"w{n} " + "0.25 " * 50 + "1\n" for n in range(400)),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    make = "make: {tasks: 1, workers: 1, block: 500}"
+    recipe = f"kind: corpus\ndata: {{sources: [{folder / 'PAIRS'}]}}\nsteps: [duplicates]\n{make}\n"
+    (folder / "RECIPE").write_text(recipe, encoding="utf-8")
+    return {name: str(folder / name) for name in (*texts, "RECIPE")}
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 32 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no disk can be mounted here: {error}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def filled(command: str, files: dict[str, str], output: str = "") -> list[str]:
+    words = [word.replace("OUT", output) for word in command.split()]
+    return [files.get(word, word) for word in words]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_names_the_file_and_the_full_disk(
+    name: str, disk: Path, files: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(filled(COMMANDS[name], files, str(disk / "out"))) == 2
+    said = capfd.readouterr().err
+    assert "Traceback" not in said
+    message = said.splitlines()[-1]
+    assert f"{disk} is full" in message
+    assert str(disk / "out") in message
+    assert name == "corpus make" or not list(disk.rglob("*.part"))
+
+
+@pytest.mark.skipif(not os.path.exists(FULL), reason="no device that is always full")
+@pytest.mark.parametrize("name", PRINTING)
+def test_a_command_that_prints_to_a_full_disk_says_so(name: str, files: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "paraphrastic_hf.cli.main", *filled(PRINTING[name], files)]
+    with open(FULL, "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert FULL in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("library", ["numpy", "safetensors", "torch"])
+def test_the_errors_of_libraries_are_failures_of_a_disk(library: str, disk: Path) -> None:
+    import numpy as np
+    import torch
+    from safetensors.numpy import save_file
+
+    many, path = np.ones(100_000), disk / "many"
+    save = {
+        "numpy": lambda: many.tofile(path),
+        "safetensors": lambda: save_file({"a": many}, path),
+        "torch": lambda: torch.save(torch.tensor(many), path),
+    }
+    with pytest.raises(Exception, match=r".") as caught:
+        save[library]()
+    found = disk_error(caught.value, path)
+    assert isinstance(found, DiskError)
+    assert f"{disk} is full" in str(found)
+
+
+def test_what_a_thread_meets_of_a_full_disk_is_told_once(
+    files: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """TensorBoard writes by a thread of its own."""
+
+    def write(error: Exception) -> None:
+        raise error
+
+    hook = threading.excepthook
+    try:
+        assert main(["score", "english", files["PAIRS"]]) == 0
+        for error in (OSError(28, "No space left on device"), ValueError("another")):
+            thread = threading.Thread(target=write, args=(error,))
+            thread.start()
+            thread.join()
+    finally:
+        threading.excepthook = hook
+    said = capfd.readouterr().err
+    assert "No space left" not in said
+    assert "ValueError: another" in said
