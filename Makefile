@@ -7,7 +7,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile
 BIN := .venv/bin
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test docs check format test-datasets3 test-gpu test-sanitized test-damaged test-ray
+.PHONY: help install demo test docs check format test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -47,6 +47,9 @@ test-sanitized: install  ## the C under address and undefined-behaviour sanitize
 
 test-damaged: install  ## model directories and data files that are cut short or changed
 	$(BIN)/python -m tests.robustness.damaged
+
+test-attack: install  ## every command that writes: killed, on a full disk, two at once
+	$(BIN)/python -m tests.robustness.attack
 
 test-ray: install  ## corpora made by a Ray cluster of two nodes on this machine (`pip install ray`)
 	$(BIN)/python -m tests.robustness.ray_cluster

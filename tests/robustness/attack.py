@@ -1,0 +1,434 @@
+"""Run by `make test-attack`: every command that writes, killed, on a full disk, and two at once.
+
+Each command first runs whole. Then it is attacked, and run again with the same arguments:
+
+* killed: `kill -9`, SIGTERM or Ctrl-C at a random operation on its output folder. The next run must
+  end well, with the files of the whole run, and leave nothing else.
+* full disk: the output folder is a disk smaller than what the command writes. It must fail with a
+  short message that names a file there, and the next run, on a larger disk, must end well.
+* two at once: two runs, equal or different, write to one folder. At least one must end well, and the
+  files be those of one whole run; the other may be refused with a short message.
+
+Commands run in forks of a process that has imported everything, so that a case takes a second.
+Disks are tmpfs mounts, which need root; without it that part is skipped, and the table says so.
+
+PARAPHRASTIC_DATA names the folder of all data, of which SICK is read.
+
+Usage: python -m tests.robustness.attack [--seed N] [--cases N] [--only NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+DEMO = Path(__file__).parents[2] / "recipes" / "demo"
+SECONDS = 300  # a run may take on a busy machine
+EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "os.truncate"}
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+# What differs between two equal runs: times, speeds, and the pictures and pages that show them.
+TIMED = re.compile(r'"\w*(seconds|finished|per_second|time|date)\w*": ?[^,\n}]*')
+UNCOMPARED = ("*.png", "events.out.*", "logs/*", "logs/stats/*", "*.md", "stats.json", "*.html", "trials.tsv")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command: its arguments, in which OUT stands for the output folder."""
+
+    name: str
+    arguments: str
+    other: str = ""  # a word of the arguments and what a second, different run has in its place
+
+    def changed(self) -> Case:
+        """The second, different command."""
+        before, after = self.other.split()
+        return Case(self.name, self.arguments.replace(before, after))
+
+    def line(self, out: Path, inputs: Path) -> list[str]:
+        return self.arguments.replace("OUT", str(out)).replace("IN", str(inputs)).split()
+
+
+CASES = [
+    Case("encode", "encode english IN/lines.txt --output OUT/v.npy --quiet"),
+    Case("mine", "mine --model english IN/lines.txt IN/other.txt --output OUT/p.tsv --quiet", "other few"),
+    Case(
+        "mine --work",
+        "mine --model english IN/lines.txt IN/other.txt --output OUT/p.tsv --work OUT/w --quiet",
+        "english tiny",
+    ),
+    Case("pack", "pack tiny --dimension 32 --precision float32 --output OUT/m --overwrite", "32 16"),
+    Case("convert", "convert IN/vectors.txt --output OUT/m --overwrite --quiet"),
+    Case("translate", "translate IN/marian IN/few.txt --output OUT/t.txt --quiet", "few few2"),
+    Case("reconstruct", "reconstruct IN/bgt IN/few.txt --language en --output OUT/t.txt --quiet"),
+    Case("paraphrase", "paraphrase IN/paraphraser IN/few.txt --canonical --output OUT/t.txt --quiet"),
+    Case("predict", "predict IN/head IN/pairs.tsv --output OUT/t.txt"),
+    Case("perplexity", "perplexity IN/language_model IN/few.txt --output OUT/t.tsv"),
+    Case("simile", "simile -s IN/few.txt -r IN/few2.txt --output OUT/s.json"),
+    Case("compare", "compare -s IN/few.txt IN/few2.txt -r IN/few.txt --output OUT/c --quiet"),
+    Case("judge", "judge -s IN/few.txt -r IN/few2.txt --output OUT/s.json"),
+    *(
+        Case(f"train {name}", f"train IN/{name}.yaml --output OUT/run --quiet", "--quiet --seed=2")
+        for name in ("word", "char_cnn", "head", "language_model", "bgt", "marian", "scpn")
+    ),
+    Case("tune", "tune IN/tuned.yaml --grid training.margin=0.3,0.5 --output OUT/tuned --quiet", "0.3,0.5 0.3,0.6"),
+    Case("corpus make", "corpus make IN/corpus.yaml --output OUT/c --quiet", "corpus.yaml corpus2.yaml"),
+    Case("corpus encode", "corpus encode english IN/lines.txt --output OUT/v --quiet", "english tiny"),
+    Case("corpus mine", "corpus mine IN/v1 IN/v2 --output OUT/m --quiet"),
+    Case("corpus lexicon", "corpus lexicon IN/c --min-count 2 --output OUT/lexicon.tsv"),
+    Case("corpus tenths", "corpus tenths IN/pairs.tsv --step overlap --parts 3 --output OUT/t"),
+    Case("publish", "publish model IN/word user/word --source-licence pairs.tsv=cc0-1.0 --hide-paths --dry-run OUT/hub", "IN/word IN/char_cnn"),
+]
+
+
+def make_inputs(folder: Path) -> None:
+    """Models of a second's training, texts, and a small corpus."""
+    import yaml
+
+    from paraphrastic_hf.cli.main import main
+    from tests import trained
+    from tests.corpus.test_make import PAIRS
+    from tests.data_root import DEMO as demo
+
+    texts = [line.split("\t") for line in demo.read_text(encoding="utf-8").splitlines()]
+    lines = [f"{first} {n}" for n in range(40) for first, _ in texts]
+    other = [f"{second} {n}" for n in range(40) for _, second in texts]
+    for name, content in (("lines", lines), ("other", other), ("few", lines[:9])):
+        (folder / f"{name}.txt").write_text("\n".join(content) + "\n", encoding="utf-8")
+    (folder / "few2.txt").write_text("\n".join(other[:9]) + "\n", encoding="utf-8")
+    choice = random.Random(0)
+    vectors = (
+        f"word{n} " + " ".join(f"{choice.gauss(0, 1):.4f}" for _ in range(16)) for n in range(3000)
+    )
+    (folder / "vectors.txt").write_text("\n".join(vectors) + "\n", encoding="utf-8")
+    pairs = "".join(f"{a}\t{b}\n" for a, b in PAIRS)
+    (folder / "pairs.tsv").write_text(pairs, encoding="utf-8")
+    recipes = {name: trained.FAMILIES[name] for name in ("word", "char_cnn", "language_model")}
+    recipes |= {name: trained.FAMILIES[name] for name in ("bgt", "marian", "scpn", "paraphraser")}
+    recipes["word"] = recipes["word"].replace("epochs: 1", "epochs: 6")
+    recipes["word"] = recipes["word"].replace("none}", "none, checkpoint_every: 5}")
+    tuned = recipes["word"].replace("development: none", "development: clean")
+    (folder / "tuned.yaml").write_text(tuned, encoding="utf-8")
+    recipes["head"] = trained.SUPERVISED["relatedness"][0].replace("epochs: 2", "epochs: 1")
+    for name, text in recipes.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+        line = ["train", str(folder / f"{name}.yaml"), "--output", str(folder / name), "--quiet"]
+        assert main(line) == 0, name
+    corpus = {
+        "kind": "corpus",
+        "data": {"sources": [{"path": str(folder / "pairs.tsv"), "licence": "CC0"}]},
+        "steps": ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}],
+        "make": {"tasks": 3, "workers": 2, "block": 40},
+    }
+    (folder / "corpus.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
+    corpus["steps"] = ["duplicates", {"overlap": {"at_most": 0.3}}]
+    (folder / "corpus2.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
+    for arguments in (
+        f"corpus make {folder}/corpus.yaml --output {folder}/c --quiet",
+        f"corpus encode english {folder}/lines.txt --output {folder}/v1 --quiet",
+        f"corpus encode english {folder}/other.txt --output {folder}/v2 --quiet",
+    ):
+        assert main(arguments.split()) == 0, arguments
+
+
+class Run:
+    """One command in a fork; its messages go to a file."""
+
+    def __init__(
+        self, line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None = None
+    ) -> None:
+        self.errors, self.begun = errors, time.monotonic()
+        reader, writer = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            os.close(reader)
+            _be(line, out, errors, kill, writer)
+        os.close(writer)
+        self.reader = reader
+
+    def wait(self) -> tuple[int, int, str]:
+        """The exit status (negative: a signal; 999: it hung), how many operations on its output
+        folder it made, and what it said."""
+        status = None
+        while status is None:
+            child, code = os.waitpid(self.child, os.WNOHANG)
+            if child:
+                status = os.waitstatus_to_exitcode(code)
+            elif time.monotonic() - self.begun > SECONDS:
+                os.killpg(self.child, signal.SIGKILL)
+                os.waitpid(self.child, 0)
+                status = 999
+            else:
+                time.sleep(0.01)
+        os.set_blocking(self.reader, False)
+        try:
+            count = len(os.read(self.reader, 1 << 20))
+        except BlockingIOError:
+            count = 0
+        os.close(self.reader)
+        return status, count, self.errors.read_text(encoding="utf-8", errors="replace")
+
+
+def _be(line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None, told: int) -> None:
+    """Be the command, in a fork. It does not return."""
+    os.setpgid(0, 0)
+    for number, path in ((0, os.devnull), (1, os.devnull), (2, str(errors))):
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
+    seen, owner = 0, os.getpid()
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal seen
+        if event not in EVENTS or not str(arguments[0]).startswith(str(out)):
+            return
+        if event == "open" and not (int(arguments[2] or 0)) & (os.O_WRONLY | os.O_RDWR):  # type: ignore[call-overload]
+            return
+        if os.getpid() != owner:
+            return
+        seen += 1
+        os.write(told, b".")
+        if kill and seen == kill[0]:
+            os.kill(owner, kill[1])
+
+    sys.addaudithook(watch)
+    from paraphrastic_hf.cli.main import main
+
+    try:
+        code = main(line)
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    except KeyboardInterrupt:
+        code = 130
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        code = 1
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code or 0)
+
+
+def contents(out: Path) -> dict[str, str]:
+    """A hash of every file under a folder, without times."""
+    found = {}
+    for path in sorted(out.rglob("*")):
+        if path.is_dir() or any(path.match(pattern) for pattern in UNCOMPARED):
+            continue
+        data = path.read_bytes()
+        if path.suffix in (".json", ".jsonl", ".yaml", ".txt"):
+            text = TIMED.sub("", data.decode("utf-8", "replace")).replace(str(out), "OUT")
+            data = text.encode()
+        found[str(path.relative_to(out))] = hashlib.sha256(data).hexdigest()
+    return found
+
+
+def differs(whole: dict[str, str], now: dict[str, str]) -> str:
+    """What tells two folders apart; empty if nothing does."""
+    names = [name for name in sorted({*whole, *now}) if whole.get(name) != now.get(name)]
+    return ", ".join(
+        f"{name} is {'missing' if name not in now else 'left' if name not in whole else 'other'}"
+        for name in names
+    )[:500]
+
+
+def is_short(message: str) -> bool:
+    """Whether a message is one for people: no traceback, a few lines."""
+    return bool(message.strip()) and "Traceback" not in message and len(message) < 2000
+
+
+class Attack:
+    """The attacks on one command."""
+
+    def __init__(self, case: Case, inputs: Path, folder: Path, choice: random.Random) -> None:
+        self.case, self.inputs, self.folder, self.choice = case, inputs, folder, choice
+        self.out = folder / "out"
+        status, self.count, errors = self._fresh()
+        if status:
+            raise SystemExit(f"{case.name} as it is ended with {status}:\n{errors}")
+        self.whole = contents(self.out)
+        self.size = sum(p.stat().st_size for p in self.out.rglob("*") if p.is_file())
+        self.changed = None
+        if case.other:
+            self._empty()
+            status, _, errors = self._run(case=case.changed()).wait()
+            if status:
+                raise SystemExit(f"{case.name}, changed, ended with {status}:\n{errors}")
+            self.changed = contents(self.out)
+        self._fresh()
+        if unequal := differs(self.whole, contents(self.out)):
+            raise SystemExit(f"two equal runs of {case.name} differ: {unequal}")
+
+    def _run(
+        self,
+        name: str = "errors",
+        kill: tuple[int, int] | None = None,
+        case: Case | None = None,
+    ) -> Run:
+        line = (case or self.case).line(self.out, self.inputs)
+        return Run(line, self.out, self.folder / name, kill)
+
+    def _empty(self) -> None:
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+
+    def _fresh(self) -> tuple[int, int, str]:
+        self._empty()
+        return self._run().wait()
+
+    def _again(self) -> str:
+        """Run it once more; what is wrong with what comes of it."""
+        status, _, errors = self._run().wait()
+        if status:
+            return f"the next run ended with {status}: {errors.strip()[-600:]}"
+        return differs(self.whole, contents(self.out))
+
+    def killed(self) -> str:
+        self._empty()
+        kill = self.choice.randint(1, max(self.count, 1)), self.choice.choice(SIGNALS)
+        status, _, errors = self._run(kill=kill).wait()
+        what = f"operation {kill[0]} of {self.count}, signal {int(kill[1])}, status {status}"
+        if kill[1] != signal.SIGKILL and "Traceback" in errors:
+            return f"{what}: traceback {errors[-600:]}"
+        if status == 0:  # it had ended, or put the signal off until it had
+            return ""
+        wrong = self._again()
+        return f"{what}: {wrong}" if wrong else ""
+
+    def full(self) -> str:
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.out.mkdir()
+        share = self.choice.uniform(0.0, 0.9)
+        size = max(4096, int(self.size * share))
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(self.out)]
+        if subprocess.run(mount, capture_output=True).returncode:
+            return "skipped"
+        try:
+            status, _, errors = self._run().wait()
+            what = f"disk of {size} bytes for {self.size}, status {status}"
+            if status == 0:
+                wrong = differs(self.whole, contents(self.out))
+                return f"{what}: {wrong}" if wrong else ""
+            if status < 0 or not is_short(errors):
+                return f"{what}: {errors[-700:]}"
+            if str(self.out) not in errors:
+                return f"{what}: no file is named: {errors}"
+            larger = ["mount", "-o", f"remount,size={self.size * 4 + (64 << 20)}", str(self.out)]
+            subprocess.run(larger, check=True)
+            wrong = self._again()
+            return f"{what}: {wrong}" if wrong else ""
+        finally:
+            subprocess.run(["umount", "-l", str(self.out)], check=True)
+
+    def two(self) -> str:
+        """Two equal runs, or every other time two different ones, in one folder."""
+        is_other = bool(self.case.other) and self.choice.random() < 0.5
+        self._empty()
+        runs = [self._run("errors1")]
+        time.sleep(self.choice.choice([0, 0, 0.05, 0.2]))
+        runs.append(self._run("errors2", case=self.case.changed() if is_other else None))
+        ended = [run.wait() for run in runs]
+        codes = [status for status, _, _ in ended]
+        what = f"{'different' if is_other else 'equal'} runs ended with {codes}"
+        if 0 not in codes:
+            return f"{what}: {ended[0][2][-300:]} / {ended[1][2][-300:]}"
+        for status, _, errors in ended:
+            if status and (status < 0 or not is_short(errors)):
+                return f"{what}: {errors[-500:]}"
+        now = contents(self.out)
+        if is_other and not differs(self.changed or {}, now):
+            return ""
+        wrong = differs(self.whole, now)
+        return f"{what}: {wrong}" if wrong else ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", type=int, default=6, help="of each kind, for each command")
+    parser.add_argument("--only", help="commands whose name begins so")
+    chosen = parser.parse_args(arguments)
+    os.environ.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="-1", TQDM_DISABLE="1")
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ[f"{library}_NUM_THREADS"] = "1"
+    failures: list[str] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        inputs = Path(temporary, "inputs")
+        inputs.mkdir()
+        child = os.fork()
+        if child == 0:  # training starts threads, which forks of this process must not lack
+            code = 1
+            try:
+                make_inputs(inputs)
+                code = 0
+            except BaseException:
+                import traceback
+
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            raise SystemExit("the inputs cannot be made")
+        _import_all()
+        print(f"seed {chosen.seed}, {chosen.cases} of each; failures in brackets")
+        for number, case in enumerate(CASES):
+            if chosen.only and not case.name.startswith(chosen.only):
+                continue
+            folder = Path(temporary, str(number))
+            folder.mkdir()
+            try:
+                attack = Attack(case, inputs, folder, random.Random(f"{chosen.seed} {case.name}"))
+            except SystemExit as error:
+                failures.append(str(error))
+                print(error, file=sys.stderr, flush=True)
+                continue
+            row = []
+            attacks: tuple[Callable[[], str], ...] = (attack.killed, attack.full, attack.two)
+            for each in attacks:
+                outcomes = Counter[str]()
+                for turn in range(chosen.cases):
+                    outcome = each()
+                    kind = outcome if outcome in ("", "skipped") else "failed"
+                    outcomes[kind] += 1
+                    if kind == "failed":
+                        failures.append(f"{case.name}, {each.__name__} {turn}: {outcome}")
+                        print(failures[-1], file=sys.stderr, flush=True)
+                row.append(f"{outcomes[''] + outcomes['failed']} ({outcomes['failed']})")
+            print(f"{case.name:20} killed {row[0]:9} full {row[1]:9} two {row[2]}", flush=True)
+            shutil.rmtree(folder)
+    print(f"{len(failures)} failures")
+    return bool(failures)
+
+
+def _import_all() -> None:
+    """What commands import, so that forks need not."""
+    import importlib
+    import pkgutil
+
+    import paraphrastic_hf
+
+    for module in pkgutil.walk_packages(paraphrastic_hf.__path__, "paraphrastic_hf."):
+        if "simile.simile" not in module.name:
+            try:
+                importlib.import_module(module.name)
+            except ImportError:
+                continue
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
