@@ -36,7 +36,7 @@ from transformers import (
 
 from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.translation import nats_per_token
+from paraphrastic_hf.training.translation import nats_of_targets
 from paraphrastic_hf.training.translation_run import Translation
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "beyond-bleu-2019"
@@ -73,7 +73,8 @@ class Setting:
         """Nats a token of held-out pairs."""
         kind = self.kind
         pairs = kind.held_out[:HELD_OUT]
-        return nats_per_token(self.model, kind.corpus.sentences, pairs, kind.start, 2000)
+        nats = nats_of_targets(self.model, kind.corpus.sentences, pairs, kind.start, 2000)
+        return float(nats.sum() / kind.corpus.sentences.lengths(pairs[:, 1]).sum())
 
     def target_tokens(self) -> int:
         """Tokens that are predicted in the run."""

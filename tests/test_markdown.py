@@ -37,7 +37,18 @@ def test_a_cell_of_markdown_stays_one_cell(cell: str, shown: str) -> None:
 
 
 HOSTILE = (
-    *("a|b", r"back\slash", "5 * 3 * 2", "_x_ `y`", r"\|", "__init__", "a_b", "71.8", "-0.3"),
+    "<0.001",
+    *(
+        "a|b",
+        r"back\slash",
+        "5 * 3 * 2",
+        "_x_ `y`",
+        r"\|",
+        "__init__",
+        "a_b",
+        "71.8",
+        "-0.3",
+    ),
     *("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;b&gt; AT&T &#60;"),
     *("[x](javascript:alert(1))", "![x](http://a/b.png)", "[x]: javascript:alert(1)", "<http://a>"),
     *("# a", "#a", "> a", "- a", "+ a", "* a", "1. a", "2) a", "---", "===", "~~a~~", "$x$ $$y$$"),

@@ -28,7 +28,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "corpora": ("datatrove", "ctranslate2"),
     "ray": ("ray",),
     "kenlm": ("kenlm",),
-    "space": ("gradio",),
+    "space": ("gradio", "starlette"),
     "docs": ("mkdocs", "mkdocstrings"),
 }
 

@@ -58,7 +58,8 @@ def literal(text: str) -> Markdown:
         >>> literal("5 * 3 | _x_ <b> [y](z)")
         '5 \\\\* 3 \\\\| \\\\_x\\\\_ &lt;b> \\\\[y\\\\](z)'
     """
-    text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split())).replace("<", "&lt;")
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split()))
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
     text = re.sub(r"[\\|*`~$\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
     # headings, quotations and lists begin so, where the text begins a line
     text = re.sub(r"^(\d*)([#>]|[-+=](?=[\s=-]|$)|(?<=\d)[.)](?=\s|$))", r"\1\\\2", text)

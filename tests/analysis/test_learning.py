@@ -98,7 +98,7 @@ def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_ste
     assert "over the steps seen" in convergence([writer]).title
     with pytest.raises(DataError, match=r"count.*: writer has steps, a has pairs"):
         convergence([writer, run(tmp_path / "a", [1.0])])
-    for development, unit in [("held_out", "nats a token, below zero"), ("bleu", "BLEU")]:
+    for development, unit in [("held_out", "log-likelihood, nats per token"), ("bleu", "BLEU")]:
         text = f"training: {{batch_tokens: 9}}\nrun: {{development: {development}}}\n"
         assert read_curve(put(writer, {"recipe.yaml": text})).unit == unit
     put(writer, {"recipe.yaml": "training: {batch_tokens: 9}\nrun: {}\n"})

@@ -140,7 +140,9 @@ def test_an_attack_reports_and_writes_what_training_takes(
     monkeypatch.setattr(
         any_classifier,
         "load_classifier",
-        lambda name, labels: lambda texts, _: ["good" if "fine" in t else "bad" for t in texts],
+        lambda name, labels, **_: (
+            lambda texts, _: ["good" if "fine" in t else "bad" for t in texts]
+        ),
     )
     given = [f"--paraphrases={tmp_path / 'scpn.tsv'}", f"--paraphrases=mine={tmp_path / 'own.tsv'}"]
     out = tmp_path / "attack"

@@ -23,8 +23,11 @@ CLASSES = ("Config", "Model", "ModelForSeq2SeqLM", "ModelForSequenceClassificati
 CODE = """
 from pathlib import Path
 Path({ran!r}).touch()
-from transformers import MarianConfig as Config, MarianMTModel as Model
-from transformers import PreTrainedTokenizerFast as Tokenizer
+import transformers
+class Config(transformers.MarianConfig): pass
+class Model(transformers.MarianMTModel):  # a class of its own: loading it marks the class
+    config_class = Config
+class Tokenizer(transformers.PreTrainedTokenizerFast): pass
 class Module: pass
 def generate(*args, **kwargs): pass
 """

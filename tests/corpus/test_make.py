@@ -86,7 +86,7 @@ def files_of(output: Path) -> dict[str, list[dict[str, Any]]]:
 
 def test_rows_with_equal_references_meet_in_one_task(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
-    rows = [(f"a cat {n % 20}", str(n)) for n in range(200)]
+    rows = [(f"a cat {n % 20}", f"cat number {n}") for n in range(200)]
     text = "".join(f"{a.upper() if n % 3 else a}\t{b}\n" for n, (a, b) in enumerate(rows))
     path.write_text(text, encoding="utf-8")
     sources = recipe_of(path).data

@@ -322,6 +322,6 @@ def test_tokens_are_counted_on_the_way(directory: Path, compiled: bool) -> None:
 @pytest.mark.parametrize("batch_size", [0, -1, "x", 2.5, None])
 def test_a_batch_size_is_refused_by_the_fast_path_too(batch_size: object) -> None:
     encoder = SentenceEncoder.from_pretrained("english")
-    with pytest.raises(ValueError, match=f"batch_size must be at least 1, got {batch_size!r}"):
+    with pytest.raises(ValueError, match=f"batch_size.*{batch_size!r}"):
         encoder.encode(["a cat"], batch_size=batch_size)  # type: ignore[arg-type]
     assert encoder.encode(["a cat"], batch_size=np.int64(1)).shape == (1, 512)

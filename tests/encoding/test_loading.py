@@ -187,7 +187,7 @@ DAMAGE = {
     "a huge size": (
         "config.json",
         b'{"model_type": "paraphrastic-averaging", "vocab_size": 9, "hidden_size": 1000000000000}',
-        "cannot load the model",
+        "hidden_size",
     ),
 }
 

@@ -6,8 +6,8 @@ Each command first runs whole. Then it is attacked, and run again with the same 
   end well, with the files of the whole run, and leave nothing else.
 * full disk: the output folder is a disk smaller than what the command writes. It must fail with a
   short message that names a file there, and the next run, on a larger disk, must end well.
-* two at once: two runs, equal or different, write to one folder. At least one must end well, and the
-  files be those of one whole run; the other may be refused with a short message.
+* two at once: two runs, equal or different, write to one folder. At least one must end well, and
+  the files be those of one whole run; the other may be refused with a short message.
 
 Commands run in forks of a process that has imported everything, so that a case takes a second.
 Disks are tmpfs mounts, which need root; without it that part is skipped, and the table says so.
@@ -41,7 +41,16 @@ EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtr
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 # What differs between two equal runs: times, speeds, and the pictures and pages that show them.
 TIMED = re.compile(r'"\w*(seconds|finished|per_second|time|date)\w*": ?[^,\n}]*')
-UNCOMPARED = ("*.png", "events.out.*", "logs/*", "logs/stats/*", "*.md", "stats.json", "*.html", "trials.tsv")
+UNCOMPARED = (
+    "*.png",
+    "events.out.*",
+    "logs/*",
+    "logs/stats/*",
+    "*.md",
+    "stats.json",
+    "*.html",
+    "trials.tsv",
+)
 
 
 @dataclass(frozen=True)
@@ -63,19 +72,22 @@ class Case:
 
 CASES = [
     Case("encode", "encode english IN/lines.txt --output OUT/v.npy --quiet"),
-    Case("mine", "mine --model english IN/lines.txt IN/other.txt --output OUT/p.tsv --quiet", "other few"),
+    Case(
+        "mine", "mine --model english IN/lines.txt IN/other.txt --output OUT/p --quiet", "other few"
+    ),
     Case(
         "mine --work",
-        "mine --model english IN/lines.txt IN/other.txt --output OUT/p.tsv --work OUT/w --quiet",
+        "mine --model english IN/lines.txt IN/other.txt --output OUT/p --work OUT/w --quiet",
         "english tiny",
     ),
-    Case("pack", "pack tiny --dimension 32 --precision float32 --output OUT/m --overwrite", "32 16"),
+    Case("pack", "pack tiny --dimension 32 --precision int8 --output OUT/m --overwrite", "32 16"),
     Case("convert", "convert IN/vectors.txt --output OUT/m --overwrite --quiet"),
     Case("translate", "translate IN/marian IN/few.txt --output OUT/t.txt --quiet", "few few2"),
-    Case("reconstruct", "reconstruct IN/bgt IN/few.txt --language en --output OUT/t.txt --quiet"),
-    Case("paraphrase", "paraphrase IN/paraphraser IN/few.txt --canonical --output OUT/t.txt --quiet"),
+    Case("reconstruct", "reconstruct IN/bgt IN/few.txt --language en --output OUT/t --quiet"),
+    Case("paraphrase", "paraphrase IN/paraphraser IN/few.txt --canonical --output OUT/t --quiet"),
     Case("predict", "predict IN/head IN/pairs.tsv --output OUT/t.txt"),
     Case("perplexity", "perplexity IN/language_model IN/few.txt --output OUT/t.tsv"),
+    Case("evaluate", "evaluate tiny --pairs IN/pairs.tsv --output OUT/e --quiet"),
     Case("simile", "simile -s IN/few.txt -r IN/few2.txt --output OUT/s.json"),
     Case("compare", "compare -s IN/few.txt IN/few2.txt -r IN/few.txt --output OUT/c --quiet"),
     Case("judge", "judge -s IN/few.txt -r IN/few2.txt --output OUT/s.json"),
@@ -83,13 +95,22 @@ CASES = [
         Case(f"train {name}", f"train IN/{name}.yaml --output OUT/run --quiet", "--quiet --seed=2")
         for name in ("word", "char_cnn", "head", "language_model", "bgt", "marian", "scpn")
     ),
-    Case("tune", "tune IN/tuned.yaml --grid training.margin=0.3,0.5 --output OUT/tuned --quiet", "0.3,0.5 0.3,0.6"),
-    Case("corpus make", "corpus make IN/corpus.yaml --output OUT/c --quiet", "corpus.yaml corpus2.yaml"),
-    Case("corpus encode", "corpus encode english IN/lines.txt --output OUT/v --quiet", "english tiny"),
+    Case(
+        "tune",
+        "tune IN/tuned.yaml --grid training.margin=0.3,0.5 --output OUT/tuned --quiet",
+        "0.3,0.5 0.3,0.6",
+    ),
+    Case("corpus make", "corpus make IN/c1.yaml --output OUT/c --quiet", "c1.yaml c2.yaml"),
+    Case("corpus encode", "corpus encode english IN/lines.txt --output OUT/v", "english tiny"),
     Case("corpus mine", "corpus mine IN/v1 IN/v2 --output OUT/m --quiet"),
     Case("corpus lexicon", "corpus lexicon IN/c --min-count 2 --output OUT/lexicon.tsv"),
     Case("corpus tenths", "corpus tenths IN/pairs.tsv --step overlap --parts 3 --output OUT/t"),
-    Case("publish", "publish model IN/word user/word --source-licence pairs.tsv=cc0-1.0 --hide-paths --dry-run OUT/hub", "IN/word IN/char_cnn"),
+    Case(
+        "publish",
+        "publish model IN/word user/word --source-licence pairs.tsv=cc0-1.0 --hide-paths "
+        "--dry-run OUT/hub",
+        "IN/word IN/char_cnn",
+    ),
 ]
 
 
@@ -132,11 +153,11 @@ def make_inputs(folder: Path) -> None:
         "steps": ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}],
         "make": {"tasks": 3, "workers": 2, "block": 40},
     }
-    (folder / "corpus.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
+    (folder / "c1.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
     corpus["steps"] = ["duplicates", {"overlap": {"at_most": 0.3}}]
-    (folder / "corpus2.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
+    (folder / "c2.yaml").write_text(yaml.safe_dump(corpus), encoding="utf-8")
     for arguments in (
-        f"corpus make {folder}/corpus.yaml --output {folder}/c --quiet",
+        f"corpus make {folder}/c1.yaml --output {folder}/c --quiet",
         f"corpus encode english {folder}/lines.txt --output {folder}/v1 --quiet",
         f"corpus encode english {folder}/other.txt --output {folder}/v2 --quiet",
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -143,20 +144,21 @@ def test_the_best_epoch_on_the_validation_split_is_kept(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scores that fall after the second epoch, by a made measure, keep the second's weights."""
-    made = iter([50.0, 70.0, 60.0])
+    made = iter([10.0, 50.0, 70.0, 60.0])  # before training, and after each epoch
     real, seen = Tagging.scores, []
 
-    def scores(problem: Tagging, model: Any, examples: Any) -> dict[str, float]:
-        found = real(problem, model, examples)
+    def scores(problem: Tagging, model: Any, examples: Any) -> tuple[dict[str, float], Any]:
+        found, judged = real(problem, model, examples)
         seen.append(found["accuracy"])
-        return {**found, "accuracy": next(made, found["accuracy"])}
+        share = next(made, found["accuracy"]) / 100
+        return found, replace(judged, gained=judged.possible * share)
 
     monkeypatch.setattr(Tagging, "scores", scores)
     recipe = recipe_of(tmp_path, "--epochs", "3")
     result = train(recipe, tmp_path / "out", data_root=data, progress=False)
     assert (result.best_score, result.best_step, result.step) == (70.0, 32, 48)
-    assert seen[1] != seen[2]
-    assert run(tmp_path / "out")["validation"]["accuracy"] == seen[1]
+    assert seen[2] != seen[3]
+    assert run(tmp_path / "out")["validation"]["accuracy"] == seen[2]
 
 
 def test_a_corpus_without_splits_is_cut_in_its_order(data: Path, tmp_path: Path) -> None:

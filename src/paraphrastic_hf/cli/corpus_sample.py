@@ -90,7 +90,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
     from paraphrastic_hf.generation.likelihood import perplexity_of
-    from paraphrastic_hf.markdown import markdown_table
+    from paraphrastic_hf.markdown import Markdown, markdown_table
 
     if arguments.output:
         refuse_sample(arguments.output)
@@ -107,7 +107,7 @@ def _sample(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
     )
     header = ["score", "rows", "trigram overlap"]
-    cells = [[str(each), f"{each.count:,}", _spread(each.overlap)] for each in bins]
+    cells = [[Markdown(str(each)), f"{each.count:,}", _spread(each.overlap)] for each in bins]
     if arguments.independent:
         header.append(f"similarity by {arguments.independent}")
         means = sampled(bins, ParaphraseScore(model=arguments.independent).score)

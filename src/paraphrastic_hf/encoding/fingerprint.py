@@ -74,9 +74,9 @@ def identity(model: Any) -> dict[str, str]:
         {'weights': '72b57844bfcf', 'tokenizer': 'fd4d784b146a', 'config': ''}
     """
     tokenizer = getattr(model, "tokenizer", None)
-    inner = getattr(model, "model", None)
-    if not isinstance(model, SentenceEncoder) and not has_weights(model) and has_weights(inner):
-        model = inner
+    if not isinstance(model, SentenceEncoder) and not has_weights(model):
+        inner = getattr(model, "model", None)
+        model = inner if has_weights(inner) else model
     return {
         "weights": weights_hash(model),
         "tokenizer": tokenizer_hash(tokenizer),

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import stats
 
 from paraphrastic_hf.evaluation.suite import Row, Task
 from paraphrastic_hf.metrics.bootstrap import Interval, check_finite, drawn_examples
@@ -190,6 +189,8 @@ class Ranked:
             other: The results of another encoder on the same pairs.
             is_other: Whether a pair is exchanged, (exchanges, pairs).
         """
+        from scipy import stats  # half a second, which help need not take
+
         scaled = _standardized if self.measure == "pearson" else stats.rankdata
         own, its = (scaled(np.asarray(each.cosines, np.float64)) for each in (self, other))
         gold, score = np.asarray(self.gold, np.float64), MEASURES[self.measure]
@@ -341,6 +342,8 @@ def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
 def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """Spearman's rho of each row, (rows,); arguments as of `pearson_rows`."""
+    from scipy import stats
+
     return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))
 
 

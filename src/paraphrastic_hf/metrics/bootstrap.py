@@ -112,7 +112,13 @@ def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np
 
 
 def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Numbers of the examples in each resample, (some, size) at a time, `samples` in all."""
+    """Draw the numbers of the examples in each resample, (some, size) at a time.
+
+    Args:
+        size: Number of examples.
+        samples: Number of resamples in all.
+        seed: Seed of the draws, 0 or more; equal seeds give equal draws.
+    """
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     generator = np.random.default_rng(seed)
     for start in range(0, samples, at_a_time):

@@ -99,6 +99,10 @@ def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iter
         seed: Seed of the draws.
         exact: Go through all exchanges of up to 20 examples instead. One example stays then:
             exchanging all the others instead gives the same difference with the other sign.
+
+    Example:
+        >>> [mask.tolist() for mask in exchanges(2, samples=0, seed=1)]
+        [[[False, False], [True, False]]]
     """
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     if exact and size <= EXACT:
