@@ -40,7 +40,7 @@ SECONDS = 300  # a run may take on a busy machine
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "os.truncate"}
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 # What differs between two equal runs: times, speeds, and the pictures and pages that show them.
-TIMED = re.compile(r'"\w*(seconds|finished|per_second|time|date)\w*": ?[^,\n}]*')
+TIMED = re.compile(r'"\w*(seconds|finished|per_second|memory|time|date)\w*": ?[^,\n}]*')
 UNCOMPARED = (
     "*.png",
     "events.out.*",
