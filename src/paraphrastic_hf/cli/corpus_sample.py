@@ -89,7 +89,6 @@ def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpus.judges import CrossEntropy
     from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
-    from paraphrastic_hf.generation.likelihood import perplexity_of
     from paraphrastic_hf.markdown import markdown_table
 
     if arguments.output:
@@ -113,6 +112,8 @@ def _sample(arguments: argparse.Namespace) -> None:
         means = sampled(bins, ParaphraseScore(model=arguments.independent).score)
         _add(cells, [f"{mean:.2f}" for mean in means])
     if arguments.language_model:
+        from paraphrastic_hf.generation.likelihood import perplexity_of
+
         header.append("perplexity of translations")
         means = sampled(bins, CrossEntropy(model=arguments.language_model).score)
         _add(cells, [f"{perplexity_of(mean):.0f}" for mean in means])

@@ -44,7 +44,7 @@ def text_stamp(
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
     paths = [path for source in sources for path in (source.path, source.second) if path]
-    development = getattr(recipe.run, "development", None)
+    development = getattr(getattr(recipe, "run", None), "development", None)
     for path in [*paths, *([development] if names_file(development) else [])]:
         try:
             found[path] = _of_files(resolve_path(path, data_root))
