@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shlex
@@ -23,7 +24,7 @@ from paraphrastic_hf.cli.publish import EPILOG
 from paraphrastic_hf.data import send
 from paraphrastic_hf.data.leaks import find_leaks
 from paraphrastic_hf.encoding.locate import ASSETS
-from paraphrastic_hf.errors import BusyError, ModelError, PublishError
+from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
@@ -761,3 +762,28 @@ def test_a_file_whose_name_leads_out_of_its_repository_is_not_written(
     with pytest.raises(ModelError, match="me/word"):
         SentenceEncoder.from_pretrained("me/word", cache_dir=cache)
     assert not list(tmp_path.glob("x*"))
+
+
+def test_a_killed_dry_run_leaves_nothing_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process leaves that is killed while it writes; a full disk names the output alone."""
+    space, out = tmp_path / "space", tmp_path / "out"
+    space.mkdir()
+    (space / "README.md").write_text("---\nsdk: static\n---\n", encoding="utf-8")
+
+    def fail(*_: object) -> None:
+        assert not any(out.iterdir())
+        raise OSError(errno.ENOSPC, "No space left on device", str(space / "README.md"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paraphrastic_hf.hub.publish.copy_files", fail)
+        with pytest.raises(DiskError) as error:
+            publish("space", space, "me/space", dry_run=out)
+    assert str(out) in str(error.value)
+    assert str(space) not in str(error.value)
+    assert not out.exists()
+    (tmp_path / "out.part").mkdir()
+    (tmp_path / "out.part" / "half").touch()
+    publish("space", space, "me/space", dry_run=out)
+    assert [path.name for path in out.iterdir()] == ["README.md"]

@@ -53,7 +53,9 @@ class CheckpointError(ParaphrasticError, RuntimeError):
 
 
 class DiskError(ParaphrasticError, OSError):
-    """A disk is full or damaged. `errno` is that of the system."""
+    """A disk is full or damaged. `errno` is that of the system, `path` what was written."""
+
+    path: str = ""
 
 
 _DISK = {
@@ -95,7 +97,7 @@ def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError 
         f"the disk at {place} {state} (for {os.fspath(path)}); {remedy}, and run the same command "
         "again"
     )
-    result.errno = found
+    result.errno, result.path = found, os.fspath(path)
     return result
 
 

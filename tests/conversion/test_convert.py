@@ -19,7 +19,7 @@ from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.release import Choices
 from paraphrastic_hf.encoding.directory import load_model
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, DiskError
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.conversion.released import WORDS, lstm_arrays, random_arrays, save, states_of_zeros
 
@@ -197,8 +197,9 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(
         if after > 5:
             convert(tmp_path / "glove.txt", out, overwrite=True)
             return
-        with pytest.raises(DataError, match=rf"cannot write {out}: .*No space left on device"):
+        with pytest.raises(DiskError, match=rf"{out}\)") as error:
             convert(tmp_path / "glove.txt", out, overwrite=True)
+    assert str(error.value).count(str(out)) == 1
     after_it = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert after_it == before
     assert out.exists() == there
@@ -211,7 +212,7 @@ def test_a_model_saved_to_a_full_disk_names_it_and_leaves_nothing(
     for after in (0, 1, 3):
         with monkeypatch.context() as patch:
             fill_disk(patch, after)
-            with pytest.raises(OSError, match=f"cannot write {tmp_path / 'out'}: .*No space"):
+            with pytest.raises(DiskError, match=str(tmp_path / "out")):
                 encoder.save_pretrained(tmp_path / "out")
         assert not list(tmp_path.iterdir())
 

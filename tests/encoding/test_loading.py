@@ -17,11 +17,11 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.files import WEIGHTS
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests import fresh

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.folders import add_data_option
-from paraphrastic_hf.cli.lines import holds_output
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.lines import check_inputs, holds_output
+from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
 
 if TYPE_CHECKING:
     from paraphrastic_hf.analysis.report import Analysis
@@ -320,6 +320,10 @@ def run(arguments: argparse.Namespace) -> None:
     models = getattr(arguments, "models", [])
     for model in [arguments.model] if arguments.kind in OF_A_MODEL else models:
         check_model_name(model)
+    if arguments.kind == "variables":
+        check_model_kind(arguments.model, "LatentGenerator")
+        check_model_name(arguments.encoder)
+        check_inputs(*(each for each in (arguments.text, arguments.probes) if each))
     import logging
 
     from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis

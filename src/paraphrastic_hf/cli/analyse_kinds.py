@@ -182,28 +182,30 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
 
 
 def data_amount(arguments: argparse.Namespace) -> Analysis:
+    recipe = _recipe(arguments.recipe, arguments.overrides)
+    root = data_root(arguments.data, "the training text")
     from paraphrastic_hf.analysis.data_amount import data_amount as analyse
 
-    recipe = _recipe(arguments.recipe, arguments.overrides)
     return analyse(
         recipe,
         arguments.output,
         sizes=arguments.sizes,
         orders=arguments.orders,
-        data_root=data_root(arguments.data, "the training text"),
+        data_root=root,
     )
 
 
 def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
+    recipe = _recipe(arguments.recipe, arguments.overrides)
+    root = data_root(arguments.data, "the training text")
     from paraphrastic_hf.analysis.ngram_vocabulary import ngram_vocabulary as analyse
 
-    recipe = _recipe(arguments.recipe, arguments.overrides)
     return analyse(
         recipe,
         arguments.output,
         most=arguments.most,
         orders=arguments.lengths,
-        data_root=data_root(arguments.data, "the training text"),
+        data_root=root,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paraphrastic_hf.cli.lines import check_inputs, dump_json, holds_output, open_output
 from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.markdown import literal
 from paraphrastic_hf.text.files import tsv_line
 
@@ -91,7 +91,11 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"--outputs must be at least 1, got {arguments.outputs}")
     if not named and not arguments.back_translate:
         raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
-    from paraphrastic_hf.encoding.any_classifier import load_classifier
+    others = (arguments.encoder, arguments.language_model)
+    for model in (each for each in others if each not in (None, "none")):
+        check_model_name(model)
+    for name in arguments.back_translate or ():
+        _check_translator(name)
     from paraphrastic_hf.evaluation.adversarial import (
         attack,
         attack_markdown,
@@ -104,6 +108,8 @@ def run(arguments: argparse.Namespace) -> None:
     sources: list[tuple[str, list[list[str]]]] = [
         (name, read_paraphrases(path, len(examples))) for name, path in named
     ]
+    from paraphrastic_hf.encoding.any_classifier import load_classifier
+
     if arguments.back_translate:
         forth, back = (_translator(name, arguments) for name in arguments.back_translate)
         count = arguments.outputs
@@ -129,15 +135,32 @@ def run(arguments: argparse.Namespace) -> None:
     print(text, end="")
 
 
-def _translator(name: str, arguments: argparse.Namespace) -> Translate:
+def _named_translator(name: str) -> tuple[str, str | None]:
     """A model of `translate`, which may be followed by the language to write: `runs/bgt:fr`."""
+    model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
+    return (model, to or None) if model else (to, None)
+
+
+def _check_translator(name: str) -> None:
+    from paraphrastic_hf.generation.tasks import check_translation
+
+    model, to = _named_translator(name)
+    try:
+        check_translation(model, source=None, to=to, prefix="")
+    except ParaphrasticError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
+
+def _translator(name: str, arguments: argparse.Namespace) -> Translate:
     from paraphrastic_hf.generation.any_translator import load_translator
 
-    model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
+    model, to = _named_translator(name)
     try:
         return load_translator(
-            model or to,
-            to=to if model and to else None,
+            model,
+            to=to,
             trust_remote_code=arguments.trust_remote_code,
         )
     except ValueError as error:

@@ -43,11 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the card and say where."""
+    root = data_root(arguments.data, "the sources")
     from paraphrastic_hf.hub.cards import model_card, write_card
 
     text = model_card(
         arguments.model,
-        data_root=data_root(arguments.data, "the sources"),
+        data_root=root,
         evaluation=arguments.evaluation,
         command=arguments.command_line,
         summary=arguments.summary,

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     import sys
     from pathlib import Path
 
-    from paraphrastic_hf.cli.simile import read_segments, scorer_and_references
+    from paraphrastic_hf.cli.simile import read_segments, scorer_and_systems
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.compare import compare, read_nbest
@@ -71,14 +71,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"--count must be 0 or more, got {arguments.count}")
     if arguments.output:
         require("compare", "matplotlib", what="a report with plots")
+    scorer, references, named = scorer_and_systems(arguments)
     bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
-    scorer, references = scorer_and_references(arguments)
-    first, second = arguments.systems
-    outputs = (
-        read_segments(first, arguments.bad_lines),
-        read_segments(second, arguments.bad_lines),
-    )
-    named = [(first, outputs[0]), (second, outputs[1])]
+    (first, second), outputs = arguments.systems, [segments for _, segments in named]
     resampling = {"samples": arguments.samples, "seed": arguments.seed}
     systems = compare_systems(scorer, named, references, **resampling)
     corpus = compare_bleu(named, references, **resampling)
@@ -87,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
         nbest = read_nbest(
             read_segments(arguments.nbest, arguments.bad_lines), len(references), arguments.nbest
         )
-    comparison = compare(scorer, bleu, (first, second), outputs, references, nbest)
+    comparison = compare(scorer, bleu, (first, second), (outputs[0], outputs[1]), references, nbest)
     if arguments.output:
         folder = Path(arguments.output)
         options = {"count": arguments.count, "bleu": corpus}

@@ -89,7 +89,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @holds_output("converting")
 def run(arguments: argparse.Namespace) -> None:
     """Convert, and say what the release does otherwise."""
-    from paraphrastic_hf.conversion.convert import convert
+    from pathlib import Path
+
+    from paraphrastic_hf.conversion.forms import checked_form
     from paraphrastic_hf.conversion.release import Choices
 
     choices = Choices(
@@ -102,6 +104,11 @@ def run(arguments: argparse.Namespace) -> None:
         cased=arguments.cased,
         bad_rows=arguments.bad_rows,
     )
+    checked_form(
+        Path(arguments.source), Path(arguments.output), choices, overwrite=arguments.overwrite
+    )
+    from paraphrastic_hf.conversion.convert import convert
+
     converted = convert(
         arguments.source,
         arguments.output,

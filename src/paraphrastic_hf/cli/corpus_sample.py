@@ -113,6 +113,8 @@ def _sample(arguments: argparse.Namespace) -> None:
         means = sampled(bins, ParaphraseScore(model=arguments.independent).score)
         _add(cells, [f"{mean:.2f}" for mean in means])
     if arguments.language_model:
+        from paraphrastic_hf.generation.likelihood import perplexity_of
+
         header.append("perplexity of translations")
         means = sampled(bins, CrossEntropy(model=arguments.language_model).score)
         _add(cells, [f"{perplexity_of(mean):.0f}" for mean in means])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
 
 EPILOG = """\
 A table with a line for each system: corpus BLEU and chrF (sacrebleu's), mean SIM and SimiLE, with
@@ -62,13 +62,15 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         DataError: There are several references, or the files do not fit together.
     """
-    for name in filter(None, (arguments.model, arguments.tagger, *arguments.judge)):
+    for name in (arguments.model, *arguments.judge):
         check_model_name(name)
+    if arguments.tagger:
+        check_model_kind(arguments.tagger, "Tagger")
     counted_file = [arguments.frequencies] if arguments.frequencies else []
     check_inputs(*arguments.systems, *arguments.references, *counted_file)
     check_output(arguments.output)
 
-    from paraphrastic_hf.cli.simile import read_segments, scorer_and_references
+    from paraphrastic_hf.cli.simile import read_segments, scorer_and_systems
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.evaluation.generation import generation_markdown, judge
 
@@ -77,14 +79,14 @@ def run(arguments: argparse.Namespace) -> None:
             "judge takes one file of references, since words are right by one; `paraphrastic "
             "simile` takes several"
         )
-    scorer, references = scorer_and_references(arguments)
+    scorer, references, systems = scorer_and_systems(arguments)
     tag = None
     if arguments.tagger:
         from paraphrastic_hf.encoding.tagger import Tagger
 
         tag = Tagger.from_pretrained(arguments.tagger).tag
     report = judge(
-        [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems],
+        systems,
         references,
         scorer=scorer,
         counted=read_segments(counted_file[0], arguments.bad_lines) if counted_file else None,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.lines import (
@@ -15,9 +16,10 @@ from paraphrastic_hf.cli.lines import (
     open_output,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.parse import OTHERS
 from paraphrastic_hf.cli.writing import add_writing_options, writing_of
 from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import one_line, tsv_line
 from paraphrastic_hf.text.parse_tokens import checked_tree
@@ -105,7 +107,7 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         DataError: A template is no tree, or options do not go together.
     """
-    check_model_name(arguments.model)
+    config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
         raise DataError("--trees are the parses of the lines: leave --parser out")
     given = [arguments.trees, arguments.template_file]
@@ -127,10 +129,11 @@ def run(arguments: argparse.Namespace) -> None:
     how = writing_of(arguments)
     for text in arguments.template:
         checked_tree(text)
+    templates = _known_templates(arguments, config)
     paraphraser = load_paraphraser(arguments)
-    templates = None if arguments.canonical else templates_of(arguments, paraphraser)
-    if templates is not None:
-        paraphraser.check_templates(templates)
+    if templates is None:
+        templates = templates_of(arguments, paraphraser.templates)
+    paraphraser.check_templates(templates)
     from tqdm.auto import tqdm
 
     least = arguments.min_similarity
@@ -143,7 +146,7 @@ def run(arguments: argparse.Namespace) -> None:
     number = without = 0  # lines, and those whose tree is none
     bar = tqdm(unit=" lines", disable=arguments.quiet or None)
     with open_output(arguments.output) as output, bar:
-        if templates is not None:
+        if not arguments.canonical:
             output.write(COLUMNS + "\n")
         for block in blocks:
             parses = None if trees is None else list(islice(trees, len(block)))
@@ -152,7 +155,7 @@ def run(arguments: argparse.Namespace) -> None:
                     f"{arguments.trees} ends before line {number + len(parses) + 1}: it must have "
                     f"a tree for each line of {arguments.file}"
                 )
-            if templates is None:
+            if arguments.canonical:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
                     output.write(one_line(text) + "\n")
             else:
@@ -217,18 +220,65 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     )
 
 
-def templates_of(arguments: argparse.Namespace, paraphraser: SyntacticParaphraser) -> list[str]:
+def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -> list[str] | None:
+    """The templates that the options name, if the models can write by them; None where a model must
+    be downloaded before that is known.
+
+    Raises:
+        DataError: The models cannot.
+        ModelError: One is of another kind.
+    """
+    from paraphrastic_hf.generation.templates import (
+        NONE,
+        SENTENCE,
+        check_roles,
+        check_templates,
+        load_templates,
+    )
+
+    filler = None
+    if arguments.generator:
+        filler = check_model_kind(arguments.generator, "SyntacticParaphraser")
+    if arguments.parser and arguments.parser.lower() not in OTHERS:
+        check_model_kind(arguments.parser, "SentenceParser")
+    if arguments.encoder != "none" and not arguments.canonical:
+        check_model_name(arguments.encoder)
+    if not config or filler == {}:
+        return None
+    check_roles(
+        config.get("writes", SENTENCE), None if filler is None else filler.get("writes", SENTENCE)
+    )
+    reads = config.get("template", NONE)
+    needed = bool(arguments.templates) and reads != NONE
+    counts = load_templates(Path(arguments.generator or arguments.model)) if needed else {}
+    templates = templates_of(arguments, counts)
+    check_templates(
+        templates,
+        reads,
+        has_generator=filler is not None,
+        has_parses=bool(arguments.parser or arguments.trees),
+    )
+    return templates
+
+
+def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> list[str]:
     """The templates that the options name.
+
+    Args:
+        arguments: Those of the command.
+        counts: Templates of training, the most frequent first.
 
     Raises:
         DataError: `--templates` is no number of them, or `--draw` more than there are.
     """
+    from paraphrastic_hf.generation.templates import top_templates
+
     found = list(arguments.template)
     if arguments.templates:
         count = arguments.templates.removeprefix("top")
         if not (arguments.templates.startswith("top") and count.isdecimal() and int(count)):
             raise DataError(f"--templates must be top20 or the like, got {arguments.templates!r}")
-        found += paraphraser.top_templates(int(count))
+        found += top_templates(counts, int(count))
     if arguments.template_file:
         lines = [line for block in read_blocks(arguments.template_file) for line in block]
         found += [line for line in lines if line.strip()]

@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoding.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.files import tsv_line
 from paraphrastic_hf.text.parsed import EMPTY
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.pairs is not None and (arguments.template or arguments.depth):
         raise DataError("--pairs writes whole trees: leave out --template and --depth")
     if arguments.parser not in OTHERS:
-        check_model_name(arguments.parser)
+        check_model_kind(arguments.parser, "SentenceParser")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from paraphrastic_hf.cli.folders import VARIABLE, add_data_option
+from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.extras import require
 
@@ -105,6 +106,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Publish, and print the address."""
     given = _details(arguments)
+    if arguments.card:
+        check_inputs(arguments.card)
+    if arguments.dry_run:
+        check_output(arguments.dry_run, is_folder=True)
     require("train", "torch", "transformers", what="publishing")
     from paraphrastic_hf.hub.model_files import ModelDetails
     from paraphrastic_hf.hub.publish import publish

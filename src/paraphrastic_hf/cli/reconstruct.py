@@ -6,8 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.lines import check_inputs, check_output
-from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.writing import (
+    add_writing_options,
+    check_reconstruction,
+    write_lines,
+    writing_of,
+)
+from paraphrastic_hf.encoding.locate import check_model_kind
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.writing import Writing, Written
@@ -41,10 +46,11 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         DataError: The model does not reconstruct so, or an option is out of range.
     """
-    check_model_name(arguments.model)
+    config = check_model_kind(arguments.model, "LatentGenerator")
     check_inputs(arguments.file)
     check_output(arguments.output)
     how = writing_of(arguments)
+    check_reconstruction(config, arguments.language)
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     generator = LatentGenerator.from_pretrained(arguments.model)

@@ -144,8 +144,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output)
     from paraphrastic_hf.metrics.systems import compare_systems, segment_rows, system_table
 
-    scorer, references = scorer_and_references(arguments)
-    systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
+    scorer, references, systems = scorer_and_systems(arguments)
     results = compare_systems(
         scorer, systems, references, samples=arguments.samples, seed=arguments.seed
     )
@@ -159,10 +158,12 @@ def run(arguments: argparse.Namespace) -> None:
             output.write(system_table(results))
 
 
-def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    """The scorer that the options describe, and the references, a text or a list a segment."""
+def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+    """The scorer that the options describe; the references, a text or a list a segment; and the
+    segments of each system, by its name."""
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
+    from paraphrastic_hf.metrics.systems import check_systems
 
     files = [read_segments(name, arguments.bad_lines) for name in arguments.references]
     if len({len(lines) for lines in files}) > 1:
@@ -171,6 +172,11 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
             "the reference files must have equally many lines, got "
             + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
         )
+    references = (
+        files[0] if len(files) == 1 else [list(texts) for texts in zip(*files, strict=True)]
+    )
+    systems = [(name, read_segments(name, arguments.bad_lines)) for name in arguments.systems]
+    check_systems(systems, references, samples=arguments.samples, seed=arguments.seed)
     model = arguments.model
     if arguments.latent or arguments.trust_remote_code:
         model = named_encoder(arguments)
@@ -186,9 +192,7 @@ def scorer_and_references(arguments: argparse.Namespace):  # type: ignore[no-unt
         )
     except ValueError as error:
         raise DataError(str(error)) from error
-    return scorer, files[0] if len(files) == 1 else [
-        list(texts) for texts in zip(*files, strict=True)
-    ]
+    return scorer, references, systems
 
 
 def read_segments(path: str, bad_lines: str) -> list[str]:

@@ -7,12 +7,17 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.folders import add_data_option
+from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.metrics.permutation import p_text
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.training.kinds import Recipe
+    from paraphrastic_hf.training.progress import Progress
 
 SPLITS = ("validation", "test")
 EXAMPLES = """\
@@ -83,30 +88,38 @@ def run(arguments: argparse.Namespace) -> None:
     for name in ("accelerate", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
     from paraphrastic_hf.training.kinds import KINDS, load_recipe
+    from paraphrastic_hf.training.output import finished_run, is_finished, refuse_taken
     from paraphrastic_hf.training.sources import check_text
 
-    recipe = load_recipe(arguments.recipe, arguments.overrides)
-    if arguments.overwrite or not (Path(arguments.output) / "run.json").exists():
-        check_text(recipe, arguments.data)  # before seconds of imports
+    recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
+    check_output(arguments.output, is_folder=True)
+    refuse_taken(output, recipe, arguments.overwrite)
+    if is_finished(output) and not arguments.overwrite:
+        result = finished_run(output, recipe, arguments.data)
+    else:
+        check_text(recipe, arguments.data)
+        result = _train(recipe, arguments)
+    per_second = f"{KINDS[recipe.kind].examples}/s"
+    rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
+    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
+    outcome = _outcome(output, result.best_score) + change(record)
+    print(f"{output}: {counted(result.step, 'step')}{rate}{outcome}")
+
+
+def _train(recipe: Recipe, arguments: argparse.Namespace) -> Progress:
     from paraphrastic_hf.training.run import train
 
     if arguments.quiet:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-    result = train(
+    return train(
         recipe,
         arguments.output,
         data_root=arguments.data,
         overwrite=arguments.overwrite,
         progress=not arguments.quiet,
     )
-    per_second = f"{KINDS[recipe.kind].examples}/s"
-    rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
-    output = Path(arguments.output)
-    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
-    outcome = _outcome(output, result.best_score) + change(record)
-    print(f"{Path(arguments.output)}: {counted(result.step, 'step')}{rate}{outcome}")
 
 
 def change(run: Mapping[str, Any]) -> str:

@@ -11,11 +11,12 @@ from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.cli.writing import (
     LINES_AT_A_TIME,
     add_writing_options,
+    check_reconstruction,
     write_blocks,
     writing_of,
 )
 from paraphrastic_hf.data.blocks import read_blocks, shown_input
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoding.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what the model writes for each pair of lines."""
-    check_model_name(arguments.model)
+    config = check_model_kind(arguments.model, "LatentGenerator")
     check_inputs(arguments.source, arguments.style)
     check_output(arguments.output)
     how = writing_of(arguments)
+    check_reconstruction(config, arguments.language)
     from paraphrastic_hf.generation.latent import LatentGenerator
 
     generator = LatentGenerator.from_pretrained(arguments.model)

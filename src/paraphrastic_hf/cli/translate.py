@@ -9,8 +9,7 @@ from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.cli.mbr import add_decoding_options, decider
 from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
-from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, ParaphrasticError
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.writing import Writing, Written
@@ -65,20 +64,24 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         DataError: The model does not translate so, or an option is out of range.
     """
-    check_model_name(arguments.model)
     check_inputs(arguments.file)
     check_output(arguments.output)
-    how, decide = writing_of(arguments), decider(arguments)
-    from paraphrastic_hf.generation.any_translator import load_translator
+    how = writing_of(arguments)
+    from paraphrastic_hf.generation.tasks import check_translation
 
+    told = {"source": arguments.source, "to": arguments.to, "prefix": arguments.prefix}
     try:
+        check_translation(arguments.model, **told)
+        decide = decider(arguments)
+        from paraphrastic_hf.generation.any_translator import load_translator
+
         translate = load_translator(
             arguments.model,
-            source=arguments.source,
-            to=arguments.to,
-            prefix=arguments.prefix,
+            **told,
             trust_remote_code=arguments.trust_remote_code,
         )
+    except ParaphrasticError:
+        raise
     except ValueError as error:
         raise DataError(str(error)) from error
 

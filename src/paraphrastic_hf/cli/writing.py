@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from paraphrastic_hf.cli.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.data.blocks import read_blocks, shown_input
@@ -106,6 +106,25 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
         )
     except ValueError as error:
         raise DataError(str(error)) from error
+
+
+def check_reconstruction(config: Mapping[str, Any], language: str | None) -> None:
+    """Refuse a language that a generative model does not write.
+
+    Args:
+        config: Its configuration; empty if it is not known yet.
+        language: The language; None where the model writes one alone.
+
+    Raises:
+        DataError: It does not, or writes several and none is named.
+    """
+    from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
+
+    if config:
+        try:
+            chosen_task(tasks_of(config), "reconstruct", language)
+        except ValueError as error:
+            raise DataError(str(error)) from error
 
 
 def write_lines(

@@ -6,11 +6,10 @@ without running anything); what becomes of it in the modules beside this one.
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 
-from paraphrastic_hf.conversion.kinds import KINDS
+from paraphrastic_hf.conversion.forms import checked_form
 from paraphrastic_hf.conversion.paired import convert_paired
 from paraphrastic_hf.conversion.release import (
     NO_TOKEN,
@@ -29,22 +28,11 @@ from paraphrastic_hf.conversion.vocabulary import (
 )
 from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.theano_file import read_theano
-from paraphrastic_hf.data.torch_file import MAGIC, read_torch
+from paraphrastic_hf.data.torch_file import read_torch
 from paraphrastic_hf.data.words import load_vectors
 from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, averaging_model, save_model
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import replacing, write_json
-
-TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
-UNREAD = {  # choices that a format leaves no room for
-    "text": dict.fromkeys(("vocabulary", "combine", "activation", "side"), "holds vectors as text"),
-    "theano": {
-        "side": "is a Theano release, of one language",
-        "bad_rows": "is a Theano release, not text",
-    },
-    "torch": dict.fromkeys(("combine", "activation", "bad_rows"), "is a PyTorch release"),
-}
-PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
+from paraphrastic_hf.text.files import naming, replacing, write_json
 
 
 def convert(
@@ -70,17 +58,14 @@ def convert(
 
     Raises:
         DataError: The file is damaged, of no known kind, holds code, or leaves a choice open; or
-            `output` holds something else.
+            `output` holds something else or cannot be written.
+        DiskError: The disk is full.
 
     Example:
         >>> convert("paragram-phrase-XXL.txt", "runs/paragram")  # doctest: +SKIP
     """
     path, choices = Path(source), choices or Choices()
-    if choices.kind is not None and choices.kind not in KINDS:
-        raise DataError(f"kind must be one of {', '.join(KINDS)}, got {choices.kind!r}")
-    form = _form(path)
-    choices.refuse(str(path), UNREAD[form])
-    _refuse_occupied(Path(output), overwrite)
+    form = checked_form(path, Path(output), choices, overwrite=overwrite)
     if form == "torch":
         converted = convert_paired(read_torch(path), path, choices)
     elif form == "theano":
@@ -95,24 +80,10 @@ def convert(
         "choices": {k: v for k, v in asdict(choices).items() if v not in (None, False)},
         "differences": list(converted.differences),
     }
-    try:
-        with replacing(Path(output), is_shared=True) as partial:
-            save_model(converted.model, converted.tokenizer, partial, SENTENCE_ENCODER)
-            write_json(partial / "source.json", provenance)
-    except OSError as error:
-        raise DataError(f"cannot write {output}: {error}") from error
+    with naming(output), replacing(Path(output), is_shared=True) as partial:
+        save_model(converted.model, converted.tokenizer, partial, SENTENCE_ENCODER)
+        write_json(partial / "source.json", provenance)
     return converted
-
-
-def _refuse_occupied(output: Path, overwrite: bool) -> None:
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
-        return
-    if not (output / "source.json").exists():
-        raise DataError(f"{output} is there, and is no conversion: choose another --output")
-    if not overwrite:
-        raise DataError(
-            f"{output} holds a conversion: choose another --output, or give --overwrite"
-        )
 
 
 def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> Converted:
@@ -141,28 +112,6 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
     if kind == "words":
         differences += [WORD_MARKS] if choices.spaced else [WORD_MARKS, SPLIT]
     return Converted(averaging_model(table), tokenizer, kind, tuple(differences))
-
-
-def _form(path: Path) -> str:
-    """`torch`, `theano` or `text`, by how the file starts."""
-    if not path.is_file():
-        if any(parent.suffix == ".zip" for parent in path.parents):
-            return "text"
-        found = "is a folder" if path.is_dir() else "is not there"
-        raise DataError(f"{path} {found}; give a file of vectors, a .pickle or a .pt")
-    with path.open("rb") as file:
-        start = file.read(len(TORCH_START))
-    if start.startswith(TORCH_START):
-        return "torch"
-    if start.startswith(b"PK") and zipfile.is_zipfile(path):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                names = archive.namelist()
-        except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path} is a damaged archive: {error}") from error
-        return "torch" if any(name.endswith("/data.pkl") for name in names) else "text"
-    is_pickle = start.startswith(b"\x80") or path.suffix in PICKLE_SUFFIXES
-    return "theano" if is_pickle else "text"
 
 
 def _sha256(path: Path) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.text.contract import TextTokenizer
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.models.base import SentenceEncoderModel
+    from paraphrastic_hf.text.contract import TextTokenizer
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ WORD_MARKS = (
 
 def filled(model: SentenceEncoderModel, state: Mapping[str, np.ndarray]) -> SentenceEncoderModel:
     """A model with these weights, all of them and no others, in evaluation mode."""
+    import torch
+
     tensors = {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}
     model.load_state_dict(tensors, strict=True)
     return model.eval()

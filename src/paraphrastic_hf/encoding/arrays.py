@@ -27,7 +27,8 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
         A function that appends vectors, (n, dim); their texts, which it takes first, are left out.
 
     Raises:
-        DataError: The disk is full or the file cannot be written.
+        DataError: The file cannot be written.
+        DiskError: The disk is full.
 
     Example:
         >>> import tempfile

@@ -32,7 +32,7 @@ from transformers import (
 )
 
 from paraphrastic_hf.encoding.bounded import loading, no_progress_bar
-from paraphrastic_hf.encoding.locate import shown_name
+from paraphrastic_hf.encoding.locate import refuse_other_kind
 from paraphrastic_hf.encoding.packing import packed
 from paraphrastic_hf.encoding.table import check_finite
 from paraphrastic_hf.errors import ModelError, disk_error
@@ -40,34 +40,20 @@ from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.files import (
-    MODULES,
-    PARTS_FOLDER,
-    SETTINGS,
+    GENERATION_CONFIG,
+    SENTENCE_TRANSFORMERS_FILES,
     STATIC_EMBEDDING,
+    TOKENIZER_FILES,
+    WEIGHTS,
     open_to_readers,
-    other_loader,
     read_json,
     remove,
     write_json,
 )
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
-WEIGHTS = "model.safetensors"
-TOKENIZER_FILES = (
-    *("tokenizer.json", "tokenizer_config.json", "paraphrastic_tokenizer.json"),
-    *("spiece.model", "ngrams.json", PARTS_FOLDER),
-)
 SAVED_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
-GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
-SENTENCE_TRANSFORMERS_FILES = (MODULES, SETTINGS)
 BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
-COMMANDS = {  # that read what a loader loads
-    "LanguageScorer": "perplexity",
-    "SentenceParser": "parse",
-    "SentencePredictor": "predict",
-    "SyntacticParaphraser": "paraphrase",
-    "Translator": "translate",
-}
 
 
 @dataclass(frozen=True)
@@ -75,8 +61,7 @@ class Layout:
     """What the directory of one kind of model has, and what loads it.
 
     Attributes:
-        loader: The public class that loads it, for messages.
-        described: What it is, for messages: "a tagger".
+        loader: The public class that loads it, a name of `locate.LOADED`.
         auto_class: The Auto class of transformers that loads the model.
         files: Names beside those that every model has: `GENERATION_CONFIG` of a model that
             generates, `SENTENCE_TRANSFORMERS_FILES` of one that embeds sentences.
@@ -85,43 +70,21 @@ class Layout:
     """
 
     loader: str
-    described: str
     auto_class: Any
     files: tuple[str, ...] = ()
     takes_pairs: bool = False
 
 
-SENTENCE_ENCODER = Layout(
-    "SentenceEncoder", "a sentence encoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES
-)
-SUPERVISED = Layout(
-    "SentencePredictor",
-    "a model of relatedness, entailment or sentiment",
-    AutoModelForSequenceClassification,
-    takes_pairs=True,
-)
-TAGGER = Layout("Tagger", "a tagger", AutoModelForTokenClassification)
-PARSER = Layout("SentenceParser", "a parser", AutoModelForTokenClassification)
-LANGUAGE_MODEL = Layout(
-    "LanguageScorer", "a language model", AutoModelForCausalLM, files=(GENERATION_CONFIG,)
-)
+SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES)
+SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
+TAGGER = Layout("Tagger", AutoModelForTokenClassification)
+PARSER = Layout("SentenceParser", AutoModelForTokenClassification)
+LANGUAGE_MODEL = Layout("LanguageScorer", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
 GENERATIVE = Layout(
-    "LatentGenerator",
-    "a generative model of sentence pairs (a recipe of kind generative makes one)",
-    AutoModel,
-    files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES),
+    "LatentGenerator", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
 )
-TRANSLATION = Layout(
-    "Translator", "a translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,)
-)
+TRANSLATION = Layout("Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,))
 LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, PARSER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
-LOADERS = {  # of kinds of model whose Auto class is that of several layouts
-    "paraphrastic-bgt": "SentenceEncoder, or with LatentGenerator to write",
-    "paraphrastic-mgt": "SentenceEncoder, or with LatentGenerator to write",
-    "paraphrastic-parser": "SentenceParser",
-    "paraphrastic-paraphraser": "SyntacticParaphraser",
-    "paraphrastic-scpn": "SyntacticParaphraser",
-}
 
 
 def save_model(
@@ -268,7 +231,7 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
         raise ModelError(f"{directory} is not there; give the --output of `paraphrastic train`")
     with loading(directory):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
-        _check_kind(config, directory, layout)
+        refuse_other_kind(str(config.model_type), directory, layout.loader)
         model, report = layout.auto_class.from_pretrained(
             directory,
             config=config,
@@ -283,24 +246,6 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
         what = "table" if id(weight) in tables else name
         check_finite(weight.detach().numpy(), f"the {what} of {directory}")
     return model.eval()  # type: ignore[no-any-return]
-
-
-def _check_kind(config: Any, directory: Path, layout: Layout) -> None:
-    """Refuse a model that is not of this package, or that the layout's Auto class does not load."""
-    kind, name = config.model_type, shown_name(directory)
-    if not str(kind).startswith("paraphrastic-"):
-        raise ModelError(
-            f"{name} holds a {kind!r} model, not one of this package; {other_loader(directory)}"
-        )
-    if type(config) not in layout.auto_class._model_mapping:
-        known = [it.loader for it in LAYOUTS if type(config) in it.auto_class._model_mapping]
-        loader = LOADERS.get(kind) or known[0]
-        command = COMMANDS.get(loader)
-        shell = "" if command is None else f", or `paraphrastic {command}`"
-        raise ModelError(
-            f"{name} holds a {kind!r} model; wanted here is {layout.described}. That one loads "
-            f"with {loader}{shell}"
-        )
 
 
 def averaging_model(table: np.ndarray) -> AveragingModel:

@@ -16,13 +16,44 @@ from paraphrastic_hf.errors import (
     in_a_line,
     nearest,
     refuse_keywords,
+    refused,
 )
+from paraphrastic_hf.text.files import other_loader, read_json
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power
 EVEN_MODELS = {"simile": ("english", 0.5)}
 ASSETS = Path(__file__).parents[1] / "assets"
 OUTPUTS = "runs"  # where recipes and examples have models written
+OWN = "paraphrastic-"  # the model types of this package begin so
+LOADERS = {  # what loads a model of a type of this package
+    **dict.fromkeys(
+        ("averaging", "weighted", "projection", "recurrent", "gated", "charagram", "char-cnn"),
+        ("SentenceEncoder",),
+    ),
+    "mixed": ("SentenceEncoder",),
+    **dict.fromkeys(("bgt", "mgt"), ("SentenceEncoder", "LatentGenerator")),
+    **dict.fromkeys(("relatedness", "classifier"), ("SentencePredictor",)),
+    **dict.fromkeys(("paraphraser", "scpn"), ("SyntacticParaphraser", "Translator")),
+    "gated-conv": ("Translator", "SyntacticParaphraser"),
+    "language-model": ("LanguageScorer",),
+    "parser": ("SentenceParser",),
+    "tagger": ("Tagger",),
+}
+LOADED = {  # by each loader, and the command that reads it
+    "SentenceEncoder": ("a sentence encoder", None),
+    "SentencePredictor": ("a model of relatedness, entailment or sentiment", "predict"),
+    "Tagger": ("a tagger", None),
+    "SentenceParser": ("a parser", "parse"),
+    "LanguageScorer": ("a language model", "perplexity"),
+    "LatentGenerator": (
+        "a generative model of sentence pairs, which a recipe of kind generative makes",
+        None,
+    ),
+    "Translator": ("a translator", "translate"),
+    "SyntacticParaphraser": ("a paraphrase generator", "paraphrase"),
+}
+STOCK = ("Translator", "SyntacticParaphraser")  # load models of transformers, too
 FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv", ".txt", ".yaml")
 
 
@@ -167,6 +198,66 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
         else "give the --output of `paraphrastic train`"
     )
     raise ModelError(f"{name} is no model directory: nothing is there; {way_out}")
+
+
+def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
+    """Refuse a model that none of some loaders loads, by its `config.json` alone.
+
+    Args:
+        name: A path, the name of a packaged model, or a repository.
+        *loaders: Names of `LOADED`, the one that is wanted first.
+
+    Returns:
+        The configuration; empty for a repository, which is known only once it is downloaded.
+
+    Raises:
+        ModelError: It is of another kind, has no readable configuration, or `check_model_name`
+            refuses its name.
+
+    Example:
+        >>> check_model_kind("english", "SentenceEncoder")["model_type"]
+        'paraphrastic-averaging'
+    """
+    check_model_name(name)
+    folder = Path(name) if os.path.isdir(name) else ASSETS / EVEN_MODELS.get(str(name), [name])[0]
+    if not folder.is_dir():
+        return {}
+    if not holds_model(folder):
+        raise ModelError(
+            f"{shown_name(folder)} has no config.json; give the --output of `paraphrastic train`"
+        )
+    with refused(ModelError, f"cannot load the model in {shown_name(folder)}"):
+        config: dict[str, Any] = dict(read_json(folder / "config.json"))
+    if "model_type" in config:
+        refuse_other_kind(str(config["model_type"]), folder, *loaders)
+    return config
+
+
+def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
+    """Refuse a model that none of some loaders loads.
+
+    Args:
+        kind: Its `model_type`.
+        directory: Its directory, for the message.
+        *loaders: Names of `LOADED`, the one that is wanted first.
+
+    Raises:
+        ModelError: It is of another kind.
+    """
+    name, is_own = shown_name(directory), kind.startswith(OWN)
+    known = LOADERS.get(kind.removeprefix(OWN), loaders) if is_own else STOCK
+    if not set(known).isdisjoint(loaders):
+        return
+    if not is_own:
+        raise ModelError(
+            f"{name} holds a {kind!r} model, not one of this package; {other_loader(directory)}"
+        )
+    wanted, (_, command) = LOADED[loaders[0]][0], LOADED[known[0]]
+    shell = f", or `paraphrastic {command}`" if command else ""
+    raise ModelError(
+        f"{name} holds a {kind!r} model; wanted here is {wanted}. That one loads with "
+        f"{' or '.join(known)}{shell}"
+    )
 
 
 def _looks_like_path(name: str) -> bool:

@@ -37,7 +37,6 @@ class SentenceParser(SavedModel):
     model: ParserModel
     tokenizer: TextTokenizer
     layout = PARSER
-    model_class = ParserModel
     noun = "parser"
 
     def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:

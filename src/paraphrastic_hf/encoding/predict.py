@@ -17,7 +17,6 @@ from paraphrastic_hf.encoding.directory import SUPERVISED
 from paraphrastic_hf.encoding.saved import SavedModel
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.models.classifier import ClassifierModel
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.relatedness import RelatednessModel
 from paraphrastic_hf.models.supervised import SupervisedModel
@@ -105,7 +104,6 @@ class SentencePredictor(SavedModel):
     model: SupervisedModel
     tokenizer: TextTokenizer
     layout = SUPERVISED
-    model_class = (RelatednessModel, ClassifierModel)
     noun = "model of a task over texts"
 
     @property

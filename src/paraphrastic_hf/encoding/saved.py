@@ -18,7 +18,6 @@ from paraphrastic_hf.encoding.locate import (
     HubOptions,
     check_hub_options,
     local_directory,
-    shown_name,
 )
 from paraphrastic_hf.encoding.push import Saved
 from paraphrastic_hf.errors import ModelError
@@ -39,12 +38,10 @@ class SavedModel(Saved):
 
     Attributes:
         layout: What its directory has.
-        model_class: The class of the model, or classes of which it is one.
         noun: What messages call it.
     """
 
     layout: ClassVar[Layout]
-    model_class: ClassVar[type[Any] | tuple[type[Any], ...]]
     noun: ClassVar[str]
     model: Any
     tokenizer: TextTokenizer
@@ -86,10 +83,6 @@ class SavedModel(Saved):
         where = chosen_device(device)
         path = local_directory(name, **hub)
         model: Any = load_pretrained(path, cls.layout)
-        if not isinstance(model, cls.model_class):
-            raise ModelError(
-                f"{shown_name(path)} holds a {type(model).__name__}, which is no {cls.noun}"
-            )
         loaded = cls(model.to(where), load_tokenizer(path))
         loaded._directory = path
         return loaded

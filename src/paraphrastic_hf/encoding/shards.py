@@ -11,7 +11,7 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.text.files import replacing
+from paraphrastic_hf.text.files import naming, replacing
 
 TEXTS_PER_FILE = 1_000_000
 
@@ -29,7 +29,8 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
         A function that appends texts with their vectors, (texts, dim).
 
     Raises:
-        DataError: The folder is there already, the disk is full, or it cannot be written.
+        DataError: The folder is there already, or cannot be written.
+        DiskError: The disk is full.
 
     Example:
         >>> import tempfile
@@ -43,7 +44,7 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
     require("data", "pyarrow", what=f"{folder}, a folder of parquet files,")
     if folder.exists():
         raise DataError(f"{folder} is there already; choose another folder, or remove it")
-    try:
+    with naming(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing(folder, is_shared=True) as partial:
             partial.mkdir()
@@ -52,8 +53,6 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
                 yield shards.write
             finally:
                 shards.close()
-    except OSError as error:
-        raise DataError(f"cannot write {folder}: {error}") from error
 
 
 class _Shards:

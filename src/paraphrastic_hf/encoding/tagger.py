@@ -35,7 +35,6 @@ class Tagger(SavedModel):
     model: TaggerModel
     tokenizer: TextTokenizer
     layout = TAGGER
-    model_class = TaggerModel
     noun = "tagger"
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:

@@ -11,10 +11,9 @@ import torch
 
 from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.tasks import check_translation
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing, Written
-from paraphrastic_hf.models import GENERATIVE
-from paraphrastic_hf.text.files import read_json
 
 
 class Translate(Protocol):
@@ -63,7 +62,8 @@ def load_translator(
         'un chat dort'
     """
     options: Any = {"batch_size": batch_size, "device": device}
-    if not writes_from_variables(name):
+    directory = local_directory(name)
+    if not check_translation(directory, source=source, to=to, prefix=prefix):
         translator = Translator.from_pretrained(
             name,
             source=source,
@@ -79,10 +79,7 @@ def load_translator(
             return translator.write(translator.encode(lines), writing, scores=scores)
 
         return by_words
-    if source or prefix:
-        raise ValueError(f"{name} reads any of its languages: leave out source (--from) and prefix")
     generator = LatentGenerator.from_pretrained(name, **options)
-    generator.task("translate", to)  # or it is refused now
 
     def by_meaning(
         lines: Sequence[str], writing: Writing, *, scores: bool = True
@@ -90,16 +87,3 @@ def load_translator(
         return generator.translate(lines, to=to, writing=writing)
 
     return by_meaning
-
-
-def writes_from_variables(name: str | os.PathLike[str]) -> bool:
-    """Whether a model is a generative one of sentence pairs; what it is else, loading will say.
-
-    Args:
-        name: A directory, or a Hub repository.
-    """
-    try:
-        kind = read_json(local_directory(name) / "config.json")["model_type"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
-    return kind in [model.config_class.model_type for model in GENERATIVE]

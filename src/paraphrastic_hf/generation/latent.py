@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ from paraphrastic_hf.generation.search import (
     until_end,
     written_lists,
 )
+from paraphrastic_hf.generation.tasks import chosen_task
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
 from paraphrastic_hf.models.latent import LatentModel
 from paraphrastic_hf.models.pair_terms import SEMANTIC
@@ -114,12 +115,7 @@ class LatentGenerator(Saved):
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
         directory = local_directory(name, **hub)
-        model = load_pretrained(directory, GENERATIVE)
-        if not isinstance(model, LatentModel):
-            raise ModelError(
-                f"{name} holds a {model.config.model_type!r} model, which encodes and does not "
-                "write; give the output of `paraphrastic train` with a recipe of kind generative"
-            )
+        model: Any = load_pretrained(directory, GENERATIVE)
         tokenizer = load_tokenizer(directory)
         check_tokenizer(name, model, tokenizer.vocab_size)
         generator = cls(model.to(where), tokenizer, batch_size=batch_size)
@@ -298,23 +294,7 @@ class LatentGenerator(Saved):
         Raises:
             ValueError: The model has no such task, or several and none is named.
         """
-        known = [task.split("_", 1) for task in self.model.tasks()]
-        able = [of for name, of in known if name == verb]
-        if language is None and len(able) == 1:
-            language = able[0]
-        if language not in able:
-            into = "translates into" if verb == "translate" else "reconstructs"
-            if not able:
-                trained = ", ".join(self.model.tasks()) or "nothing"
-                raise ValueError(
-                    f"this model {into} no language: it was trained to {trained}; name a model "
-                    f"whose recipe has such a task"
-                )
-            option = "to" if verb == "translate" else "language"
-            asked = f"name one of them: --{option} {able[0]}"
-            asked = asked if language is None else f"not {language!r}"
-            raise ValueError(f"this model {into} {', '.join(able)}, {asked}")
-        return f"{verb}_{language}"
+        return chosen_task(self.model.tasks(), verb, language)
 
     def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:
         """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where

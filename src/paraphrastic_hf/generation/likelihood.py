@@ -79,7 +79,6 @@ class LanguageScorer(SavedModel):
 
     model: LanguageModel
     layout = LANGUAGE_MODEL
-    model_class = LanguageModel
     noun = "language model"
 
     def __init__(

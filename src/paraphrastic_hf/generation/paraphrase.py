@@ -18,15 +18,23 @@ import torch
 from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.encoding.other_parsers import load_parser
 from paraphrastic_hf.encoding.push import Saved
-from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.paraphrase_filter import (
     Paraphrase,
     bracketed,
     filtered,
     first_tree,
 )
-from paraphrastic_hf.generation.templated import NONE, PARSE, SENTENCE, TemplatedWriter
-from paraphrastic_hf.generation.templates import load_templates
+from paraphrastic_hf.generation.templated import TemplatedWriter
+from paraphrastic_hf.generation.templates import (
+    NONE,
+    PARSE,
+    check_roles,
+    check_templates,
+    is_whole,
+    load_templates,
+    top_templates,
+)
 from paraphrastic_hf.generation.writing import Writing, listed
 from paraphrastic_hf.text.overlap import ngram_overlap
 from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
@@ -73,10 +81,7 @@ class SyntacticParaphraser(Saved):
         encoder: Any = None,
         most_tokens: int = 300,
     ) -> None:
-        if writer.writes != SENTENCE:
-            raise ModelError("the model writes parses: it is the generator, not the paraphraser")
-        if generator is not None and generator.writes != PARSE:
-            raise ModelError("the parse generator writes sentences: name one that writes parses")
+        check_roles(writer.writes, generator.writes if generator is not None else None)
         self.writer, self.generator = writer, generator
         self.parser = parser.parse if isinstance(parser, LineParser) else parser
         self.templates, self.encoder, self.most_tokens = templates or {}, encoder, most_tokens
@@ -149,9 +154,7 @@ class SyntacticParaphraser(Saved):
         Raises:
             DataError: The model has none.
         """
-        if not self.templates:
-            raise DataError("this model has no templates: it reads none; use canonicalise")
-        return [bracketed(text) for text in list(self.templates)[:count]]
+        return top_templates(self.templates, count)
 
     def paraphrase(
         self,
@@ -255,30 +258,20 @@ class SyntacticParaphraser(Saved):
 
     def _asked(self, templates: Sequence[str] | None) -> list[str]:
         """The templates, checked, in brackets."""
-        if self.writer.reads == NONE:
-            if templates:
-                raise DataError("this model reads no template: leave them out, or canonicalise")
-            return [""]
+        check_templates(
+            templates or (), self.writer.reads, has_generator=self.generator is not None
+        )
         if not templates:
-            raise DataError(
-                "this model reads a template; give some, as (ROOT (S (NP) (VP) (.))), or top20"
-            )
+            return [""]
         asked = []
         for text in templates:
             tree = checked_tree(text)
-            is_whole = tree.top != template(tree).top
             cut = parse_text(template(tree))
             if self.templates and cut not in self.templates and cut not in self._told:
                 self._told.add(cut)
                 logger.warning(
                     "no sentence of training had the template %s: expect little of it",
                     bracketed(cut),
-                )
-            if self.writer.reads == PARSE and not is_whole and self.generator is None:
-                raise DataError(
-                    "this model reads whole parses: name a parse generator that fills templates "
-                    "(--generator MODEL; generator= in Python), or give whole parses, not "
-                    f"{text.strip()!r}"
                 )
             asked.append(bracketed(parse_text(tree) if self.writer.reads == PARSE else cut))
         return asked
@@ -331,7 +324,7 @@ class SyntacticParaphraser(Saved):
         """Whether the parse generator makes a whole parse of it."""
         if self.generator is None or self.writer.reads != PARSE or not text:
             return False
-        return read_tree(text) == template(read_tree(text))
+        return not is_whole(read_tree(text))
 
     def _parsed(
         self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]

@@ -28,7 +28,13 @@ from paraphrastic_hf.generation.search import (
     until_end,
     written_lists,
 )
-from paraphrastic_hf.generation.templates import TEMPLATES, load_templates, save_templates
+from paraphrastic_hf.generation.templates import (
+    NONE,
+    SENTENCE,
+    TEMPLATES,
+    load_templates,
+    save_templates,
+)
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 from paraphrastic_hf.models.evaluating import evaluating
@@ -38,8 +44,6 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.parse_tokens import parse_tokenizer, with_template
 
-PARSE, NONE = "parse", "none"
-SENTENCE = "sentence"
 Outputs = list[list[list[Written]]]  # for each source, for each of its templates
 
 

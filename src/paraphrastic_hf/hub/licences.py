@@ -14,13 +14,13 @@ from pathlib import Path
 
 from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.sources import SOURCES
-from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packaged_names
 from paraphrastic_hf.errors import ModelError, PublishError
 from paraphrastic_hf.hub.source_lists import listed_sources, release_class
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
+from paraphrastic_hf.text.files import WEIGHTS
 
 RELEASABLE = ("open", "share-alike")
 DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less

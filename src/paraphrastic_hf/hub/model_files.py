@@ -9,15 +9,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
-from transformers import AutoConfig
 
 from paraphrastic_hf.data.send import copy_files
-from paraphrastic_hf.encoding.directory import (
-    GENERATION_CONFIG,
-    LAYOUTS,
-    SENTENCE_TRANSFORMERS_FILES,
-    TOKENIZER_FILES,
-)
 from paraphrastic_hf.encoding.fingerprint import is_identified
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import packaged_folder
@@ -28,9 +21,15 @@ from paraphrastic_hf.hub.cards import release_card, write_card
 from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
 from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
-from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.recipe import read_mapping
-from paraphrastic_hf.text.files import read_json, write_bytes, write_json
+from paraphrastic_hf.text.files import (
+    GENERATION_CONFIG,
+    SENTENCE_TRANSFORMERS_FILES,
+    TOKENIZER_FILES,
+    read_json,
+    write_bytes,
+    write_json,
+)
 from paraphrastic_hf.text.remote_code import rewrite_code, write_remote_code
 
 # Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
@@ -188,6 +187,11 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
 def _add_code(output: Path) -> None:
     """Write the Python that `trust_remote_code=True` loads, for a model saved without it: those
     that come with the package are."""
+    from transformers import AutoConfig
+
+    from paraphrastic_hf.encoding.directory import LAYOUTS
+    from paraphrastic_hf.models.base import ParaphrasticModel
+
     config = AutoConfig.from_pretrained(output, trust_remote_code=False)
     mappings = [it.auto_class._model_mapping for it in LAYOUTS]
     found = next((mapping[type(config)] for mapping in mappings if type(config) in mapping), None)

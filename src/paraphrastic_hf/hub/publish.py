@@ -32,7 +32,7 @@ from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_
 from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
-from paraphrastic_hf.text.files import remove, write_bytes
+from paraphrastic_hf.text.files import replacing, write_bytes
 from paraphrastic_hf.text.locked import locked
 
 HIDDEN = ("__pycache__", ".git", ".ipynb_checkpoints")
@@ -255,6 +255,8 @@ def publish(
     check_name(repository)
     if details is not None and kind != "model":
         raise PublishError(f"scores, licences and cards are given for a model, not for a {kind}")
+    if dry_run is not None:
+        _refuse_full(Path(dry_run))
     with tempfile.TemporaryDirectory() as place:
         folder = _folder(kind, directory, Path(place))
         release = cls(folder, repository, private, details or ModelDetails())
@@ -295,6 +297,11 @@ def _folder(kind: str, directory: str | Path, place: Path) -> Path:
     return Path(directory)
 
 
+def _refuse_full(output: Path) -> None:
+    if output.is_dir() and any(output.iterdir()):
+        raise PublishError(f"{output} is not empty; name a new folder for the dry run")
+
+
 def _written(release: Release, output: Path) -> Path:
     """What would be sent, in a folder of its own, with the same refusals.
 
@@ -303,14 +310,11 @@ def _written(release: Release, output: Path) -> Path:
         BusyError: Another process writes there.
     """
     with locked(output, doing="publishing"):
-        if any(output.iterdir()):
-            raise PublishError(f"{output} is not empty; name a new folder for the dry run")
-        try:
-            release.gather(output)
-            refuse_leaks(output)
-        except BaseException:
-            remove(output)
-            raise
+        _refuse_full(output)
+        with replacing(output) as partial:
+            partial.mkdir()
+            release.gather(partial)
+            refuse_leaks(partial)
     return output
 
 

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig
-
-from paraphrastic_hf.encoding.directory import GENERATION_CONFIG
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.recipe import read_mapping
-from paraphrastic_hf.text.files import STATIC_EMBEDDING, read_json
+from paraphrastic_hf.text.files import GENERATION_CONFIG, STATIC_EMBEDDING, read_json
 
 PICTURE = "training.png"  # the training curve, beside the model
 
@@ -49,6 +46,8 @@ class TrainedModel:
             if run is None:
                 run = read_json(directory / "run.json")
             recipe = read_mapping(directory / "recipe.yaml")
+            from transformers import AutoConfig
+
             config = AutoConfig.from_pretrained(directory, trust_remote_code=False).to_dict()
         except (OSError, ValueError) as error:
             raise ModelError(

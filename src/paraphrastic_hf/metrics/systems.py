@@ -87,15 +87,7 @@ def compare_systems(
         >>> compare_systems(SimileScorer(), systems, ["The cat is asleep."] * 5)[1].p_value
         0.0625
     """
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
-        if value < least:
-            raise DataError(f"{name} must be {least} or more, got {value}")
-    for name, hypotheses in systems:
-        if len(hypotheses) != len(references):
-            raise DataError(
-                f"{name} has {len(hypotheses):,} segments but there are references for "
-                f"{len(references):,}"
-            )
+    check_systems(systems, references, samples=samples, seed=seed)
     scores = [scorer.score(hypotheses, references) for _, hypotheses in systems]
     options: dict[str, Any] = {"samples": samples, "seed": seed}
     similes = confidence_intervals([each.simile for each in scores], **options)
@@ -112,6 +104,26 @@ def compare_systems(
         )
         for i, ((name, _), own) in enumerate(zip(systems, scores, strict=True))
     ]
+
+
+def check_systems(
+    systems: Sequence[tuple[str, Sequence[str]]], references: References, *, samples: int, seed: int
+) -> None:
+    """Refuse what `compare_systems` cannot compare.
+
+    Raises:
+        DataError: A system, which the message names, has not as many segments as there are
+            references; or `samples` or `seed` is out of range.
+    """
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if value < least:
+            raise DataError(f"{name} must be {least} or more, got {value}")
+    for name, hypotheses in systems:
+        if len(hypotheses) != len(references):
+            raise DataError(
+                f"{name} has {len(hypotheses):,} segments but there are references for "
+                f"{len(references):,}"
+            )
 
 
 def system_table(results: Sequence[SystemScores]) -> str:

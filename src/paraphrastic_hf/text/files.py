@@ -18,12 +18,19 @@ from zlib import crc32
 
 from tokenizers import Tokenizer
 
-from paraphrastic_hf.errors import DataError, disk_error
+from paraphrastic_hf.errors import DataError, DiskError, disk_error
 
 MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one after the other
 SETTINGS = "config_sentence_transformers.json"  # of it: prompts, dimensions kept, similarity
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
 PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
+WEIGHTS = "model.safetensors"
+TOKENIZER_FILES = (
+    *("tokenizer.json", "tokenizer_config.json", "paraphrastic_tokenizer.json"),
+    *("spiece.model", "ngrams.json", PARTS_FOLDER),
+)
+GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
+SENTENCE_TRANSFORMERS_FILES = (MODULES, SETTINGS)
 OLD = ".old.part"
 _NUMBERS = count()  # of files that this process writes at a time
 LONG = 30  # characters of a name, each of up to four bytes, of which a disk takes 255
@@ -74,6 +81,8 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
             os.replace(partial, path)
     except BaseException as error:
         remove(partial)
+        if isinstance(error, DiskError) and Path(error.path).is_relative_to(partial):
+            error = OSError(error.errno, "in a file within")  # whose name nobody knows
         raise (disk_error(error, path) or error) from error.__cause__
 
 
@@ -119,19 +128,20 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Turn an error of the system in writing a file, such as a full disk, into one that names it.
+    """Turn an error of the system in writing a file into one that names it.
 
     Args:
-        path: The file, as its user knows it.
+        path: The file or folder, as its user knows it.
 
     Raises:
-        DataError: It cannot be written.
+        DiskError: The disk is full or damaged.
+        DataError: It cannot be written for another reason.
     """
     try:
         yield
-    except OSError as error:  # numpy gives no reason where a write was cut short
-        why = error.strerror or f"{error}; the disk may be full"
-        raise DataError(f"cannot write {path}: {why}") from error
+    except OSError as error:
+        other = DataError(f"cannot write {path}: {error.strerror or error}")
+        raise (disk_error(error, path) or other) from error
 
 
 def content_hash(path: str | Path) -> str:

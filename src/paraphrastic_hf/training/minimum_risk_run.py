@@ -15,7 +15,6 @@ from accelerate import Accelerator
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.data.pairs import Pair
-from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.encoding.fingerprint import identity
 from paraphrastic_hf.encoding.languages import written_language
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
@@ -26,7 +25,7 @@ from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
 from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.recipe import names_file, to_yaml
-from paraphrastic_hf.text.files import open_to_readers, remove
+from paraphrastic_hf.text.files import WEIGHTS, open_to_readers, remove
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.candidates import CandidateCache, CandidateMaker
 from paraphrastic_hf.training.corpus import has_columns, hold_out_pairs, read_columns, write_columns

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
-
-import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
-from accelerate.utils import InitProcessGroupKwargs
+from typing import TYPE_CHECKING, Any
 
 import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
@@ -20,7 +17,12 @@ from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.places import named_weights, resolve_model
 from paraphrastic_hf.training.progress import Progress
-from paraphrastic_hf.training.text_stamp import Stamp, refuse_other_text
+from paraphrastic_hf.training.text_stamp import Stamp, refuse_other_text, text_stamp
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+logger = logging.getLogger(__name__)
 
 CHANGES_SHOWN = 6
 ASIDE = "replaced.part"
@@ -45,6 +47,11 @@ RUN_FILES = (
 
 def new_accelerator(precision: str = "fp32") -> Accelerator:
     """Device, precision and processes of a run."""
+    import torch
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+    from accelerate.utils import InitProcessGroupKwargs
+
     AcceleratorState._reset_state()  # a second run in this process may want another precision
     return Accelerator(
         # said outright, or processes started by torchrun would not find each other without a GPU
@@ -85,7 +92,25 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     if overwrite and is_ours:
         _set_aside(output)
     is_new = not is_ours or overwrite
-    if not is_new:
+    if not overwrite:
+        refuse_other_run(output, recipe)
+    try:
+        text = to_record(recipe)
+        if not record.exists() or record.read_bytes() != text:  # of newer keys
+            write_bytes(record, text)
+    except OSError as error:
+        raise CheckpointError(f"cannot write to {output}: {error}") from error
+    return is_new
+
+
+def refuse_other_run(output: Path, recipe: Recipe) -> None:
+    """Refuse a folder that holds another run, or something else. Nothing is changed there.
+
+    Raises:
+        RecipeError: It holds one.
+    """
+    record = output / "recipe.yaml"
+    if is_record(record) or is_finished(output):
         old, new = _record(record, type(recipe)), to_yaml(recipe)
         if old != new:
             changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
@@ -95,17 +120,10 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
                 f"{output} holds a run of another recipe (now different: {shown}{more}); use "
                 "another --output or --overwrite"
             )
-    elif not is_ours and any(path.suffix != ".part" for path in output.iterdir()):
+    elif output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
         raise RecipeError(
             f"{output} is not empty and holds no run of this program; choose another --output"
         )
-    try:
-        text = to_record(recipe)
-        if not record.exists() or record.read_bytes() != text:  # of newer keys
-            write_bytes(record, text)
-    except OSError as error:
-        raise CheckpointError(f"cannot write to {output}: {error}") from error
-    return is_new
 
 
 def give_up(output: Path) -> None:
@@ -174,6 +192,31 @@ def is_finished(output: Path) -> bool:
     return (output / "run.json").exists()
 
 
+def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
+    """Refuse what `claim` would, before anything is loaded, as far as that is known then.
+
+    Raises:
+        RecipeError: The folder holds another run, or something else.
+    """
+    is_ours = is_record(output / "recipe.yaml") or is_finished(output)
+    if not (output / ASIDE).exists() and not (overwrite and is_ours):
+        refuse_other_run(output, recipe)
+
+
+def finished_run(
+    output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
+) -> Progress:
+    """What the finished run of a folder came to, if it is of this recipe and text.
+
+    Raises:
+        CheckpointError: Its record is damaged, or it was trained on other text.
+    """
+    done = read_finished(output, text_stamp(recipe, data_root, datasets))
+    logger.info("%s is finished; nothing to do", output)
+    clear_work(output)  # where a kill came between the end of a run and this
+    return done
+
+
 def read_finished(output: Path, stamp: Stamp) -> Progress:
     """What a finished run came to.
 
@@ -199,6 +242,8 @@ def read_finished(output: Path, stamp: Stamp) -> Progress:
 
 def circumstances() -> dict[str, Any]:
     """Where and when a run ended, for `run.json`."""
+    import torch
+
     return {
         "threads": torch.get_num_threads(),
         "versions": {

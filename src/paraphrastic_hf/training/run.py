@@ -20,12 +20,11 @@ from accelerate import Accelerator
 from safetensors import SafetensorError
 
 from paraphrastic_hf.data.receive import sha256_of
-from paraphrastic_hf.encoding.directory import WEIGHTS
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.text.files import WEIGHTS, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
@@ -37,11 +36,11 @@ from paraphrastic_hf.training.output import (
     claim,
     clear_work,
     drop_aside,
+    finished_run,
     give_up,
     is_finished,
     new_accelerator,
     put_back,
-    read_finished,
     refuse_own_start,
 )
 from paraphrastic_hf.training.progress import Progress
@@ -113,11 +112,7 @@ def train(
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
         if kind is None or is_finished(output):
-            done = read_finished(output, text_stamp(recipe, data_root, datasets))
-            logger.info("%s is finished; nothing to do", output)
-            if is_main:
-                clear_work(output)  # where a kill came between the end of a run and this
-            return done
+            return finished_run(output, recipe, data_root, datasets)
         work = output / "work" if work is None else Path(work)
         is_begun = False
         stamp: Stamp = {}

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.parse_yaml import parse_yaml
-from paraphrastic_hf.recipe import convert_key, full_key
+from paraphrastic_hf.recipe import convert_key, full_key, read_recipe
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 
 SAMPLERS = ("grid", "random", "tpe")
 TRIES = 20  # how often TPE may propose what has been tried before the first untried is taken
@@ -126,3 +131,42 @@ def _tpe(
         return {key: grid[key][place] for key, place in places.items()}
 
     return ask
+
+
+def check_search(recipe: ContrastiveRecipe, output: Path, trials: int | None) -> None:
+    """Refuse a search that cannot be, before anything is loaded.
+
+    Args:
+        recipe: What all trials share.
+        output: Folder of the search.
+        trials: Most trials; None for all settings.
+
+    Raises:
+        RecipeError: There is no development set, several processes run, `trials` is below 1, or
+            `output` holds something else.
+    """
+    if recipe.run.development == "none":
+        raise RecipeError("a search needs a development set: --development clean")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise RecipeError("a search runs in one process: start it without torchrun")
+    if trials is not None and trials < 1:
+        raise RecipeError(f"trials must be at least 1, got {trials}")
+    refuse_other_search(recipe, output)
+
+
+def refuse_other_search(recipe: ContrastiveRecipe, output: Path) -> None:
+    """Refuse a folder that holds another search, or something else.
+
+    Raises:
+        RecipeError: It holds one.
+    """
+    record = output / "recipe.yaml"
+    if record.exists():
+        if read_recipe(type(recipe), record) != recipe:
+            raise RecipeError(
+                f"{output} holds a search or run of another recipe; use another --output"
+            )
+    elif output.is_dir() and any(output.iterdir()):
+        raise RecipeError(
+            f"{output} is not empty and holds no search of this program; choose another --output"
+        )

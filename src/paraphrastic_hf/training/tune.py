@@ -13,7 +13,6 @@ import dataclasses
 import hashlib
 import json
 import logging
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,14 +21,22 @@ from typing import Any
 
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.hub.cards import run_card, write_card
-from paraphrastic_hf.recipe import build, read_recipe, set_key, to_mapping, to_yaml
+from paraphrastic_hf.recipe import build, set_key, to_mapping, to_yaml
 from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.build import check_encoders
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.development import read_development
 from paraphrastic_hf.training.run import train
-from paraphrastic_hf.training.search_space import Grid, Settings, combinations, every, propose
+from paraphrastic_hf.training.search_space import (
+    Grid,
+    Settings,
+    check_search,
+    combinations,
+    every,
+    propose,
+    refuse_other_search,
+)
 from paraphrastic_hf.training.text_stamp import keep_stamp, text_stamp
 
 logger = logging.getLogger(__name__)
@@ -99,12 +106,7 @@ def tune(
         >>> best = tune(recipe, {"training.margin": [0.3, 0.6]}, "tuned")[0]  # doctest: +SKIP
     """
     output = Path(output)
-    if recipe.run.development == "none":
-        raise RecipeError("a search needs a development set: --development clean")
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise RecipeError("a search runs in one process: start it without torchrun")
-    if trials is not None and trials < 1:
-        raise RecipeError(f"trials must be at least 1, got {trials}")
+    check_search(recipe, output, trials)
     _refuse_wrong_values(recipe, grid)
     if "run.development" not in grid:
         read_development(recipe.run.development, data_root)  # refused before the first trial
@@ -217,18 +219,9 @@ def _lasting(item: Any) -> Any:
 
 
 def _claim(output: Path, recipe: ContrastiveRecipe) -> None:
-    record = output / "recipe.yaml"
-    if record.exists():
-        if read_recipe(ContrastiveRecipe, record) != recipe:
-            raise RecipeError(
-                f"{output} holds a search or run of another recipe; use another --output"
-            )
-    elif output.exists() and any(output.iterdir()):
-        raise RecipeError(
-            f"{output} is not empty and holds no search of this program; choose another --output"
-        )
+    refuse_other_search(recipe, output)
     output.mkdir(parents=True, exist_ok=True)
-    write_bytes(record, to_yaml(recipe).encode("utf-8"))
+    write_bytes(output / "recipe.yaml", to_yaml(recipe).encode("utf-8"))
 
 
 def _read(output: Path) -> list[Trial]:

@@ -1,0 +1,76 @@
+"""What format a release is in, and what is refused before one is read."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from paraphrastic_hf.conversion.kinds import KINDS
+from paraphrastic_hf.conversion.release import Choices
+from paraphrastic_hf.data.torch_file import MAGIC
+from paraphrastic_hf.errors import DataError
+
+TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
+UNREAD = {  # choices that a format leaves no room for
+    "text": dict.fromkeys(("vocabulary", "combine", "activation", "side"), "holds vectors as text"),
+    "theano": {
+        "side": "is a Theano release, of one language",
+        "bad_rows": "is a Theano release, not text",
+    },
+    "torch": dict.fromkeys(("combine", "activation", "bad_rows"), "is a PyTorch release"),
+}
+PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
+
+
+def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: bool) -> str:
+    """`torch`, `theano` or `text`, if the file can be converted so.
+
+    Args:
+        source: The file.
+        output: Directory to write.
+        choices: What the file does not say.
+        overwrite: Whether an earlier conversion in `output` may be replaced.
+
+    Raises:
+        DataError: The file is not there, a choice is wrong or changes nothing, or `output` holds
+            something.
+    """
+    if choices.kind is not None and choices.kind not in KINDS:
+        raise DataError(f"kind must be one of {', '.join(KINDS)}, got {choices.kind!r}")
+    form = _form(source)
+    choices.refuse(str(source), UNREAD[form])
+    _refuse_occupied(output, overwrite)
+    return form
+
+
+def _refuse_occupied(output: Path, overwrite: bool) -> None:
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    if not (output / "source.json").exists():
+        raise DataError(f"{output} is there, and is no conversion: choose another --output")
+    if not overwrite:
+        raise DataError(
+            f"{output} holds a conversion: choose another --output, or give --overwrite"
+        )
+
+
+def _form(path: Path) -> str:
+    """`torch`, `theano` or `text`, by how the file starts."""
+    if not path.is_file():
+        if any(parent.suffix == ".zip" for parent in path.parents):
+            return "text"
+        found = "is a folder" if path.is_dir() else "is not there"
+        raise DataError(f"{path} {found}; give a file of vectors, a .pickle or a .pt")
+    with path.open("rb") as file:
+        start = file.read(len(TORCH_START))
+    if start.startswith(TORCH_START):
+        return "torch"
+    if start.startswith(b"PK") and zipfile.is_zipfile(path):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path} is a damaged archive: {error}") from error
+        return "torch" if any(name.endswith("/data.pkl") for name in names) else "text"
+    is_pickle = start.startswith(b"\x80") or path.suffix in PICKLE_SUFFIXES
+    return "theano" if is_pickle else "text"

@@ -1,0 +1,93 @@
+"""What generative models write, by their configuration: `translate_fr`, `reconstruct_en`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paraphrastic_hf.encoding.locate import LOADERS, OWN, check_model_kind
+
+
+def tasks_of(config: Mapping[str, Any]) -> list[str]:
+    """The tasks of a generative model, as `tasks` of the model gives them.
+
+    Args:
+        config: Its `config.json`.
+
+    Example:
+        >>> tasks_of({"languages": ["en", "fr"], "translates": ["fr"], "reconstructs": ["en"]})
+        ['translate_fr', 'reconstruct_en']
+        >>> tasks_of({"languages": ["en", "fr"], "reconstructs": False})
+        ['translate_en', 'translate_fr']
+    """
+    languages = config["languages"]
+    found = []
+    for verb, key in (("translate", "translates"), ("reconstruct", "reconstructs")):
+        chosen = config.get(key, True)
+        if isinstance(chosen, bool):  # of many languages: all or none
+            chosen = languages if chosen else ()
+        found += [f"{verb}_{language}" for language in languages if language in chosen]
+    return found
+
+
+def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
+    """The name of a task: `translate_fr`.
+
+    Args:
+        tasks: Those of the model.
+        verb: `translate` or `reconstruct`.
+        language: The language that is written; None where the model writes one alone.
+
+    Raises:
+        ValueError: The model has no such task, or several and none is named.
+
+    Example:
+        >>> chosen_task(["translate_fr", "reconstruct_en"], "translate", None)
+        'translate_fr'
+    """
+    known = [task.split("_", 1) for task in tasks]
+    able = [of for name, of in known if name == verb]
+    if language is None and len(able) == 1:
+        language = able[0]
+    if language not in able:
+        into = "translates into" if verb == "translate" else "reconstructs"
+        if not able:
+            trained = ", ".join(tasks) or "nothing"
+            raise ValueError(
+                f"this model {into} no language: it was trained to {trained}; name a model "
+                "whose recipe has such a task"
+            )
+        option = "to" if verb == "translate" else "language"
+        asked = f"name one of them: --{option} {able[0]}"
+        asked = asked if language is None else f"not {language!r}"
+        raise ValueError(f"this model {into} {', '.join(able)}, {asked}")
+    return f"{verb}_{language}"
+
+
+def check_translation(
+    name: str | os.PathLike[str], *, source: str | None, to: str | None, prefix: str
+) -> bool:
+    """Refuse what a model cannot translate, by its configuration.
+
+    Args:
+        name: A directory, or a Hub repository.
+        source: The language of the lines, or None.
+        to: The language to write, or None.
+        prefix: Text that goes before every line.
+
+    Returns:
+        Whether it is a generative model of sentence pairs.
+
+    Raises:
+        ModelError: It does not translate.
+        ValueError: A generative model has no such language, or was told a source or a prefix.
+    """
+    config = check_model_kind(name, "Translator", "LatentGenerator")
+    kind = str(config.get("model_type")).removeprefix(OWN)
+    if "LatentGenerator" not in LOADERS.get(kind, ()):
+        return False
+    if source or prefix:
+        raise ValueError(f"{name} reads any of its languages: leave out source (--from) and prefix")
+    chosen_task(tasks_of(config), "translate", to)
+    return True
