@@ -61,7 +61,8 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--output",
         required=True,
-        help="the model directory to write; the same command resumes an interrupted run",
+        help="the model directory to write; the same command resumes an interrupted run, and with "
+        "more --epochs or --steps trains a finished one for longer",
     )
     add_data_option(
         parser,
