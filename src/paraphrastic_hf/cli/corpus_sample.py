@@ -89,7 +89,6 @@ def _sample(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpus.judges import CrossEntropy
     from paraphrastic_hf.corpus.read import numbers_of, read_corpus
     from paraphrastic_hf.corpus.scores import ParaphraseScore
-    from paraphrastic_hf.generation.likelihood import perplexity_of
     from paraphrastic_hf.markdown import Markdown, markdown_table
 
     if arguments.output:
