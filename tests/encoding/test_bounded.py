@@ -14,8 +14,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.errors import ModelError, ParaphrasticError
 from paraphrastic_hf.text.word import WordTokenizer
+from tests.bert import save_bert
 from tests.robustness.subjects import SUBJECTS
 
 FAMILIES = (
@@ -80,3 +82,15 @@ def test_finite_weights_that_overflow_predict_nothing(name: str, tmp_path: Path)
     save_file({k: v * 0 + 3e38 for k, v in weights.items()}, tmp_path / "model.safetensors")
     with pytest.raises(ModelError, match=f"{tmp_path.name} .*(NaN|infinit)"):
         SUBJECTS[name].read(tmp_path)
+
+
+@pytest.mark.parametrize("count", [10**6, 10**12])
+def test_a_model_of_sentence_transformers_has_no_more_layers_than_its_weights(
+    count: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    model = save_bert(tmp_path)
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"num_hidden_layers": count}))
+    with pytest.raises(ModelError, match=r"config\.json"):
+        load_encoder(str(model))

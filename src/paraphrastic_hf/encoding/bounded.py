@@ -42,11 +42,28 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
     with refused(ModelError, f"cannot load {what} in {name}"), no_progress_bar():
         if not (directory / CONFIG).is_file():
             raise ModelError(f"{name} has no {CONFIG}; give the --output of `paraphrastic train`")
-        files = [path for ending in WEIGHTS_FILES for path in directory.glob(ending)]
-        most = NUMBERS + NUMBERS_OF_A_BYTE * sum(path.stat().st_size for path in files)
-        _check_counts(read_json(directory / CONFIG), "", most, name)
-        with _bounded_building(most, PARTS + PARTS_OF_A_TENSOR * _tensors(files), name):
+        with bounded(directory):
             yield
+
+
+@contextmanager
+def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
+    """Load what a directory holds with an error for sizes that its weights cannot have.
+
+    Args:
+        directory: The directory of a model.
+        inside: `**/` to count files in folders within too.
+
+    Raises:
+        ModelError: A config has a larger size, or describes a larger model.
+    """
+    name = shown_name(directory)
+    files = [path for ending in WEIGHTS_FILES for path in directory.glob(inside + ending)]
+    most = NUMBERS + NUMBERS_OF_A_BYTE * sum(path.stat().st_size for path in files)
+    for config in directory.glob(inside + CONFIG):
+        _check_counts(read_json(config), "", most, name)
+    with _bounded_building(most, PARTS + PARTS_OF_A_TENSOR * _tensors(files), name):
+        yield
 
 
 def _check_counts(value: Any, key: str, most: int, name: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack
 
+from paraphrastic_hf.encoding.bounded import bounded
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.locate import (
     HubOptions,
@@ -66,18 +68,31 @@ def load_encoder(
         try:
             from sentence_transformers import SentenceTransformer
 
+            bound = _bound(name, hub)
             folder = hub.pop("cache_dir", None)
-            return SentenceTransformer(
-                str(name),
-                device=None if device is None else str(device),
-                cache_folder=None if folder is None else str(folder),
-                trust_remote_code=trust_remote_code,
-                **hub,
-            )
+            with bound:
+                return SentenceTransformer(
+                    str(name),
+                    device=None if device is None else str(device),
+                    cache_folder=None if folder is None else str(folder),
+                    trust_remote_code=trust_remote_code,
+                    **hub,
+                )
         except Exception as theirs:
             raise ModelError(
                 f"cannot load {name}: {ours}; sentence-transformers: {in_a_line(theirs)}"
             ) from theirs
+
+
+def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
+    """What refuses sizes that the weights cannot have; nothing for adapters of other weights, and
+    for a name to which sentence-transformers adds its organization."""
+    try:
+        directory = local_directory(name, **hub)
+    except ModelError:
+        return nullcontext()
+    is_adapter = any(directory.glob("**/adapter_config.json"))
+    return nullcontext() if is_adapter else bounded(directory, inside="**/")
 
 
 def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
