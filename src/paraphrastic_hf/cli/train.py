@@ -12,7 +12,6 @@ from typing import Any
 from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.metrics.permutation import p_text
 
 SPLITS = ("validation", "test")
 EXAMPLES = """\
@@ -119,6 +118,8 @@ def change(run: Mapping[str, Any]) -> str:
     found = run.get("change")
     if found is None:
         return ""
+    from paraphrastic_hf.metrics.permutation import p_text
+
     text = p_text(found["p_value"])
     before, after = (f"{found[key]:.2f}" for key in ("before", "after"))
     p_value = f", p {text}" if text else ""

@@ -199,9 +199,10 @@ def find_layout(
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
-    counts = Counter(len(row) for row in rows if len(row) > 1)
+    least = len(wanted.columns) if wanted.columns else 2  # one column is wanted of a list of texts
+    counts = Counter(len(row) for row in rows if len(row) >= least)
     most = max(counts.values(), default=0)
-    count = next((len(row) for row in rows if most and counts[len(row)] == most), 2)
+    count = next((len(row) for row in rows if most and counts[len(row)] == most), least)
     count = len(rows[0]) if header else count
     same = [list(row) for row in rows if len(row) == count]
     head = same[0] if same and rows[0] == same[0] else []
