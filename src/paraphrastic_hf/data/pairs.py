@@ -377,19 +377,19 @@ class PairTable:
     Attributes:
         pairs: The texts, in file order.
         values: The scores or labels as text; None if the table has none.
-        value: The name of their column, or its number from 1.
+        layout: The columns of the table.
     """
 
     pairs: list[Pair]
     values: list[str] | None
-    value: str | None
+    layout: Layout
 
 
 def read_table(
     path: str | Path,
     *,
     columns: Sequence[str] | None = None,
-    value: str | None = None,
+    value: str | None = "",
     max_bad_rows: float = MAX_BAD_ROWS,
 ) -> PairTable:
     """Read the pairs of a table with their scores or labels, if it has any.
@@ -397,15 +397,14 @@ def read_table(
     Args:
         path: The file or folder, as `iterate_rows` takes it.
         columns: The two texts, by the names of their columns or by numbers from 1; found if absent.
-        value: The score or label, by name or number; found if absent.
+        value: The score or label, by name or number; "" to find it, None for none.
         max_bad_rows: Share of rows that may be malformed or without a value, 0 to 1.
 
     Raises:
         DataError: The file is missing or damaged, holds no good pair, has not these columns, or has
             more malformed rows.
     """
-    wanted = Wanted(columns, value="" if value is None else value)
-    layout, rows = open_table(Path(path), wanted)
+    layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
     checked = (
         (place, NO_VALUE if beside and not isinstance(row, str) and is_blank(row[2]) else row)
@@ -413,7 +412,7 @@ def read_table(
     )
     found = clean_pairs(checked, name=str(path), max_bad_rows=max_bad_rows, beside=beside)
     values = [row[2] for row in found] if beside else None
-    return PairTable([row[:2] for row in found], values, layout.value)
+    return PairTable([row[:2] for row in found], values, layout)
 
 
 def read_pairs(

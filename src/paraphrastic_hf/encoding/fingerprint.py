@@ -29,7 +29,7 @@ from paraphrastic_hf.encoding.locate import (
 )
 from paraphrastic_hf.encoding.table import BLOCK
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.files import PARTS_FOLDER, content_hash, read_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, content_hash, digest_of, read_json
 
 DIGITS = 12  # hexadecimal
 SETTINGS = (  # of tokenizers of this package, those that change tokens
@@ -95,11 +95,11 @@ def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
 
 
 def files_hash(path: Path) -> str:
-    """A SHA-256 of the files that a model consists of.
+    """Return the SHA-256 of the files of a model.
 
-    Of a directory these are all but cards and records of training (`BESIDE`), and those of the
-    modules and tokenizers in folders within. Of a config, `behavior` counts, with what matters in
-    training.
+    In a directory these are all files but cards and records of training (`BESIDE`), with the
+    folders of modules and tokenizers. Of a config only `behavior` counts, dropout and
+    initialization included.
 
     Args:
         path: A model directory, or one file of weights.
@@ -117,13 +117,7 @@ def files_hash(path: Path) -> str:
         is_module = any(folder.glob("*config.json")) and not folder.name.startswith("checkpoint")
         if is_module or folder.name == PARTS_FOLDER:
             files.update(folder.rglob("*"))
-    lines = [
-        f"{file.relative_to(path).as_posix()} {_file_hash(file)}\n"
-        for file in sorted(files)
-        if file.is_file()
-    ]
-    text = "".join(lines).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(text).hexdigest() if lines else ""
+    return digest_of(path, files, _file_hash) if any(map(Path.is_file, files)) else ""
 
 
 def _file_hash(path: Path) -> str:
