@@ -263,10 +263,9 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 
 
 def visible_files(folder: Path, pattern: str) -> list[Path]:
-    """Sorted files of a folder that match a pattern.
+    """Return the files in a folder that match a pattern, sorted.
 
-    Hidden files and folders do not count, nor what macOS and Jupyter leave: `__MACOSX`, `._x`,
-    `.DS_Store`, `.ipynb_checkpoints`.
+    Hidden files and folders are skipped, and so are the `__MACOSX` folders of macOS archives.
     """
     return sorted(
         path
@@ -279,7 +278,7 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one field of a table: its tabs and line ends become spaces.
+    """Return a text with its tabs and line ends as spaces.
 
     Example:
         >>> one_line("a\\tb\\r\\nc")
@@ -289,5 +288,5 @@ def one_line(text: str) -> str:
 
 
 def tsv_line(*fields: str) -> str:
-    """Return the line of a tab-separated table that has these fields, with its line end."""
+    """Return fields as a line of a TSV file, line end included."""
     return "\t".join(map(one_line, fields)) + "\n"
