@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -87,6 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     recipe = load_recipe(arguments.recipe, arguments.overrides)
     if arguments.overwrite or not (Path(arguments.output) / "run.json").exists():
         check_text(recipe, arguments.data)  # before seconds of imports
+    from paraphrastic_hf.text.files import read_json
     from paraphrastic_hf.training.run import train
 
     if arguments.quiet:
@@ -102,9 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
     )
     per_second = f"{KINDS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
-    output = Path(arguments.output)
-    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
-    outcome = _outcome(output, result.best_score) + change(record)
+    record = read_json(Path(arguments.output) / "run.json")
+    outcome = _outcome(record, result.best_score) + change(record)
     print(f"{Path(arguments.output)}: {counted(result.step, 'step')}{rate}{outcome}")
 
 
@@ -126,9 +125,8 @@ def change(run: Mapping[str, Any]) -> str:
     return f"; development score {before} before training, {after} after{p_value}"
 
 
-def _outcome(output: Path, best_score: float | None) -> str:
-    """What a run came to, by its record: scores of splits, perplexity, or a development score."""
-    run = json.loads((output / "run.json").read_text(encoding="utf-8"))
+def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
+    """Describe the result of a run: scores of splits, perplexity, or a development score."""
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
         return "".join(f", {score}" for score in scores) + " (x 100)"
