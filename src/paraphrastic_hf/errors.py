@@ -141,14 +141,14 @@ def in_a_line(error: BaseException) -> str:
 
 @contextmanager
 def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
-    """Turn whatever other libraries raise over a file into one short error of this package.
+    """Turn any exception of another library into one short error of this package.
 
     Args:
         kind: The class of the error.
-        what: What cannot be done, for the message.
+        what: What failed, to begin the message.
 
     Raises:
-        ParaphrasticError: Of the kind; those of this package pass as they are.
+        ParaphrasticError: Of this kind. Errors of this package pass unchanged.
 
     Example:
         >>> with refused(DataError, "cannot read results.json"):
@@ -229,12 +229,12 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
 def refuse_keywords(
     unknown: Iterable[str], function: Callable[..., Any], more: Iterable[str] = ()
 ) -> None:
-    """Refuse the keywords that a function was given and does not have.
+    """Refuse keywords that a function does not take.
 
     Args:
         unknown: The keywords.
         function: The function, or a class.
-        more: Keywords that it takes beside those of its signature.
+        more: Keywords that it takes besides those of its signature.
 
     Raises:
         TypeError: There is one; the message has the most similar name that the function takes.

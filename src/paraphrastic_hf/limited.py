@@ -1,4 +1,4 @@
-"""The largest request that a web page of this package reads."""
+"""Limit on the size of a request to a Space."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_BYTES = 4_000_000  # of a request
 
 
 class Limited:
-    """An ASGI app that answers 413 to a request of more than `MOST_BYTES`, and reads no further.
+    """ASGI app that answers 413 to requests of more than `MOST_BYTES` without reading the rest.
 
     Example:
         >>> page.launch(app_kwargs=SERVER)  # doctest: +SKIP
@@ -35,6 +35,5 @@ class Limited:
         await self.app(scope, read_on, send)
 
 
-SERVER: dict[str, Any] = {
-    "middleware": [(Limited, (), {})]
-}  # for `launch(app_kwargs=SERVER)` of gradio
+# for `launch(app_kwargs=SERVER)` of gradio
+SERVER: dict[str, Any] = {"middleware": [(Limited, (), {})]}

@@ -1,7 +1,7 @@
-"""Markdown, as GitHub and the Hub show it: tables, and text of other people that is shown as it is.
+"""Markdown as GitHub and the Hub render it: tables, and text that is escaped.
 
-All text that this package did not write goes through `literal`, `code` or `bold`; cells of tables
-do by themselves.
+Text that this package did not write goes through `literal`, `code` or `bold`. `markdown_table`
+escapes its cells itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ RULES = {"l": "---", "r": "---:"}
 
 
 class Markdown(str):
-    """Text that is Markdown already, and not to be escaped."""
+    """Text that is already Markdown and is not escaped again."""
 
 
 def markdown_table(
@@ -21,7 +21,7 @@ def markdown_table(
 ) -> list[str]:
     """The lines of a table.
 
-    Cells are shown as they are, by `literal`, unless they are `Markdown`, such as `bold` makes.
+    Cells are escaped by `literal`, unless they are `Markdown`, such as `bold` returns.
     A bar inside a cell is escaped, and white space becomes one space, so that every row stays one
     line with as many cells as there are columns.
 
@@ -50,9 +50,9 @@ def markdown_table(
 
 
 def literal(text: str) -> Markdown:
-    """Text that Markdown shows as it is, on one line: without markup, links, HTML or formulas.
+    """Escape text so that Markdown shows it literally: no markup, links, HTML or formulas.
 
-    White space becomes one space. An underscore within a word is no mark, and stays.
+    White space becomes one space. Underscores within words need no escape.
 
     Example:
         >>> literal("5 * 3 | _x_ <b> [y](z)")
@@ -67,7 +67,7 @@ def literal(text: str) -> Markdown:
 
 
 def code(text: str) -> Markdown:
-    """Text as code within a line; white space becomes one space.
+    """Format text as inline code; white space becomes one space.
 
     Example:
         >>> code("a `b`")
@@ -80,23 +80,23 @@ def code(text: str) -> Markdown:
 
 
 def code_block(text: str, language: str) -> str:
-    """Lines of text as a block of code.
+    """Format text as a fenced code block.
 
     Args:
-        text: The lines.
-        language: What they are written in, for colors.
+        text: The code.
+        language: Language of the code, for syntax highlighting.
     """
     fence = "`" * max(3, 1 + _backticks(text))
     return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 def _backticks(text: str) -> int:
-    """The longest run of backticks."""
+    """Return the length of the longest run of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 
 def bold(text: str) -> Markdown:
-    """Text in bold, as it is."""
+    """Escape text and make it bold."""
     return Markdown(f"**{literal(text)}**")
 
 

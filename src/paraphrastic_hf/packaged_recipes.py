@@ -31,7 +31,7 @@ def find_recipe(name: str | Path) -> Path:
     Args:
         name: A file; or the name of a recipe that comes with the package, `own` or
             `simple-and-effective-2019/own`, with or without `recipes/` before it and `.yaml` after
-            it; or `bgt` for `small-bgt`, or the end of one name alone. A file of that name comes
+            it; or `bgt` for `small-bgt`, or an ending that only one name has. A file comes
             first; what begins with `.` or `~` is a file.
 
     Raises:
@@ -80,9 +80,9 @@ def recipe_names() -> list[str]:
 
 
 def describe_recipes() -> list[tuple[str, str, str]]:
-    """Name, minutes and one line of every recipe that comes with the package.
+    """Return the name, the training minutes and a summary of every packaged recipe.
 
-    Both come from the comment at the top of the recipe. Minutes are blank where it names none.
+    Both come from the comment at the top of the recipe. Minutes are blank if it has none.
     """
     described = []
     for name in recipe_names():

@@ -24,8 +24,8 @@ TOO_LARGE = f"it has a number of more than {MOST_BITS:,} binary digits"
 class _UniqueKeys(yaml.SafeLoader):
     """YAML whose mappings name no key twice; plain YAML would drop the first.
 
-    Its time is proportional to the text: merges (`<<`) that multiply, and numbers that cost the
-    square of their length, are refused before they are built.
+    Loading takes time proportional to the text: merges (`<<`) that multiply, and integers too long
+    to convert fast, are refused.
     """
 
     pairs = 0  # of all mappings, those merged included
@@ -35,7 +35,7 @@ class _UniqueKeys(yaml.SafeLoader):
         seen = set()
         for key in (self.construct_object(key, deep=True) for key in own):
             if not isinstance(key, Hashable):
-                continue  # refused below
+                continue  # the base class refuses it
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     "while reading a mapping", node.start_mark, f"the key {key!r} is there twice"

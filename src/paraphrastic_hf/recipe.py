@@ -25,7 +25,7 @@ from paraphrastic_hf.parse_yaml import parse_yaml
 T = TypeVar("T")
 
 MOST_BYTES = 10_000_000  # of a recipe file
-FILE = "FILE"  # among the choices of a key: the path of a file will do too
+FILE = "FILE"  # among the choices of a key: it also takes the path of a file
 CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
 SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -328,7 +328,7 @@ def _checked(
 
 
 def names_file(value: object) -> TypeGuard[str]:
-    """Whether a key that takes a name or a file has a file: names have no dot and no slash.
+    """Return whether a value is a file and not a name: names have no dot and no slash.
 
     Example:
         >>> names_file("clean"), names_file("dev.tsv"), names_file("data/dev"), names_file(None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import subprocess
 import sys
@@ -289,16 +288,14 @@ def test_what_the_system_refuses_names_the_output_and_the_way_out(
     assert message.replace("OUT", str(output)) in capsys.readouterr().err
 
 
-def test_a_run_by_risk_says_what_its_candidates_cost(tmp_path: Path) -> None:
+def test_a_run_by_risk_says_what_its_candidates_cost() -> None:
     record = {"development": "expected_cost", "held_out": {"expected_cost": 21.19}}
-    (tmp_path / "run.json").write_text(json.dumps(record), encoding="utf-8")
-    told = train_command._outcome(tmp_path, -21.19)
+    told = train_command._outcome(record, -21.19)
     assert told == ", expected cost 21.2 of held-out sentences (x 100)"
 
 
-def test_a_likelihood_is_not_said_to_be_times_100(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"development": "held_out"}), encoding="utf-8")
-    told = train_command._outcome(tmp_path, -3.5)
+def test_a_likelihood_is_not_said_to_be_times_100() -> None:
+    told = train_command._outcome({"development": "held_out"}, -3.5)
     assert "-3.50" in told
     assert "nats per token" in told
     assert "100" not in told

@@ -204,6 +204,17 @@ def test_encode_reads_a_column_of_any_table(
     assert "'sentence_C'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("name", "column"), [("one.tsv", "1"), ("one.csv", "text")])
+def test_a_table_of_one_column_has_it(
+    name: str, column: str, model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text("text\nthe cat\n" if name == "one.csv" else "the cat\na dog\n")
+    assert main(["encode", model, str(tmp_path / name), "--column", column]) == 0
+    printed, err = capsys.readouterr()
+    assert all(any(map(float, line.split("\t"))) for line in printed.splitlines())
+    assert err == ""
+
+
 def test_encode_keeps_the_place_of_a_row_that_cannot_be_read(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -195,7 +195,7 @@ def test_the_same_pairs_are_read_of_every_format(tmp_path: Path) -> None:
     for path in paths.values():
         found = read_table(path)
         assert found.pairs == SENTENCES
-        assert (found.values, found.value) == (["0.5"] * len(rows), "score")
+        assert (found.values, found.layout.value) == (["0.5"] * len(rows), "score")
         assert read_pairs(path, columns=["note", "sentence2"])[0][0] == "some words"
 
 

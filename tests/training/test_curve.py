@@ -11,10 +11,12 @@ import pytest
 import yaml
 from matplotlib.axes import Axes
 
+from paraphrastic_hf.packaged_recipes import find_recipe
 from paraphrastic_hf.recipe import to_yaml
 from paraphrastic_hf.training.curve import Curve, labels_of, read_curves, write_curve
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.score_units import NATS, scored_on
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 SMALL = f"""
@@ -66,6 +68,25 @@ def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_p
     held_out = labels_of({"run": {"development": "held_out"}, "training": {}})["development"]
     assert "nats per token" in held_out
     assert "100" not in held_out
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("sentiment-lstm", "accuracy"),
+        ("smoke-parser", "F1"),
+        ("towards-universal-2016/sick-universal", "Pearson"),
+    ],
+)
+def test_the_unit_of_a_score_is_that_of_the_task(name: str, unit: str) -> None:
+    for options in ([], ["--development", "mine.tsv"]):
+        recipe = load_recipe(find_recipe(name), options)
+        assert unit in scored_on(yaml.safe_load(to_yaml(recipe)))[1]
+
+
+def test_the_score_on_a_file_of_text_is_a_likelihood() -> None:
+    recipe = load_recipe(find_recipe("language-model/smoke"), ["--development", "mine.txt"])
+    assert scored_on(yaml.safe_load(to_yaml(recipe))) == ("mine.txt", NATS)
 
 
 def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ features. These vectors are read from files of the package `lang2vec`, of which 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from paraphrastic_hf.data.lines import number_in, text_lines
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.text.files import read_json
 
 ENGLISH = "eng"
 ALL = "features"
@@ -62,7 +62,7 @@ def uriel_distances(
     """
     folder = _installed() if folder is None else Path(folder)
     try:
-        codes = json.loads((folder / "letter_codes.json").read_text(encoding="utf-8"))
+        codes = read_json(folder / "letter_codes.json")
         wanted = {name: codes.get(name, MACRO.get(name, name)) for name in names}
         own = {**wanted, ENGLISH: ENGLISH}
         vectors = {

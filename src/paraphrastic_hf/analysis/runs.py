@@ -16,7 +16,7 @@ from typing import Any
 
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.recipe import read_recipe, to_yaml
-from paraphrastic_hf.text.files import write_bytes, write_json
+from paraphrastic_hf.text.files import read_json, write_bytes, write_json
 from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
 from paraphrastic_hf.training.run import train
 
@@ -110,7 +110,7 @@ def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
         described = str(source).replace(", beside={}", "")  # as before there was such a key
         digest.update(json.dumps([rows, described]).encode())
     path = folder / "texts.json"
-    texts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    texts = read_json(path) if path.exists() else {}
     if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():
         raise RecipeError(
             f"{folder} holds a run {name} on other text than is in the sources now; use another "

@@ -78,8 +78,8 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
         "--columns",
         nargs="+",
         metavar="NAME",
-        help="the columns of --pairs, by name or by number from 1: the two texts, and the score or "
-        "label if it counts (default: found by names and contents)",
+        help="columns of --pairs, by name or by number from 1: the two texts, then the score or "
+        "label, if any (default: found by names and contents)",
     )
 
 
@@ -121,14 +121,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     suites, name = chosen_suites(asked), arguments.name or _name(arguments)
     if arguments.output:
-        refuse_other_results(
-            arguments.output, [*suites, *([own.name] if own is not None else [])], name
-        )
-    encoder = smaller(
-        named_encoder(arguments),
-        arguments,
-        arguments.model,
-    )
+        written = [*suites, *([] if own is None else [own.name])]
+        refuse_other_results(arguments.output, written, name)
+    encoder = smaller(named_encoder(arguments), arguments, arguments.model)
 
     def report(results: dict[str, Any]) -> None:
         paths = write_report(results, arguments.output) if arguments.output else []

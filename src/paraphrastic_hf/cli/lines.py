@@ -102,8 +102,7 @@ def pair_blocks(
 ) -> Iterator[list[PairLine]]:
     """Read the pairs of a table for commands in which every line keeps its place.
 
-    Standard error is told which columns are read, if there are others, and of rows that are no
-    pairs.
+    Standard error shows which columns are read, if there are others, and the malformed rows.
 
     Args:
         path: A table as `data.pairs.iterate_rows` takes it, or `-` for TSV on standard input.
@@ -255,10 +254,10 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
 
 
 def holds_output(doing: str) -> Callable[[Run], Run]:
-    """Have a command lock the folder that its `--output` names, if it is given, while it runs.
+    """Decorate a command to lock the folder of its `--output`, if given, while it runs.
 
     Args:
-        doing: What it does there, for the message to others, as in `evaluating`.
+        doing: What it does there, for the message of a second command, such as `evaluating`.
 
     Example:
         >>> @holds_output("comparing")

@@ -132,7 +132,7 @@ def build_parser(commands: Collection[str | None]) -> Parser:
 
 
 class _Terminal(io.TextIOWrapper):
-    """A terminal that shows control characters of printed text and obeys none of them."""
+    """Terminal stream that shows control characters instead of obeying them."""
 
     def write(self, text: str) -> int:
         """Write text, with `\\x1b` in place of an escape."""
@@ -159,7 +159,7 @@ def _prepare_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Have what cannot be printed go nowhere, since it would fail again at the exit."""
+    """Discard output that cannot be printed, since printing would fail again at exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -168,7 +168,7 @@ def _drop_output() -> None:
 
 
 def _tell_of_thread(failure: threading.ExceptHookArgs) -> None:
-    """Leave the failure of a disk to the main thread, which meets it too."""
+    """Print the traceback of a thread, unless a disk failed: the main thread reports that."""
     if failure.exc_value is None or disk_error(failure.exc_value, os.curdir) is None:
         threading.__excepthook__(failure)
 

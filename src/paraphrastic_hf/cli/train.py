@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from paraphrastic_hf.cli.folders import add_data_option
 from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.parser import Parser
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.metrics.permutation import p_text
 
 if TYPE_CHECKING:
     from paraphrastic_hf.training.kinds import Recipe
@@ -88,6 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     for name in ("accelerate", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    from paraphrastic_hf.text.files import read_json
     from paraphrastic_hf.training.kinds import KINDS, load_recipe
     from paraphrastic_hf.training.output import finished_run, is_finished, place_of, refuse_taken
     from paraphrastic_hf.training.sources import check_text
@@ -102,8 +101,8 @@ def run(arguments: argparse.Namespace) -> None:
         result = _train(recipe, arguments)
     per_second = f"{KINDS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
-    record = json.loads((output / "run.json").read_text(encoding="utf-8"))
-    outcome = _outcome(output, result.best_score) + change(record)
+    record = read_json(output / "run.json")
+    outcome = _outcome(record, result.best_score) + change(record)
     print(f"{output}: {counted(result.step, 'step')}{rate}{outcome}")
 
 
@@ -133,15 +132,16 @@ def change(run: Mapping[str, Any]) -> str:
     found = run.get("change")
     if found is None:
         return ""
+    from paraphrastic_hf.metrics.permutation import p_text
+
     text = p_text(found["p_value"])
     before, after = (f"{found[key]:.2f}" for key in ("before", "after"))
     p_value = f", p {text}" if text else ""
     return f"; development score {before} before training, {after} after{p_value}"
 
 
-def _outcome(output: Path, best_score: float | None) -> str:
-    """What a run came to, by its record: scores of splits, perplexity, or a development score."""
-    run = json.loads((output / "run.json").read_text(encoding="utf-8"))
+def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
+    """Describe the result of a run: scores of splits, perplexity, or a development score."""
     if "measure" in run:
         scores = (f"{split} {run['measure']} {run[split][run['measure']]:.2f}" for split in SPLITS)
         return "".join(f", {score}" for score in scores) + " (x 100)"

@@ -279,7 +279,7 @@ class CorpusRecipe:
         return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
 
     def models(self) -> Iterator[tuple[str, str]]:
-        """The models of the steps, and an engine's that may be on the Hub, with their keys."""
+        """Yield the key and the name of each model of the steps and of a transformers engine."""
         if self.is_bitext and self.engine.kind == "transformers":
             yield "engine.model", str(self.engine.model)
         for step in self._scoring_steps():

@@ -7,7 +7,6 @@ there until all is complete.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -251,7 +250,7 @@ def step_counts(logs: Path, tasks: int) -> list[StepCount]:
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"
         try:
-            stages = json.loads(path.read_text(encoding="utf-8"))
+            stages = read_json(path)
             of_task = [_count_of(stage) for stage in stages]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(

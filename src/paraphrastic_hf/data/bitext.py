@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import datasets
 
-from paraphrastic_hf.data.bitext_files import Pairs, find_bitext, moses_pairs, tsv_pairs
+from paraphrastic_hf.data.bitext_files import Pairs, find_bitext
 from paraphrastic_hf.data.builder import Corpus, Row
 from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs
 from paraphrastic_hf.data.filters import PairFilter, Sieve
 from paraphrastic_hf.data.folder import Folder
-from paraphrastic_hf.data.pairs import MAX_BAD_ROWS, good_rows
+from paraphrastic_hf.data.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
 from paraphrastic_hf.data.schema import bitext
 from paraphrastic_hf.errors import DataError
 
@@ -140,7 +140,7 @@ class CzEng(BitextCorpus):
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
         for path in folder.files("**/*train.gz"):
-            yield from tsv_pairs(path, columns=("3", "4"))
+            yield from iterate_rows(path, columns=("3", "4"))
 
 
 class Gigaword(BitextCorpus):
@@ -153,7 +153,7 @@ class Gigaword(BitextCorpus):
         english, french = (
             folder.find(f"{stem}.{side}.gz", f"{stem}.{side}") for side in ("en", "fr")
         )
-        return moses_pairs(english, french)
+        return iterate_rows(english, second=french)
 
 
 class Multi30k(BitextCorpus):
@@ -167,7 +167,7 @@ class Multi30k(BitextCorpus):
             folder.find(f"{stem}.{side}.gz", f"{stem}.{side}", f"task1/raw/{stem}.{side}.gz")
             for side in self.languages()
         )
-        return moses_pairs(first, second)
+        return iterate_rows(first, second=second)
 
 
 class Freedict(BitextCorpus):

@@ -26,18 +26,6 @@ Found = TypeVar("Found")
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def moses_pairs(first: Path, second: Path) -> Pairs:
-    """Lines of two aligned text files; .gz, .xz and .bz2 are unpacked."""
-    return iterate_rows(first, second=second)
-
-
-def tsv_pairs(
-    path: Path, *, columns: tuple[str, str] | None = None, prefer: tuple[str, ...] = ()
-) -> Pairs:
-    """Two columns of a table, as `iterate_rows` takes them; .gz, .xz and .bz2 are unpacked."""
-    return iterate_rows(path, columns=columns, prefer=prefer)
-
-
 def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
     """Yield the translation units of a TMX file that have both languages.
 
@@ -147,7 +135,8 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
         ]
         of_both = [pair for pair in pairs if _names_both(pair[0], first, second)]
         if pairs:
-            return moses_pairs(*_only(of_both or pairs, folder.name))
+            source, target = _only(of_both or pairs, folder.name)
+            return iterate_rows(source, second=target)
         found = [path for path, name in files.items() if name.endswith((".tmx", ".tsv"))]
         named = [path for path in found if _names_both(path, first, second)]
         if found:

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from paraphrastic_hf.data.lines import READ_ERRORS, begun, ends_in_cr, open_lines, refuse_long_line
+from paraphrastic_hf.data.lines import (
+    READ_ERRORS,
+    checked_start,
+    ends_in_cr,
+    open_lines,
+    refuse_long_line,
+)
 from paraphrastic_hf.errors import DataError
 
 BLOCK = 16384
@@ -69,9 +75,9 @@ def read_blocks(
 ) -> Iterator[list[str]]:
     """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
 
-    Every line keeps its place: a blank one is there as it is, and what is no text in one becomes
-    U+FFFD (bytes that are not UTF-8, lone surrogates among them, and NUL). At the end standard
-    error is told how many lines of either kind there were, and where the first are.
+    Every line keeps its place, blank lines included. NUL and bytes that are not UTF-8
+    become U+FFFD. At the end, standard error shows how many lines are blank or damaged, and
+    where the first are.
 
     Args:
         path: The file, or `-`.
@@ -110,7 +116,7 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
     is_first, is_mac = True, False
     while chunk := read(MOST_BYTES):
         if is_first:
-            is_first, chunk = False, begun(chunk, name)
+            is_first, chunk = False, checked_start(chunk, name)
             is_mac = ends_in_cr(chunk)
         if is_mac:
             if b"\n" in chunk:

@@ -13,7 +13,7 @@ from paraphrastic_hf.data.download import cache_folder, fetch
 from paraphrastic_hf.data.source import Source
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.text.files import content_hash, visible_files
+from paraphrastic_hf.text.files import content_hash, digest_of, visible_files
 
 DEPTH = 3
 MOST_FILES = 10_000
@@ -100,15 +100,12 @@ def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
 
 
 def fingerprint(roots: Iterable[Path]) -> str:
-    """A hash of the names and contents of the files in folders, of the first 10,000 of each."""
-    digest = hashlib.sha256()
-    for root in roots:
-        inside = [root] if root.is_file() else sorted(islice(root.rglob("*"), MOST_FILES))
-        for path in inside:
-            if path.is_file():
-                line = f"{path.relative_to(root)}\t{content_hash(path)}\n"
-                digest.update(line.encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()[:16]
+    """Hash the names and contents of files, and of the first 10,000 files of each folder."""
+    digests = (
+        digest_of(root, [root] if root.is_file() else islice(root.rglob("*"), MOST_FILES))
+        for root in roots
+    )
+    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
 def evaluation_files(root: str | Path) -> Path:

@@ -8,8 +8,8 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 
-# Each begins with a literal, which `re` finds at a gigabyte a second; what stands before it is
-# looked at after that.
+# Each pattern begins with a literal, which `re` finds fast. A look-behind after the literal then
+# checks the characters before it.
 TOKENS = {
     "a token of the Hub": rb"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}",
     "an AWS key": rb"A(?:KIA|SIA)(?<![A-Za-z0-9]....)[0-9A-Z]{16}(?![A-Za-z0-9])",
@@ -24,7 +24,7 @@ TOKENS = {
     "a token of PyPI": rb"pypi-AgE[\w-]{50,}",
     "a token of wandb": rb"wandb_v1_\w{20,}",
 }
-TOKENS_OF_TEXT = {  # which chance would write into numbers, or need their surroundings
+TOKENS_OF_TEXT = {  # only in text: binary files match these by chance
     "a password in an address": rb"://(?=[^\s/:@\"'<>{}$]{0,64}:[^\s/@\"'<>{}$]{1,128}@)",
     "a key of wandb": rb"(?i:wandb)[^\n]{0,60}?(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])",
     "a key": rb"(?i:api|access|auth|secret)[_-]?(?i:key|token)[\"']?\s*[=:]\s*[\"']?"
@@ -43,19 +43,26 @@ PATHS = re.compile(
 )
 RECORDS = ("recipe.yaml", "run.json")  # of a run, in which whatever begins with / is a path
 PATHS_OF_RECORDS = re.compile(PATHS.pattern + rb"|(?<=[\s\"'])/[\w.+-]+/[^\s\"']+")
-VOCABULARIES = ("tokenizer.json", "ngrams.json", "vocab.json", "merges.txt")  # full of chance
-HEAD = 4096  # bytes that tell whether a file is text
-CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")  # which text has none of
+VOCABULARIES = (
+    "tokenizer.json",
+    "ngrams.json",
+    "vocab.json",
+    "merges.txt",
+)  # tokens look like paths by chance
+HEAD = 4096  # bytes that decide whether a file is text
+CONTROLS = re.compile(
+    rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]"
+)  # control characters that text does not have
 
 
 def find_leaks(folder: str | Path) -> list[str]:
-    """Secrets and absolute paths in the files of a folder, each with its file and line.
+    """Find secrets and absolute paths in the files of a folder, each with its file and line.
 
-    Every file is read, whatever its name. What is no text is searched for tokens alone, and
-    vocabularies for secrets alone. Of a secret the first characters are shown, never the whole.
+    Every file is read, whatever its name. Binary files are searched for tokens only, and
+    vocabularies for secrets only. Only the first eight characters of a secret are shown.
 
     Args:
-        folder: What is to be sent, with all its folders.
+        folder: The folder, searched recursively.
 
     Example:
         >>> import tempfile
@@ -94,16 +101,16 @@ def _leaks_of(path: Path) -> Iterator[str]:
 
 
 def _as_text(content: mmap.mmap) -> bytes | None:
-    """The content of a text, UTF-16 as UTF-8; None if it is no text."""
+    """Return the content of a text file, UTF-16 as UTF-8; None for a binary file."""
     if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
         return content[:].decode("utf-16", "replace").encode("utf-8")
     if CONTROLS.search(content[:HEAD]):
         return None
-    return content[:].replace(b"\0", b"")  # UTF-16 without a mark, of characters of ASCII
+    return content[:].replace(b"\0", b"")  # ASCII as UTF-16 without a byte order mark
 
 
 def _found(pattern: re.Pattern[bytes], content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
-    """What a pattern finds, with the numbers of lines."""
+    """Yield the line number and the text of each match."""
     line, counted = 1, 0
     for found in pattern.finditer(content):
         line += content[counted : found.start()].count(b"\n")

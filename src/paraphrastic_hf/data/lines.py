@@ -1,8 +1,8 @@
 """Lines of text files, with their numbers: the one place where bytes become lines.
 
-Lines end in LF or CRLF, and a CR within them is text; of a file without LF, each CR ends a line.
-`text_lines` is strict and names file and line. `data/pairs.py`, which skips bad rows, reads the
-same raw lines; `data/blocks.py`, which keeps bad lines, asks the same functions of the first bytes.
+Lines end in LF or CRLF, and a CR within them is text. In a file without LF, each CR ends a line.
+`text_lines` refuses bad lines, `data/pairs.py` skips them and `data/blocks.py` keeps them; all
+three read the same raw bytes.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def refuse_table(path: str) -> None:
         )
 
 
-def begun(head: bytes, name: object) -> bytes:
+def checked_start(head: bytes, name: object) -> bytes:
     """Return the first bytes of a text without a UTF-8 byte order mark.
 
     Args:
@@ -104,13 +104,13 @@ def ends_in_cr(head: bytes) -> bool:
     """Return whether lines end in CR, as in classic Mac and Excel's "CSV (Macintosh)".
 
     Args:
-        head: The start of a text, which then has no LF, and a CR before its end.
+        head: The start of a text.
     """
     return b"\n" not in head and b"\r" in head.rstrip(b"\r")
 
 
 def refuse_other_files(head: bytes, name: object) -> None:
-    """Refuse a file that is no lines of text by its first bytes.
+    """Refuse a file whose first bytes show that it is not text.
 
     Raises:
         DataError: It is packed, or a file of another kind.
@@ -146,7 +146,7 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
         number += 1
         refuse_long_line(raw, path, number)
         if number == 1:
-            raw = begun(raw, path)
+            raw = checked_start(raw, path)
             if ends_in_cr(raw):  # this was the whole file
                 yield from enumerate(raw.replace(b"\r", b"\n").splitlines(keepends=True), 1)
                 return

@@ -41,7 +41,7 @@ CR = "\ue00d"  # stands for a CR within a cell while CSV is parsed
 
 
 class Harmless(str):
-    """Why a row is passed over that is not malformed, and so no reason to stop."""
+    """Reason to skip a row that is not malformed; it does not count toward `max_bad_rows`."""
 
 
 BLANK = Harmless("that are blank")
@@ -85,7 +85,7 @@ _PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uf
 
 @dataclass
 class RowReport:
-    """What became of the rows of a source."""
+    """Counts of the good and bad rows of a source."""
 
     good: int = 0
     bad: Counter[str] = field(default_factory=Counter)
@@ -113,7 +113,7 @@ class RowReport:
         Args:
             name: Of the source.
             most: Share of rows that may be bad, 0 to 1.
-            setting: What else can be done than to correct them, for the message.
+            setting: Alternative to correcting the rows, for the message.
 
         Raises:
             DataError: The share is larger.
@@ -182,10 +182,9 @@ def find_layout(
 ) -> Layout:
     """Find the columns of a table by its first rows.
 
-    The number of columns is that of most rows. The first row names them if it has the names of a
-    common corpus (`HEADERS`) or two codes of languages, or a text where the other rows have
-    numbers. Without such names the texts are the first two columns whose cells are of several
-    words; columns of numbers, of ids and of few values are passed over.
+    The number of columns is that of most rows. The first row is a header if it holds known names
+    (`HEADERS`), two language codes, or text above a column of numbers. Without known names, the
+    texts are the first two columns of prose; columns of numbers, ids and labels are skipped.
 
     Args:
         rows: The first rows, without those that could not be read.
@@ -199,9 +198,10 @@ def find_layout(
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
-    counts = Counter(len(row) for row in rows if len(row) > 1)
+    least = len(wanted.columns) if wanted.columns else 2  # one column is wanted of a list of texts
+    counts = Counter(len(row) for row in rows if len(row) >= least)
     most = max(counts.values(), default=0)
-    count = next((len(row) for row in rows if most and counts[len(row)] == most), 2)
+    count = next((len(row) for row in rows if most and counts[len(row)] == most), least)
     count = len(rows[0]) if header else count
     same = [list(row) for row in rows if len(row) == count]
     head = same[0] if same and rows[0] == same[0] else []
@@ -223,7 +223,7 @@ def find_layout(
 
 
 class _Column:
-    """What the cells of a column look like."""
+    """Statistics of the cells of a column."""
 
     def __init__(self, cells: Sequence[str]) -> None:
         found = [cell.strip() for cell in cells if cell.strip()]
@@ -289,8 +289,8 @@ def _find_texts(
         if len(found) >= 2:
             return found[:2]
     raise DataError(
-        f"{name} needs two columns of text, it has {_shown(names)}, some of which hold numbers, "
-        "ids or labels; name two with columns if these are meant"
+        f"{name} needs two columns of text; it has {_shown(names)}, some of which hold numbers, "
+        "ids or labels. Name the two with `columns`"
     )
 
 
@@ -323,7 +323,7 @@ def _find_value(
 
 
 def _place(names: Sequence[str], column: Any, name: str) -> int:
-    """The place, from 0, of a column that is named or numbered."""
+    """Return the index of a column, given its name or its number from 1."""
     wanted = str(column)
     if wanted in names:
         return names.index(wanted)
@@ -376,19 +376,19 @@ class PairTable:
     Attributes:
         pairs: The texts, in file order.
         values: The scores or labels as text; None if the table has none.
-        value: The name of their column, or its number from 1.
+        layout: The columns of the table.
     """
 
     pairs: list[Pair]
     values: list[str] | None
-    value: str | None
+    layout: Layout
 
 
 def read_table(
     path: str | Path,
     *,
     columns: Sequence[str] | None = None,
-    value: str | None = None,
+    value: str | None = "",
     max_bad_rows: float = MAX_BAD_ROWS,
 ) -> PairTable:
     """Read the pairs of a table with their scores or labels, if it has any.
@@ -396,15 +396,14 @@ def read_table(
     Args:
         path: The file or folder, as `iterate_rows` takes it.
         columns: The two texts, by the names of their columns or by numbers from 1; found if absent.
-        value: The score or label, by name or number; found if absent.
+        value: The score or label, by name or number; "" to find it, None for none.
         max_bad_rows: Share of rows that may be malformed or without a value, 0 to 1.
 
     Raises:
         DataError: The file is missing or damaged, holds no good pair, has not these columns, or has
             more malformed rows.
     """
-    wanted = Wanted(columns, value="" if value is None else value)
-    layout, rows = open_table(Path(path), wanted)
+    layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
     checked = (
         (place, NO_VALUE if beside and not isinstance(row, str) and is_blank(row[2]) else row)
@@ -412,7 +411,7 @@ def read_table(
     )
     found = clean_pairs(checked, name=str(path), max_bad_rows=max_bad_rows, beside=beside)
     values = [row[2] for row in found] if beside else None
-    return PairTable([row[:2] for row in found], values, layout.value)
+    return PairTable([row[:2] for row in found], values, layout)
 
 
 def read_pairs(
@@ -504,15 +503,15 @@ def good_rows(
     max_bad_rows: float = MAX_BAD_ROWS,
     report: RowReport | None = None,
 ) -> Iterator[list[str]]:
-    """The good rows, stripped; a warning counts the others at the end.
+    """Yield the good rows, stripped; log a warning that counts the others.
 
     Args:
         rows: As `iterate_rows` gives them.
         name: Of the source, for the warning.
-        number: A cell that must hold a finite number.
+        number: Index of a cell that must hold a finite number.
         bad_rows: `skip` or `refuse`.
         max_bad_rows: Share of rows that may be bad, 0 to 1.
-        report: Where rows are counted, for a caller who tells of them; then nothing is warned.
+        report: Counts the rows, in place of the warning.
 
     Raises:
         DataError: A row is bad and `bad_rows` is `refuse`, or, at the end, too many rows were bad.
@@ -572,11 +571,10 @@ def iterate_rows(
 
 
 def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    """Read the first rows of a table; return its layout, and all its rows as `iterate_rows` has
-    them.
+    """Return the layout of a table, and an iterator over its rows as `iterate_rows` yields them.
 
     Raises:
-        DataError: As of `iterate_rows`, whose rows may raise it later too.
+        DataError: As of `iterate_rows`, here or while the rows are read.
     """
     kind = table_kind(path)
     if path.is_dir() or path.suffix == ".parquet":
@@ -606,7 +604,7 @@ def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
-    """Whether a CSV file begins with names of columns, as it should.
+    """Return whether the first row of a CSV file is a header.
 
     Raises:
         DataError: It begins with text.
@@ -656,7 +654,7 @@ def _tsv_rows(path: Path) -> Generator[Row, None, None]:
 
 
 def separator_of(line: str) -> str:
-    """What stands between the columns of a table, by a line of it: a tab, or `|||` as in PPDB."""
+    """Return the column separator in a line: a tab, or `|||` as in PPDB."""
     return next((mark for mark in (" ||| ", "|||") if mark in line and "\t" not in line), "\t")
 
 
@@ -675,8 +673,10 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    """Rows of a CSV file, the names of its columns first; of a table without quotes and names that
-    is called .csv, as that of the STS Benchmark, the rows as of a TSV file."""
+    """Yield the rows of a CSV file, header first.
+
+    A file with tabs and a number in its first line, such as the STS Benchmark, is read as TSV.
+    """
     csv.field_size_limit(LONGEST_LINE)
     with closing(raw_lines(path)) as lines:
         head = next(lines, (1, b""))[1].decode("utf-8", "surrogateescape")
@@ -715,8 +715,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
     except csv.Error as error:
         opened = _opened_quote(record, reader.line_num - len(record) + 1)
         raise DataError(
-            f"{path}:{opened} opens a quote that does not close before a delimiter or the end of a "
-            f"line (read up to line {reader.line_num}: {error}); write a quote inside a cell twice"
+            f"{path}:{opened} opens a quote that is not closed properly (line {reader.line_num}: "
+            f"{error}). Double every quote inside a cell"
         ) from error
 
 
@@ -735,7 +735,7 @@ def _has_surrogates(row: Sequence[str]) -> bool:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    """Of a file of values, one a line, or of one list."""
+    """Yield the objects of a JSON file: one per line, or a single list."""
     lines = raw_lines(path)
     _, head = next(lines, (1, b""))
     if head.lstrip().startswith(b"["):
@@ -780,13 +780,13 @@ def rows_of_dataset(
 
 
 def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """The rows of a dataset, which have names of columns.
+    """Yield the rows of a dataset.
 
     Args:
         rows: What a caller gave as a dataset.
 
     Raises:
-        DataError: A row is something else.
+        DataError: A row is no mapping.
     """
     for row in rows:
         if not isinstance(row, Mapping):
@@ -801,7 +801,7 @@ def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 def _open_mappings(
     rows: Iterator[tuple[str, Mapping[str, Any] | str]], name: str, wanted: Wanted
 ) -> tuple[Layout, Iterator[Row]]:
-    """Of rows whose values have names."""
+    """Return the layout and the rows of mappings."""
     first = list(islice(rows, FIRST_ROWS))
     layout = _layout_of_mappings(
         [row for _, row in first if isinstance(row, Mapping)], name, wanted
@@ -876,7 +876,7 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _open_parquet(files: Sequence[Path], name: str, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    """Of parquet files in their order, such as the corpora that this package makes."""
+    """Return the layout and the rows of parquet files, in the order given."""
     import pyarrow.parquet as pq
 
     def rows(columns: Sequence[str], size: int) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -64,7 +64,7 @@ class RefusedError(DataError):
 
 
 class Pace:
-    """How fast bytes come, which may stall no longer than `TIMEOUT_SECONDS`."""
+    """Check that a download does not stall for longer than `TIMEOUT_SECONDS`."""
 
     def __init__(self) -> None:
         self.since, self.came = time.monotonic(), 0

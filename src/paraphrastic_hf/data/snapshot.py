@@ -40,18 +40,18 @@ logger = logging.getLogger(__name__)
 
 
 class _Patience:
-    """How long requests to the Hub may take: hooks of the client of huggingface_hub.
+    """Hooks of the HTTP client of huggingface_hub that bound how long requests take.
 
-    Its own time limit is that of a single byte, so what trickles would never end, and it waits as
-    long as a server asks.
+    The client's own timeout restarts with every byte, so a server that trickles would hold it
+    forever. It also waits as long as a server asks.
     """
 
     def __init__(self) -> None:
         self.refusals = 0
-        self.waiting: dict[int, Any] = {}  # by thread, a request whose answer has not begun
+        self.waiting: dict[int, Any] = {}  # by thread, the request without a response yet
 
     def on_request(self, request: Any) -> None:
-        """Close the connections if the head of the answer takes too long."""
+        """Close the connections if the response headers take too long."""
         thread = threading.get_ident()
         self.waiting[thread] = request
         timer = threading.Timer(receive.TIMEOUT_SECONDS, self._cut, (thread, request))
@@ -65,7 +65,7 @@ class _Patience:
             close_session()
 
     def on_response(self, response: Any) -> None:
-        """Have the body come at a pace, and refuse to wait for ever."""
+        """Watch the pace of the body, and refuse long waits."""
         self.waiting.pop(threading.get_ident(), None)
         self.refusals = self.refusals + 1 if response.status_code == 429 else 0
         if self.refusals:

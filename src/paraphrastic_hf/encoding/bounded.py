@@ -1,5 +1,8 @@
-"""Loading files that others wrote: no code of theirs runs unasked, no size is believed before it is
-compared with the weights file, and every error of another library becomes one of this package."""
+"""Safe loading of models that others wrote.
+
+Their code runs only if asked for, sizes are compared with the weights file before memory is
+allocated, and errors of other libraries become errors of this package.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ from paraphrastic_hf.text.files import read_json
 CONFIG = "config.json"
 WEIGHTS_FILES = ("*.safetensors", "*.bin")
 NUMBERS_OF_A_BYTE = 4  # int4 packs two numbers in a byte, and tied tables are built several times
-NUMBERS = 2**22  # that no file need hold, such as tabled positions
-PARTS_OF_A_TENSOR = 16  # modules, parameters and buffers; one of 16 has a tensor in the file
+NUMBERS = 2**22  # that need not be in the file, such as position tables
+PARTS_OF_A_TENSOR = 16  # modules, parameters and buffers for each tensor in the file
 PARTS = 4096
 
 
 @contextmanager
 def loading(directory: Path, what: str = "the model") -> Iterator[None]:
-    """Load with transformers what a directory holds, within bounds, without its progress bars.
+    """Bound what transformers loads from a directory, and hide its progress bars.
 
     Args:
         directory: The directory of a model.
@@ -67,8 +70,8 @@ def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
 
 
 def _check_counts(value: Any, key: str, most: int, name: str) -> None:
-    """Refuse a whole number in a config that is larger than any size or count of the model can be,
-    since some are used before anything is built."""
+    """Refuse integers in a config that exceed every size the weights allow, since some are used
+    before anything is built."""
     if isinstance(value, dict):
         for inner, each in value.items():
             _check_counts(each, f"{key}.{inner}".lstrip("."), most, name)
@@ -83,7 +86,7 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
 
 
 def _tensors(files: list[Path]) -> int:
-    """How many tensors the files hold; of a pickle, which is not opened here, one for each 64
+    """Count the tensors in the files; a pickle, which is not opened here, counts as one per 64
     kB."""
     count = 0
     for path in files:
@@ -97,8 +100,8 @@ def _tensors(files: list[Path]) -> int:
 
 @contextmanager
 def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator[None]:
-    """Have the modules that this thread builds end with an error once they are more than the
-    weights can fill. transformers builds without memory, so that nothing is allocated by then."""
+    """Raise an error as soon as this thread builds more than the weights can fill. transformers
+    builds on the meta device, so no memory is allocated by then."""
     thread, numbers, parts = threading.get_ident(), 0, 0
 
     def count(_module: nn.Module, _name: str, part: Any) -> None:
@@ -107,7 +110,7 @@ def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator
             return
         is_tensor = part is not None and not isinstance(part, nn.Module)
         if is_tensor and part.device.type != "meta":
-            return  # it is filled from the file by now
+            return  # already filled from the file
         parts += 1
         numbers += part.numel() if is_tensor else 0
         if numbers > most_numbers or parts > most_parts:

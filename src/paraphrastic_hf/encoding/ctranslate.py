@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from paraphrastic_hf.encoding.fingerprint import files_hash
 from paraphrastic_hf.encoding.locate import as_directory, check_model_name
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.text.files import replacing, write_json
+from paraphrastic_hf.text.files import read_json, replacing, write_json
 
 CONVERTED = "model.bin"  # the file by which a directory is one of CTranslate2
 POSITIONS = "position_embedding_type"
@@ -80,7 +79,7 @@ def _with_positions(source: Path | None) -> Iterator[Path | None]:
     if source is None:
         yield source
         return
-    config: dict[str, Any] = json.loads((source / "config.json").read_text("utf-8"))
+    config: dict[str, Any] = read_json(source / "config.json")
     if config.get("model_type") not in ABSOLUTE or POSITIONS in config:
         yield source
         return

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -192,7 +191,7 @@ def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> 
 def _name_token_types(path: Path) -> None:
     """Have a tokenizer that transformers loads return `token_type_ids`."""
     if path.exists():
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = read_json(path)
         names = ["input_ids", "attention_mask", "token_type_ids"]
         write_json(path, {**settings, "model_input_names": names})
 

@@ -22,6 +22,7 @@ from paraphrastic_hf.encoding.packing import unpacked
 from paraphrastic_hf.text.files import (
     MODULES,
     STATIC_EMBEDDING,
+    content_hash,
     digest_of,
     open_to_readers,
     read_json,
@@ -54,8 +55,9 @@ def expanded(folder: Path) -> Path:
     config = read_json(folder / "config.json")
     if not config.get("packed"):
         return folder
-    # the code that makes copies is hashed, too: those of an earlier version are not used
-    place = copies() / digest_of([*folder.iterdir(), Path(__file__)])[:16]
+    # the hash of this code keeps copies of an earlier version from being used
+    version = content_hash(__file__)[:8]
+    place = copies() / f"{digest_of(folder, folder.iterdir())[:16]}-{version}"
     target = place / folder.name
     if _is_whole(target):
         return target
@@ -65,7 +67,7 @@ def expanded(folder: Path) -> Path:
             staged = Path(made) / place.name
             staged.mkdir()
             _write(folder, config, staged / folder.name)
-            write_bytes(staged / RECORD, digest_of((staged / folder.name).iterdir()).encode())
+            write_bytes(staged / RECORD, _digest(staged / folder.name))
             with suppress(OSError):  # another process was first, or a damaged copy is there
                 os.replace(staged, place)
             if not _is_whole(target):
@@ -84,11 +86,11 @@ def expanded(folder: Path) -> Path:
 def _is_whole(copy: Path) -> bool:
     """Whether the files of a copy are those that were written."""
     record = copy.parent / RECORD
-    return (
-        copy.is_dir()
-        and record.is_file()
-        and digest_of(copy.iterdir()).encode() == record.read_bytes()
-    )
+    return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
+
+
+def _digest(copy: Path) -> bytes:
+    return digest_of(copy, copy.iterdir()).encode()
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:

@@ -2,8 +2,8 @@
 
 They stand in the signatures of scores and mark kept results. They are the same on every machine,
 and however the model was loaded or stored: by `AutoModel`, `SentenceEncoder` or
-sentence-transformers, packed or not. `files_hash` is for models that are not loaded, of any
-library; a model saved in another format has another one.
+sentence-transformers, packed or not. `files_hash` identifies a model of any library without loading
+it; the same model in another file format has another hash.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from paraphrastic_hf.encoding.locate import (
 )
 from paraphrastic_hf.encoding.table import BLOCK
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.text.files import PARTS_FOLDER, content_hash, read_json
+from paraphrastic_hf.text.files import PARTS_FOLDER, content_hash, digest_of, read_json
 
 DIGITS = 12  # hexadecimal
 SETTINGS = (  # of tokenizers of this package, those that change tokens
@@ -44,9 +44,9 @@ BOOKKEEPING = (
     "auto_map",
     "packed",
 )
-# What an average is wrapped in; it has no settings: table and tokenizer determine its vectors
+# classes of averages: table and tokenizer alone determine their vectors
 MEANS = ("AveragingModel", "StaticEmbedding")
-# Files beside a model that it does not consist of: cards, plots, records of its training
+# files that are no part of the model: cards, plots, training records
 BESIDE = (
     ".*",
     "*.md",
@@ -63,7 +63,7 @@ STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_len
 
 
 def identity(model: Any) -> dict[str, str]:
-    """What tells a model from all others: the digits of its weights, tokenizer and configuration.
+    """Return the hashes that identify a model: of its weights, tokenizer and configuration.
 
     Args:
         model: A `SentenceEncoder`, a torch module, or anything with `encode`; or what holds a
@@ -85,21 +85,21 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Whether settings kept beside scores are of this model, as far as they say.
+    """Return whether no hash in the settings of kept scores contradicts the model's.
 
     Args:
         model: As of `identity`.
-        settings: Digits by the names of `identity`; earlier versions left some out.
+        settings: Hashes by the names of `identity`; earlier versions left some out.
     """
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
 def files_hash(path: Path) -> str:
-    """A SHA-256 of the files that a model consists of.
+    """Return the SHA-256 of the files of a model.
 
-    Of a directory these are all but cards and records of training (`BESIDE`), and those of the
-    modules and tokenizers in folders within. Of a config, `behavior` counts, with what matters in
-    training.
+    In a directory these are all files but cards and records of training (`BESIDE`), with the
+    folders of modules and tokenizers. Of a config only `behavior` counts, dropout and
+    initialization included.
 
     Args:
         path: A model directory, or one file of weights.
@@ -117,13 +117,7 @@ def files_hash(path: Path) -> str:
         is_module = any(folder.glob("*config.json")) and not folder.name.startswith("checkpoint")
         if is_module or folder.name == PARTS_FOLDER:
             files.update(folder.rglob("*"))
-    lines = [
-        f"{file.relative_to(path).as_posix()} {_file_hash(file)}\n"
-        for file in sorted(files)
-        if file.is_file()
-    ]
-    text = "".join(lines).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(text).hexdigest() if lines else ""
+    return digest_of(path, files, _file_hash) if any(map(Path.is_file, files)) else ""
 
 
 def _file_hash(path: Path) -> str:
@@ -137,7 +131,7 @@ def _file_hash(path: Path) -> str:
 
 
 def named_hash(name: str) -> str:
-    """`files_hash` of a model as `load_encoder` finds it, which downloads one of the Hub.
+    """Return the `files_hash` of a named model; one on the Hub is downloaded.
 
     Args:
         name: A directory, the name of a packaged model, or a repository, which may lack its
@@ -278,7 +272,7 @@ def plain_backend(tokenizer: Any) -> Tokenizer | None:
 
 
 def _network(model: Any) -> Any:
-    """The module that computes, without what it is wrapped in."""
+    """Return the module that computes, without its wrappers."""
     if isinstance(model, SentenceEncoder):
         return model.model
     parts = list(getattr(model, "children", list)())

@@ -4,7 +4,6 @@ times as fast as torch, and off by little.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from paraphrastic_hf.encoding.ctranslate import converted
 from paraphrastic_hf.encoding.locate import local_directory
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.text.files import read_json
 
 BATCH_SIZE = 32
 TRANSFORMER, POOLING, NORMALIZE = "Transformer", "Pooling", "Normalize"
@@ -90,10 +90,10 @@ class Int8Encoder:
 def _refuse_unless_averaged(directory: Path) -> None:
     """Refuse a model that is more than a transformer, an average and a norm."""
     try:
-        modules = json.loads((directory / "modules.json").read_text("utf-8"))
+        modules = read_json(directory / "modules.json")
         kinds = [module["type"].rpartition(".")[2] for module in modules]
         pooling = next(m["path"] for m in modules if m["type"].rpartition(".")[2] == POOLING)
-        settings = json.loads((directory / pooling / "config.json").read_text("utf-8"))
+        settings = read_json(directory / pooling / "config.json")
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
         raise ModelError(
             f"{directory} has no modules of sentence-transformers that can be read; {WAY_OUT}"

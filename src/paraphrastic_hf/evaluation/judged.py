@@ -1,9 +1,9 @@
-"""What an encoder did on each example of a dataset.
+"""An encoder's results on each example of a dataset.
 
-Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging what two encoders
-did on some examples gives the p-value of their difference (`metrics/permutation.py`). `Judged` is
-for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and for how
-cosines rank labeled pairs.
+Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging the results of two
+encoders on some examples gives the p-value of their difference (`metrics/permutation.py`).
+`Judged` is for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and
+for how cosines rank labeled pairs.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.data.pairs import Wanted, open_table, read_table
+from paraphrastic_hf.data.pairs import read_table
 from paraphrastic_hf.data.sts_files import ScoredPairs
 from paraphrastic_hf.encoding.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, counted
@@ -127,9 +127,8 @@ def read_own_pairs(
     if isinstance(pairs, (str, Path)):
         name = Path(pairs).name
         value = "" if columns is None else None if len(columns) == 2 else columns[2]
-        layout, _ = open_table(Path(pairs), Wanted(columns and columns[:2], value=value))
         table = read_table(pairs, columns=columns and columns[:2], value=value)
-        texts, values = table.pairs, (table.values or []) if value is not None else []
+        texts, values, layout = table.pairs, table.values or [], table.layout
         taken = layout.describe() + (f", the values in {layout.value}" if values else "")
     else:
         name, taken = "pairs", ""

@@ -5,13 +5,12 @@ Only what holds by construction stands here, nothing that would have to be measu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.text.files import PARTS_FOLDER
+from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
 
 Config = Mapping[str, Any]
 WITHIN_WORDS = {"sentencepiece": "word pieces", "word": "words"}  # tokens that cross no space
@@ -33,7 +32,7 @@ def token_kind(tokenizer: Path) -> str:
     if (tokenizer / "ngrams.json").exists():
         return "char_ngram"
     path = tokenizer / "paraphrastic_tokenizer.json"
-    return str(json.loads(path.read_text(encoding="utf-8"))["kind"]) if path.exists() else ""
+    return str(read_json(path)["kind"]) if path.exists() else ""
 
 
 def tokens_of(kind: str) -> str:

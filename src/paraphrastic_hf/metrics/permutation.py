@@ -67,7 +67,9 @@ def paired_p_value(
     rows = [np.asarray(each, np.float64).reshape(len(each), -1) for each in (first, second)]
     for number, values in enumerate(rows, 1):
         check_finite(f"the score of system {number}", values.sum(1))
-    moved = _exchanged(rows[1] - rows[0], samples, seed)
+    change = rows[1] - rows[0]
+    chosen = exchanges(len(change), samples, seed)
+    moved = np.concatenate([each.astype(np.float64) @ change for each in chosen])
     sums = rows[0].sum(0) + moved, rows[1].sum(0) - moved
     scores = np.stack([each[:, 0] if score is None else score(each) for each in sums])
     differences = np.abs(scores[0] - scores[1])
@@ -91,14 +93,16 @@ def p_text(value: float | None) -> str:
 
 
 def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:
-    """Choose which examples two systems exchange, (some, size) booleans at a time; none at first.
+    """Choose which examples two systems exchange, (some, size) booleans at a time.
+
+    The first choice is to exchange none.
 
     Args:
         size: Number of examples.
-        samples: Number of random exchanges after the first.
+        samples: Number of random choices after the first.
         seed: Seed of the draws.
-        exact: Go through all exchanges of up to 20 examples instead. One example stays then:
-            exchanging all the others instead gives the same difference with the other sign.
+        exact: Up to 20 examples, go through all choices instead. The last example is then never
+            exchanged, since to exchange all others only changes the sign of the difference.
 
     Example:
         >>> [mask.tolist() for mask in exchanges(2, samples=0, seed=1)]
@@ -115,23 +119,3 @@ def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iter
     for start in range(0, samples, at_a_time):
         shape = (min(at_a_time, samples - start), size)
         yield generator.integers(2, size=shape, dtype=np.int8) == 1
-
-
-def _exchanged(change: np.ndarray, samples: int, seed: int) -> np.ndarray:
-    """What the exchanges add to the sums of the first system, (exchanges, columns); 0 comes first.
-
-    In an exact test the first segment stays: exchanging all the others instead gives the same
-    difference with the other sign.
-    """
-    moved = np.zeros((1, change.shape[1]))
-    if len(change) <= EXACT:
-        for row in change[1:]:
-            moved = np.concatenate([moved, moved + row])
-        return moved
-    generator = np.random.default_rng(seed)
-    at_a_time = max(1, DRAWS_AT_A_TIME // len(change))
-    parts = [moved]
-    for start in range(0, samples, at_a_time):
-        shape = (min(at_a_time, samples - start), len(change))
-        parts.append(generator.integers(2, size=shape, dtype=np.int8).astype(np.float64) @ change)
-    return np.concatenate(parts)

@@ -197,7 +197,7 @@ class TextStore:
                         output.truncate(HEADER_BYTES + row * len(self))  # so it can be read already
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
-                            f"`encode` gave {vectors.shape[1]} numbers a text, and others before"
+                            f"`encode` returned {vectors.shape[1]} dimensions, unlike before"
                         )
                     output.seek(HEADER_BYTES + row * done)
                     output.write(np.ascontiguousarray(vectors, "<f4").data)
@@ -245,10 +245,10 @@ def _has_rows(path: Path, rows: int) -> bool:
 
 
 def file_stamp(path: str) -> str:
-    """A file's place and a hash of its contents, for `TextStore.write`.
+    """Return the path and the content hash of a file, for `TextStore.write`.
 
     Args:
-        path: The file; of a pipe, which can be read only once, the stamp is empty.
+        path: The file. The stamp of a pipe, which can be read only once, is empty.
     """
     return f"{os.path.realpath(path)} {content_hash(path)}" if os.path.isfile(path) else ""
 

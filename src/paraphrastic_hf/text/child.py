@@ -1,4 +1,4 @@
-"""Programs that this process starts, none of which outlives it."""
+"""Child processes that cannot outlive this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# Its input ends when the process that holds the other end of the pipe does, however that ends.
+# `read` returns when this process ends, however it ends, since that closes the pipe.
 GUARD = 'read -r _; kill -9 "-$0"'
 
 
@@ -39,11 +39,11 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
                 try:
                     yield process
                 finally:
-                    guard.kill()  # first, since what ended may give its number to another
+                    guard.kill()  # first: the process id may be reused once the program has ended
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             for stream in (process.stdin, process.stdout, process.stderr):
-                with suppress(OSError):  # of what was not taken any more
+                with suppress(OSError):  # unread output
                     if stream is not None:
                         stream.close()

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count
@@ -145,9 +145,9 @@ def naming(path: str | Path) -> Iterator[None]:
 
 
 def content_hash(path: str | Path) -> str:
-    """The SHA-256 of a file's contents, in hexadecimal.
+    """Return the SHA-256 of a file's contents, in hexadecimal.
 
-    A process reads a file once, and again if its inode or one of its times is another by then.
+    The hash is cached in memory until the file's inode, size or times change.
 
     Raises:
         OSError: The file cannot be read.
@@ -217,12 +217,22 @@ def open_to_readers(path: Path) -> None:
     path.chmod(0o666 & ~mask)
 
 
-def digest_of(files: Iterable[Path]) -> str:
-    """SHA-256 of files and their names; folders among them are left out."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in files if path.is_file()):
-        digest.update(path.name.encode() + bytes.fromhex(content_hash(path)))
-    return digest.hexdigest()
+def digest_of(
+    folder: Path, files: Iterable[Path], hash_of: Callable[[Path], str] = content_hash
+) -> str:
+    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal.
+
+    Args:
+        folder: The folder, within which names count.
+        files: Paths in it; those of folders are skipped.
+        hash_of: Hash of the contents of a file.
+    """
+    lines = (
+        f"{path.relative_to(folder).as_posix()} {hash_of(path)}\n"
+        for path in sorted(files)
+        if path.is_file()
+    )
+    return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def read_json(path: Path) -> Any:
@@ -263,10 +273,9 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 
 
 def visible_files(folder: Path, pattern: str) -> list[Path]:
-    """Sorted files of a folder that match a pattern.
+    """Return the files in a folder that match a pattern, sorted.
 
-    Hidden files and folders do not count, nor what macOS and Jupyter leave: `__MACOSX`, `._x`,
-    `.DS_Store`, `.ipynb_checkpoints`.
+    Hidden files and folders are skipped, and so are the `__MACOSX` folders of macOS archives.
     """
     return sorted(
         path
@@ -279,7 +288,7 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one field of a table: its tabs and line ends become spaces.
+    """Return a text with its tabs and line ends as spaces.
 
     Example:
         >>> one_line("a\\tb\\r\\nc")
@@ -289,5 +298,5 @@ def one_line(text: str) -> str:
 
 
 def tsv_line(*fields: str) -> str:
-    """Return the line of a tab-separated table that has these fields, with its line end."""
+    """Return fields as a line of a TSV file, line end included."""
     return "\t".join(map(one_line, fields)) + "\n"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import write_json, write_tokenizer
+from paraphrastic_hf.text.files import read_json, write_json, write_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 FILE = "tokenizer.json"
@@ -128,5 +127,5 @@ class MarkedTokenizer:
 
 def add_settings(path: Path, settings: dict[str, Any]) -> None:
     """Add keys to a JSON file that holds a mapping."""
-    known = json.loads(path.read_text(encoding="utf-8"))
+    known = read_json(path)
     write_json(path, {**known, **settings})

@@ -17,7 +17,6 @@ from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.recipe import build, is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.text.files import read_json, remove, replacing, write_bytes
-from paraphrastic_hf.training.checkpoint import remove_checkpoints
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.places import named_weights, resolve_model
 from paraphrastic_hf.training.progress import Progress
@@ -345,6 +344,8 @@ def clear_work(output: Path, recipe: Recipe) -> None:
     """Remove what only an unfinished run needs; what a longer run needs stays."""
     remove(output / "work")
     if recipe.training.tied_to_length is None:
+        from paraphrastic_hf.training.checkpoint import remove_checkpoints  # imports torch
+
         remove_checkpoints(output / "checkpoints", getattr(recipe.training, "average", 1))
     else:
         remove(output / "checkpoints")

@@ -69,7 +69,7 @@ class ParsedCorpus:
         templates: Ids of the template of each that is written; None of a model that has none apart.
         group: (2N,) equal for sentences that are the same.
         counts: Templates of the sentences that are written, the most frequent first.
-        given: Number of pairs, the last, that are of a development file.
+        given: Number of pairs of a development file; they come last.
     """
 
     sentences: Ragged
@@ -207,7 +207,7 @@ def build_parsed_corpus(
         tokenizer: That of sentences; of parses, where those are written.
         recipe: The whole recipe.
         directory: The folder.
-        given: Number of pairs, the last, that are of a development file.
+        given: Number of pairs of a development file; they come last.
     """
     sides = [side for pair in pairs for side in pair]
     is_parse = recipe.model.writes == PARSE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from paraphrastic_hf.data.parsing import parsed_sentences
 from paraphrastic_hf.encoding.parse import predict_trees
 from paraphrastic_hf.encoding.tagger import tensors
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.bracketing import count_brackets
+from paraphrastic_hf.evaluation.bracketing import BracketCounts, count_brackets
 from paraphrastic_hf.evaluation.judged import Judged, Resampled
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.parser import ParserConfig, ParserModel
@@ -172,15 +172,13 @@ class Parsing:
     ) -> tuple[dict[str, float], Resampled]:
         """Labelled brackets, tags and templates in per cent (`evaluation/bracketing.py`)."""
         found = predict_trees(model, examples.corpus)
-        counts = count_brackets(found, examples.trees)
         each = [
             count_brackets([tree], [right])
             for tree, right in zip(found, examples.trees, strict=True)
         ]
-        gained = np.array([[2.0 * of.right for of in each]])
-        judged = Judged(
-            "", "", "f1", gained, np.array([[float(of.found + of.gold) for of in each]])
-        )
+        counts = BracketCounts(*np.sum([astuple(of) for of in each], 0).tolist())
+        shares = np.array([[2 * of.right, of.found + of.gold] for of in each], float)
+        judged = Judged("", "", "f1", *shares.T[:, None])
         return {
             "f1": counts.f1,
             "precision": counts.precision,

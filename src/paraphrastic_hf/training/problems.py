@@ -86,7 +86,7 @@ class Problem(Protocol):
         """The untrained model over an encoder with this configuration."""
 
     def scores(self, model: SupervisedModel, examples: Any) -> tuple[dict[str, float], Resampled]:
-        """What a split comes to, by the names of the measures; and `measure` by example."""
+        """Return the scores of a split by measure, and the results of `measure` by example."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class _TextProblem:
             self.tables["validation"] = self._read(self._rows_of(path))
 
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
-        """The rows of a file of one's own."""
+        """Yield the rows of a development file."""
         raise NotImplementedError
 
     def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:

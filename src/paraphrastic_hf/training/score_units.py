@@ -1,5 +1,5 @@
-"""Names and units of what a run reports while it trains: its development score and its loss
-(thesis, 3.5.3 and 4.4)."""
+"""Names and units of the development score and the loss that a run reports (thesis, 3.5.3 and
+4.4)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ UNITS = {  # of `run.development`, where it is no Pearson's r
     "first": "minus cost of the first candidate x 100",
 }
 TASK_UNITS = {"relatedness": PEARSON, "parsing": "labeled F1, %"}
+FILE_UNITS = {  # of the score on a file, by the kind of the recipe
+    **dict.fromkeys(("language_model", "translation", "paraphrase"), NATS),
+    "minimum_risk": UNITS["expected_cost"],
+}
 
 
 def unit_of(development: str) -> str:
@@ -32,18 +36,20 @@ def unit_of(development: str) -> str:
 
 
 def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
-    """What a run is scored on while it trains, and the unit of the score.
+    """The development set of a run, and the unit of the score on it.
 
     Args:
         recipe: The recipe as a mapping.
     """
-    if development := recipe["run"].get("development"):
-        return development, unit_of(development)
-    if "task" not in recipe:
-        return "held-out text", NATS
-    task = recipe["task"]
-    unit = TASK_UNITS.get(task["kind"], "accuracy, %")
-    return f"validation split of {task['dataset']['name']}", unit
+    development = recipe["run"].get("development")
+    if "task" in recipe:
+        task = recipe["task"]
+        unit = TASK_UNITS.get(task["kind"], "accuracy, %")
+        split = f"validation split of {task['dataset']['name']}"
+        return development if names_file(development) else split, unit
+    if names_file(development):
+        return development, FILE_UNITS.get(recipe.get("kind", ""), unit_of(development))
+    return (development, unit_of(development)) if development else ("held-out text", NATS)
 
 
 def are_negatives_chosen(recipe: Mapping[str, Any]) -> bool:

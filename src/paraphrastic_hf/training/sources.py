@@ -218,7 +218,7 @@ def read_sources(
 
 
 def with_development(recipe: Any) -> Any:
-    """A recipe whose development file, if it names one, is its last source of pairs.
+    """Return a recipe with its development file, if it names one, as the last source of pairs.
 
     It is read like the first source: its columns have the same names, meanings and languages.
 

@@ -7,7 +7,7 @@ sections.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from paraphrastic_hf.data.tagging import TaggedSentence, cut, split_in_order, ta
 from paraphrastic_hf.encoding.tagger import predict_tags, tensors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.judged import Judged, Resampled
-from paraphrastic_hf.evaluation.tagging import count_right
+from paraphrastic_hf.evaluation.tagging import TagCounts, count_right
 from paraphrastic_hf.models.base import NO_LABEL
 from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.recipe import names_file
@@ -130,13 +130,13 @@ class Tagging:
     ) -> tuple[dict[str, float], Resampled]:
         """Per cent of words with the right tag, and of words that training never saw."""
         found = predict_tags(model, examples.corpus)
-        counts = count_right(found, examples.sentences, self.known)
-        right = [
-            sum(a == b for a, b in zip(tags, sentence.tags, strict=True))
+        each = [
+            count_right([tags], [sentence], self.known)
             for tags, sentence in zip(found, examples.sentences, strict=True)
         ]
-        words = [len(sentence.words) for sentence in examples.sentences]
-        judged = Judged("", "", "accuracy", np.array([right], float), np.array([words], float))
+        counts = TagCounts(*np.sum([astuple(of) for of in each], 0).tolist())
+        shares = np.array([[of.correct, of.words] for of in each], float)
+        judged = Judged("", "", "accuracy", *shares.T[:, None])
         return {
             "accuracy": counts.accuracy,
             "unknown_accuracy": counts.unknown_accuracy,

@@ -98,23 +98,13 @@ def teacher_vectors(
         CheckpointError: The files there are of other texts or another teacher, or damaged.
         ModelError: The teacher gives a number that is not finite, or not one vector a text.
     """
-    with locked(directory, doing="encoding"):
-        return _teacher_vectors(texts, teacher, load, directory, stamp=stamp, progress=progress)
-
-
-def _teacher_vectors(
-    texts: Sequence[str],
-    teacher: TeacherArguments,
-    load: Callable[[], Encode],
-    directory: Path,
-    *,
-    stamp: str,
-    progress: bool,
-) -> np.ndarray:
-    _claim(texts, teacher, stamp, directory)
     parts: list[np.ndarray] = []
     encode: Encode | None = None
-    with tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar:
+    with (
+        locked(directory, doing="encoding"),
+        tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar,
+    ):
+        _claim(texts, teacher, stamp, directory)
         for start in range(0, len(texts), TEXTS_AT_A_TIME):
             chosen = texts[start : start + TEXTS_AT_A_TIME]
             path = directory / f"{start // TEXTS_AT_A_TIME:05}.npy"

@@ -12,7 +12,7 @@ from paraphrastic_hf.data.pairs import rows_of_dataset
 from paraphrastic_hf.encoding.fingerprint import files_hash, named_hash
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.recipe import names_file
-from paraphrastic_hf.text.files import content_hash, read_json, write_json
+from paraphrastic_hf.text.files import content_hash, digest_of, read_json, write_json
 from paraphrastic_hf.training.arguments import SourceArguments
 from paraphrastic_hf.training.places import named_weights, resolve_path
 
@@ -136,14 +136,8 @@ def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out
 
 
 def _of_files(path: Path) -> str:
-    """A hash of a file's bytes; of a folder, of the names and bytes of all its files."""
-    if not path.is_dir():
-        return content_hash(path)
-    digest = hashlib.sha256()
-    for file in sorted(filter(Path.is_file, path.rglob("*"))):
-        line = f"{file.relative_to(path).as_posix()} {content_hash(file)}\n"
-        digest.update(line.encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
+    """Hash a file's contents, or the names and contents of all files of a folder."""
+    return digest_of(path, path.rglob("*")) if path.is_dir() else content_hash(path)
 
 
 def _of_rows(dataset: Any, source: SourceArguments) -> str:
