@@ -35,7 +35,8 @@ LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 # what the first bytes of files say they are, and what to do
 ENDING = "let its name end in "
 MARKUP = (  # of XML and TMX, HTML, and the SGML of WMT and NIST
-    rb"(?i)(\xef\xbb\xbf)?\s*<(\?xml |!doctype |(tmx|html|(src|ref|tst)set|mteval|doc)( [^>]*)?>)"
+    rb"(?i)(\xef\xbb\xbf)?\s*<(\?xml |!doctype |"
+    rb"(tmx|html|(src|ref|tst|data)set|mteval|doc)( [^>]*)?>)"
 )
 OTHER_FILES = {
     rb"PK\x03\x04": ("a zip archive", "unpack it first"),
@@ -92,9 +93,12 @@ def begun(head: bytes, name: object) -> bytes:
     Raises:
         DataError: The text is UTF-16 or UTF-32, or the file is of another kind.
     """
-    for mark, encoding in OTHER_ENCODINGS.items():
+    without_mark = {b"": "UTF-16"} if head.count(0) * 3 > len(head) else {}
+    for mark, encoding in (OTHER_ENCODINGS | without_mark).items():
         if head.startswith(mark):
             code = encoding.lower()
+            if not mark:  # iconv would guess the order of bytes
+                code += "le" if head[1::2].count(0) > head[::2].count(0) else "be"
             raise DataError(f"{name} is {encoding}; convert it: iconv -f {code} -t utf-8 OLD > NEW")
     refuse_other_files(head, name)
     return head.removeprefix(codecs.BOM_UTF8)
