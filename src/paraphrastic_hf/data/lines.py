@@ -93,14 +93,16 @@ def begun(head: bytes, name: object) -> bytes:
     Raises:
         DataError: The text is UTF-16 or UTF-32, or the file is of another kind.
     """
-    without_mark = {b"": "UTF-16"} if head.count(0) * 3 > len(head) else {}
-    for mark, encoding in (OTHER_ENCODINGS | without_mark).items():
-        if head.startswith(mark):
-            code = encoding.lower()
-            if not mark:  # iconv would guess the order of bytes
-                code += "le" if head[1::2].count(0) > head[::2].count(0) else "be"
-            raise DataError(f"{name} is {encoding}; convert it: iconv -f {code} -t utf-8 OLD > NEW")
-    refuse_other_files(head, name)
+    marked = (each for mark, each in OTHER_ENCODINGS.items() if head.startswith(mark))
+    encoding = next(marked, None)
+    if encoding is None:
+        refuse_other_files(head, name)
+        halves = head[::2].count(0), head[1::2].count(0)  # UTF-16 without a mark: one is NUL
+        if max(halves) * 3 > len(head) and min(halves) * 9 < len(head):
+            encoding = "UTF-16LE" if halves[1] > halves[0] else "UTF-16BE"
+    if encoding is not None:
+        code = encoding.lower()
+        raise DataError(f"{name} is {encoding}; convert it: iconv -f {code} -t utf-8 OLD > NEW")
     return head.removeprefix(codecs.BOM_UTF8)
 
 
