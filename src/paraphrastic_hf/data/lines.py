@@ -35,7 +35,8 @@ LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 # what the first bytes of files say they are, and what to do
 ENDING = "let its name end in "
 MARKUP = (  # of XML and TMX, HTML, and the SGML of WMT and NIST
-    rb"(?i)(\xef\xbb\xbf)?\s*<(\?xml |!doctype |(tmx|html|(src|ref|tst)set|mteval|doc)( [^>]*)?>)"
+    rb"(?i)(\xef\xbb\xbf)?\s*<(\?xml |!doctype |"
+    rb"(tmx|html|(src|ref|tst|data)set|mteval|doc)( [^>]*)?>)"
 )
 OTHER_FILES = {
     rb"PK\x03\x04": ("a zip archive", "unpack it first"),
@@ -92,11 +93,16 @@ def checked_start(head: bytes, name: object) -> bytes:
     Raises:
         DataError: The text is UTF-16 or UTF-32, or the file is of another kind.
     """
-    for mark, encoding in OTHER_ENCODINGS.items():
-        if head.startswith(mark):
-            code = encoding.lower()
-            raise DataError(f"{name} is {encoding}; convert it: iconv -f {code} -t utf-8 OLD > NEW")
-    refuse_other_files(head, name)
+    marked = (each for mark, each in OTHER_ENCODINGS.items() if head.startswith(mark))
+    encoding = next(marked, None)
+    if encoding is None:
+        refuse_other_files(head, name)
+        halves = head[::2].count(0), head[1::2].count(0)  # UTF-16 without a mark: one is NUL
+        if max(halves) * 3 > len(head) and min(halves) * 9 < len(head):
+            encoding = "UTF-16LE" if halves[1] > halves[0] else "UTF-16BE"
+    if encoding is not None:
+        code = encoding.lower()
+        raise DataError(f"{name} is {encoding}; convert it: iconv -f {code} -t utf-8 OLD > NEW")
     return head.removeprefix(codecs.BOM_UTF8)
 
 

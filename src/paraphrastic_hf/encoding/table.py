@@ -130,8 +130,11 @@ class Table:
             dimension: How many, from 1 to those there are.
 
         Raises:
+            TypeError: `dimension` is no whole number.
             ValueError: `dimension` is out of range.
         """
+        if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
+            raise TypeError(f"dimension must be a whole number, got {dimension!r}")
         if not 1 <= dimension <= self.dimension:
             raise ValueError(f"dimension must be from 1 to {self.dimension}, got {dimension}")
         if has_scales(self.numbers):
