@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModel
+from transformers import AutoModel, PreTrainedTokenizerFast
 
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
@@ -128,6 +128,14 @@ def test_one_changed_weight_changes_the_signature(saved: Path, encoder: Sentence
         encoder.model.get_input_embeddings().weight[-1, -1] += 1e-6
     assert fields(SimileScorer(encoder).signature())["weights"] != fields(expected)["weights"]
     assert fields(SimileScorer(encoder).signature())["tokenizer"] == fields(expected)["tokenizer"]
+
+
+def test_the_side_of_padding_tells_stock_tokenizers_apart(word: WordTokenizer) -> None:
+    sides = [
+        PreTrainedTokenizerFast(tokenizer_object=word.to_fast(), padding_side=side)
+        for side in ("right", "left")
+    ]
+    assert tokenizer_hash(sides[0]) != tokenizer_hash(sides[1])
 
 
 def test_tokenizers_that_differ_have_different_hashes(

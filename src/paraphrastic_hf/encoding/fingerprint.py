@@ -252,6 +252,9 @@ def tokenizer_hash(tokenizer: Any) -> str:
             digest.update(tokenizer_hash(part).encode())
     elif backend is not None:
         digest.update(backend.to_str().encode())
+        for side in ("padding_side", "truncation_side"):
+            if getattr(tokenizer, side, "right") != "right":
+                digest.update(side.encode())
     else:
         digest.update(type(tokenizer).__name__.encode())
     return digest.hexdigest()[:DIGITS]

@@ -217,7 +217,8 @@ def _suite(pairs: OwnPairs, samples: int, seed: int) -> Suite:
 
     about = f"low, high: 95 % interval by {counted(samples, 'resample')} of the pairs, seed {seed}."
     return Suite(
-        f"{pairs.name}: {len(pairs.first):,} {pairs.group}" + (pairs.taken and f"; {pairs.taken}"),
+        f"{pairs.name}: {counted(len(pairs.first), pairs.group.removesuffix('s'))}"
+        + (pairs.taken and f"; {pairs.taken}"),
         "x 100",
         {pairs.name: rows},
         lambda found: {row.name: row.scores["score"] for row in found},
