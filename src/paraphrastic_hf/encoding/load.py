@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack
 
-from paraphrastic_hf.encoding.bounded import bounded
 from paraphrastic_hf.encoding.encoder import SentenceEncoder
 from paraphrastic_hf.encoding.locate import (
     HubOptions,
@@ -92,6 +91,8 @@ def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextMana
     except ModelError:
         return nullcontext()
     is_adapter = any(directory.glob("**/adapter_config.json"))
+    from paraphrastic_hf.encoding.bounded import bounded  # imports torch
+
     return nullcontext() if is_adapter else bounded(directory, inside="**/")
 
 
