@@ -77,7 +77,7 @@ def test_a_kill_while_a_finished_run_is_cleared_is_made_good(
 ) -> None:
     folder = tmp_path / "out"
 
-    def killed(*_: object) -> None:
+    def killed(path: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -88,7 +88,7 @@ def test_a_kill_while_a_finished_run_is_cleared_is_made_good(
     before = load_file(folder / "model.safetensors")
     assert train(load_recipe(recipe), folder, progress=False).examples == 60
     assert not (folder / "work").exists()
-    assert len(list((folder / "checkpoints").iterdir())) == 1
+    assert not (folder / "checkpoints").exists()
     after = load_file(folder / "model.safetensors")
     assert all(torch.equal(before[name], after[name]) for name in before)
 

@@ -362,8 +362,8 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
         command_line = ["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]
         assert main([*command_line, "--bad-lines", "refuse"]) == 2
         assert "pairs.tsv:2" in capsys.readouterr().err
-    assert main([*command, "1", "--seed", "2"]) == 2
-    assert "seed: 2" in capsys.readouterr().err
+    assert main([*command, "2"]) == 2
+    assert "another recipe (now different: epochs: 2)" in capsys.readouterr().err
 
 
 def test_predictions_are_names_and_a_blank_text_has_none(

@@ -64,8 +64,7 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--output",
         required=True,
-        help="the model directory to write; the same command resumes an interrupted run, and with "
-        "more --epochs or --steps trains a finished one for longer",
+        help="the model directory to write; the same command resumes an interrupted run",
     )
     add_data_option(
         parser,
@@ -88,13 +87,13 @@ def run(arguments: argparse.Namespace) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
     from paraphrastic_hf.text.files import read_json
     from paraphrastic_hf.training.kinds import KINDS, load_recipe
-    from paraphrastic_hf.training.output import finished_run, is_finished, place_of, refuse_taken
+    from paraphrastic_hf.training.output import finished_run, is_finished, refuse_taken
     from paraphrastic_hf.training.sources import check_text
 
     recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
     check_output(arguments.output, is_folder=True)
     refuse_taken(output, recipe, arguments.overwrite)
-    if not arguments.overwrite and is_finished(place_of(output, recipe), recipe):
+    if is_finished(output) and not arguments.overwrite:
         result = finished_run(output, recipe, arguments.data)
     else:
         check_text(recipe, arguments.data)

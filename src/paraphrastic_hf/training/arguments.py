@@ -234,12 +234,6 @@ class OptimisationArguments:
             ]
         )
 
-    @property
-    def tied_to_length(self) -> str | None:
-        """The key by which a step depends on the length of the whole run, so that a finished run
-        cannot be trained for longer; None if there is none."""
-        return "training.schedule" if self.schedule == "linear" else None
-
 
 @dataclass(frozen=True)
 class TokenBatchArguments(OptimisationArguments):

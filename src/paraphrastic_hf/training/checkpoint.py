@@ -3,9 +3,8 @@
 A checkpoint is a folder `step-N` of safetensors and a `state.json` with the size and hash of each.
 It is written as `step-N.part` and renamed, so a folder without `.part` is whole unless a disk lost
 bytes, and the hashes tell that. Older ones are removed only after a newer one is in place. What a
-run that was asked to stop, or that ended, has written between two checkpoints is `stopped-N`, which
-is gone on from as from any, never counted among those that are kept, and removed with the next
-checkpoint.
+run that was asked to stop has written between two checkpoints is `stopped-N`, which is gone on from
+as from any, never counted among those that are kept, and removed with the next checkpoint.
 """
 
 from __future__ import annotations
@@ -130,18 +129,10 @@ def list_checkpoints(root: Path) -> list[Path]:
 
 
 def _all_checkpoints(root: Path) -> list[Path]:
-    """Those, and what a run that was asked to stop, or that ended, has left."""
+    """Those, and what a run that was asked to stop has left."""
     found = [*root.glob("step-*"), *root.glob("stopped-*")]
     paths = [path for path in found if path.suffix != ".part"]
     return sorted(paths, key=lambda path: path.name.partition("-")[::-1])
-
-
-def remove_checkpoints(root: Path, keep: int) -> None:
-    """Remove all but the newest `keep`, which a run that has ended may go on from."""
-    kept = _all_checkpoints(root)[-keep:]
-    for path in root.glob("*-*"):
-        if path not in kept:
-            shutil.rmtree(path)
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
@@ -181,7 +172,7 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
     Args:
         model: The model; without a checkpoint it stays as it is.
         root: Folder of the checkpoints.
-        count: How many, at least 1, with that of the end; all where there are fewer.
+        count: How many, at least 1; all where there are fewer.
 
     Returns:
         How many there were.
@@ -189,7 +180,7 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
     Raises:
         CheckpointError: One is damaged.
     """
-    paths = [path / WEIGHTS for path in _all_checkpoints(root)[-count:]]
+    paths = [path / WEIGHTS for path in list_checkpoints(root)[-count:]]
     total: dict[str, Tensor] = {}
     try:
         for path in paths:

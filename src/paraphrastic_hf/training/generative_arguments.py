@@ -205,11 +205,6 @@ class GenerativeTraining(TokenBatchArguments):
         at_least=1,
     )
 
-    @property
-    def tied_to_length(self) -> str | None:
-        """As of any optimisation; the weight of the KL term may depend on the length, too."""
-        return super().tied_to_length or ("training.kl_rise" if self.kl_rise else None)
-
 
 @dataclass(frozen=True)
 class GenerativeRunArguments(RunArguments):

@@ -19,8 +19,8 @@ class TrainingLog:
 
     Args:
         directory: Folder of the files.
-        step: Steps so far.
-        state: What `state` gave when the checkpoint was written; later lines are cut off.
+        step: Steps so far; lines of later ones, which a killed run has left, are cut off.
+        state: What `state` gave when the checkpoint was written.
         is_main: Whether this process writes; all of them count.
     """
 
@@ -29,7 +29,6 @@ class TrainingLog:
     ) -> None:
         self._count: int = state["count"] if state else 0
         self._sums: dict[str, float] = dict(state["sums"]) if state else {}
-        self._lines = 0
         self.mean_loss = math.nan
         self._is_main = is_main
         if not is_main:
@@ -40,8 +39,6 @@ class TrainingLog:
         path = directory / "train.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         kept = [line for line in lines if _step_of(line) <= step]
-        kept = kept[: state.get("lines")] if state else kept
-        self._lines = len(kept)
         write_bytes(path, "".join(line + "\n" for line in kept).encode("utf-8"))
         self._file = path.open("a", encoding="utf-8")
         self._board = SummaryWriter(str(directory), purge_step=step + 1)
@@ -49,7 +46,7 @@ class TrainingLog:
     @property
     def state(self) -> dict[str, Any]:
         """What the next line will be made of, for a checkpoint."""
-        return {"count": self._count, "sums": self._sums, "lines": self._lines}
+        return {"count": self._count, "sums": self._sums}
 
     @property
     def has_unwritten_losses(self) -> bool:
@@ -75,7 +72,6 @@ class TrainingLog:
             return
         self._file.write(json.dumps({"step": step, **values}) + "\n")
         self._file.flush()
-        self._lines += 1
         for name, value in values.items():
             self._board.add_scalar(name, value, step)
 

@@ -243,11 +243,7 @@ class TrainingLoop:
             while not self._is_over(objective):
                 size = objective.examples(at.epoch)
                 started, position_before = time.perf_counter(), at.position
-                may_be_kept = True
                 for step in objective.batches(at.epoch, at.position, at.step):
-                    if self._is_over(objective):  # `steps` end the run within a mega-batch
-                        may_be_kept = False
-                        break
                     losses = self._step(objective, wrapped, step, total_steps)
                     at.step += 1
                     at.position = min(at.position + step.size, size)
@@ -261,16 +257,20 @@ class TrainingLoop:
                             lr=self._rate(objective, total_steps),
                         )
                         self._show(bar, log)
+                    if self._is_over(objective):
+                        break
                 at.seconds += time.perf_counter() - started
                 at.examples += at.position - position_before
                 bar.update(at.position - position_before)
                 is_epoch_end = at.position >= size
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
-                if may_be_kept:
-                    self._between_steps(objective, log, is_epoch_end)
-            self._end(log)
-        if at.best_step not in (None, at.step):
+                is_last = self._is_over(objective)
+                if is_last and log.has_unwritten_losses:
+                    log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
+                self._between_steps(objective, log, is_epoch_end or is_last, is_last)
+            self._settle()
+        if at.best_step is not None:
             load_weights(self.model, self.best_weights)
         self.model.eval()
         return at
@@ -373,61 +373,42 @@ class TrainingLoop:
                     broadcast(tensor.data)
         self._refuse_broken_weights()
 
-    def _between_steps(self, objective: Objective, log: TrainingLog, ends_epoch: bool) -> None:
+    def _between_steps(
+        self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
+    ) -> None:
         """Evaluate and write a checkpoint, if it is time; only here do the weights and the progress
-        say all there is to know of the run.
-
-        Where the run ends, this does what it would do if the run went on, so that a longer one can
-        go on from the last checkpoint.
-        """
+        say all there is to know of the run."""
         at, run = self.progress, self.run_arguments
         score = None
         if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
+            self._settle()
             at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
-            score = self._score(log)
-            if at.best_step == at.step and self.accelerator.is_main_process:
-                save_weights(self.model, self.best_weights)
+            if self.accelerator.is_main_process:
+                found = self.evaluate(self.model)
+                figures = found.figures if isinstance(found, Evaluation) else {}
+                score = float(found)
+                log.write(at.step, development=score, **figures)
+                if at.best_score is None or score > at.best_score:
+                    at.best_score, at.best_step = score, at.step
+                    save_weights(self.model, self.best_weights)
             self.accelerator.wait_for_everyone()
         if isinstance(objective, Annealed) and not at.position:  # the end of an epoch
             objective.observe(at.epoch - 1, self._of_first_process(score))
+            if objective.is_over and not is_last and log.has_unwritten_losses:
+                log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
+            is_last = is_last or objective.is_over
         asked = self._interruption.signal  # looked at once: another moment it may be there
-        if at.step >= at.next_checkpoint:
+        if at.step >= at.next_checkpoint or is_last:
             self._settle()
             at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
             if self.accelerator.is_main_process:
                 self._write_checkpoint(objective, log, is_due=True)
             self.accelerator.wait_for_everyone()
-        elif asked is not None or self._is_over(objective):
+        elif asked is not None:
             self._refuse_broken_weights()
-            if self.accelerator.is_main_process:
-                self._write_checkpoint(objective, log, is_due=False)
-            self.accelerator.wait_for_everyone()
+            self._write_checkpoint(objective, log, is_due=False)
         if asked is not None:
             raise Interrupted(at.step, asked)
-
-    def _score(self, log: TrainingLog) -> float | None:
-        """Evaluate and log the score, which the first process alone has."""
-        at = self.progress
-        self._settle()
-        at.last_evaluation = at.step
-        if self.evaluate is None or not self.accelerator.is_main_process:
-            return None
-        found = self.evaluate(self.model)
-        figures = found.figures if isinstance(found, Evaluation) else {}
-        score = float(found)
-        log.write(at.step, development=score, **figures)
-        if at.best_score is None or score > at.best_score:
-            at.best_score, at.best_step = score, at.step
-        return score
-
-    def _end(self, log: TrainingLog) -> None:
-        """Log and score the last steps, which no checkpoint keeps: a longer run does neither."""
-        at = self.progress
-        if log.has_unwritten_losses:
-            log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
-        if self.evaluate is not None and at.last_evaluation != at.step:
-            self._score(log)
-        self._settle()
 
     def _write_checkpoint(self, objective: Objective, log: TrainingLog, *, is_due: bool) -> None:
         at, root = self.progress, self.directory / "checkpoints"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-import math
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import paraphrastic_hf
 from paraphrastic_hf.errors import CheckpointError, RecipeError
-from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.recipe import build, is_record, read_mapping, to_record, to_yaml
-from paraphrastic_hf.text.files import read_json, remove, replacing, write_bytes
+from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.training.kinds import Recipe
 from paraphrastic_hf.training.places import named_weights, resolve_model
 from paraphrastic_hf.training.progress import Progress
@@ -29,9 +26,8 @@ logger = logging.getLogger(__name__)
 
 CHANGES_SHOWN = 6
 ASIDE = "replaced.part"
-LONGER = "longer.part"  # within a finished run: one that goes on from it, until it is finished too
 START_AFRESH = "train in another --output, or afresh with --overwrite"
-RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part", LONGER)
+RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
     *(
         "run.json",
@@ -91,20 +87,13 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
         CheckpointError: It cannot be written.
     """
     put_back(output)  # what a kill left aside
-    adopt_longer(output)
-    if not overwrite and (place := place_of(output, recipe)) != output:
-        is_copied = not place.exists()
-        if is_copied:
-            _copy_run(output, place)
-        claim(place, recipe, overwrite=False)
-        return is_copied
     record = output / "recipe.yaml"
-    is_ours = _is_ours(output)
+    is_ours = is_record(record) or is_finished(output)
     if overwrite and is_ours:
         _set_aside(output)
     is_new = not is_ours or overwrite
-    if not is_ours:
-        _refuse_strangers(output)
+    if not overwrite:
+        refuse_other_run(output, recipe)
     try:
         text = to_record(recipe)
         if not record.exists() or record.read_bytes() != text:  # of newer keys
@@ -114,102 +103,32 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     return is_new
 
 
-def _refuse_strangers(output: Path) -> None:
-    """Refuse a folder with files that are no run's."""
-    if output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
+def refuse_other_run(output: Path, recipe: Recipe) -> None:
+    """Refuse a folder that holds another run, or something else. Nothing is changed there.
+
+    Raises:
+        RecipeError: It holds one.
+    """
+    record = output / "recipe.yaml"
+    if is_record(record) or is_finished(output):
+        old, new = _record(record, type(recipe)), to_yaml(recipe)
+        if old != new:
+            changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
+            shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
+            more = f"; and {len(changed) - CHANGES_SHOWN} more" * (len(changed) > CHANGES_SHOWN)
+            raise RecipeError(
+                f"{output} holds a run of another recipe (now different: {shown}{more}); use "
+                "another --output or --overwrite"
+            )
+    elif output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
         raise RecipeError(
             f"{output} is not empty and holds no run of this program; choose another --output"
         )
 
 
-def place_of(output: Path, recipe: Recipe) -> Path:
-    """Where a recipe trains: in `output`, or in a folder within it while a finished run of fewer
-    epochs or steps is there.
-
-    Raises:
-        RecipeError: It holds another run, or one that cannot be trained for longer.
-    """
-    if not _is_ours(output) or (output / ASIDE).exists():
-        return output
-    old, new = _record(output / "recipe.yaml", type(recipe)), to_yaml(recipe)
-    if old == new:
-        return output
-    if not _is_longer(output / "recipe.yaml", recipe):
-        changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
-        shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
-        more = f"; and {len(changed) - CHANGES_SHOWN} more" * (len(changed) > CHANGES_SHOWN)
-        is_within = output.name == LONGER  # to start all over would cost the shorter run, too
-        way_out = "remove that folder" if is_within else "use another --output or --overwrite"
-        raise RecipeError(
-            f"{output} holds a run of another recipe (now different: {shown}{more}); {way_out}"
-        )
-    tied = recipe.training.tied_to_length
-    if tied is not None:
-        raise RecipeError(
-            f"{output} cannot be trained for longer: {tied} makes every step depend on the number "
-            f"of steps; {START_AFRESH}"
-        )
-    if not is_finished(output):
-        return output
-    if not (output / "checkpoints").exists():
-        raise RecipeError(
-            f"{output} cannot be trained for longer without its folder checkpoints; {START_AFRESH}"
-        )
-    return output / LONGER
-
-
-def _is_ours(output: Path) -> bool:
-    return is_record(output / "recipe.yaml") or is_finished(output)
-
-
-def _is_longer(record: Path, recipe: Any) -> bool:
-    """Whether a recipe is that of a run, but for more epochs or steps."""
-    try:
-        old = build(type(recipe), read_mapping(record))
-        new = recipe.training
-        same_length = replace(old.training, epochs=new.epochs, steps=new.steps)
-        is_same = to_yaml(replace(old, training=same_length)) == to_yaml(recipe)
-    except RecipeError:  # of another kind, or by now refused
-        return False
-    steps = [math.inf if each.steps is None else each.steps for each in (old.training, new)]
-    return is_same and old.training.epochs <= new.epochs and steps[0] <= steps[1]
-
-
-def _copy_run(output: Path, longer: Path) -> None:
-    """Begin a longer run with what a finished one has kept."""
-    with replacing(longer) as partial:
-        partial.mkdir()
-        shutil.copyfile(output / "recipe.yaml", partial / "recipe.yaml")
-        for name in ("checkpoints", "logs"):
-            if (output / name).exists():
-                shutil.copytree(output / name, partial / name)
-
-
-def adopt_longer(output: Path) -> None:
-    """Put a longer run that is finished into the place of the run that it went on from; a kill in
-    between costs nothing, since the next call goes on."""
-    longer = output / LONGER
-    if not is_finished(longer):
-        if not (longer / "recipe.yaml").exists():  # all of it has been moved
-            remove(longer)
-        return
-    for path in longer.iterdir():
-        if path.name != "run.json":
-            if path.is_dir():
-                remove(output / path.name)
-            path.replace(output / path.name)
-    run = longer / "run.json"
-    write_card(output, run_card(output, run=read_json(run)))  # which names its folder
-    run.replace(output / "run.json")
-    remove(longer)
-
-
 def give_up(output: Path) -> None:
     """Undo a claim that came to nothing, so that a corrected recipe finds the place free."""
-    if output.name == LONGER:
-        remove(output)
-    else:
-        _remove_run(output)
+    _remove_run(output)
 
 
 def _set_aside(output: Path) -> None:
@@ -268,11 +187,9 @@ def _remove_run(output: Path) -> None:
             path.unlink()
 
 
-def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
-    """Whether the run of a folder has come to its end, and is of a recipe if one is given."""
-    record = output / "recipe.yaml"
-    is_of = recipe is None or (record.exists() and _record(record, type(recipe)) == to_yaml(recipe))
-    return (output / "run.json").exists() and is_of
+def is_finished(output: Path) -> bool:
+    """Whether the run of a folder has come to its end."""
+    return (output / "run.json").exists()
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
@@ -281,12 +198,9 @@ def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
     Raises:
         RecipeError: The folder holds another run, or something else.
     """
-    is_ours = _is_ours(output)
-    if (output / ASIDE).exists() or (overwrite and is_ours):
-        return
-    place_of(output, recipe)
-    if not is_ours:
-        _refuse_strangers(output)
+    is_ours = is_record(output / "recipe.yaml") or is_finished(output)
+    if not (output / ASIDE).exists() and not (overwrite and is_ours):
+        refuse_other_run(output, recipe)
 
 
 def finished_run(
@@ -299,7 +213,7 @@ def finished_run(
     """
     done = read_finished(output, text_stamp(recipe, data_root, datasets))
     logger.info("%s is finished; nothing to do", output)
-    clear_work(output, recipe)  # where a kill came between the end of a run and this
+    clear_work(output)  # where a kill came between the end of a run and this
     return done
 
 
@@ -340,12 +254,7 @@ def circumstances() -> dict[str, Any]:
     }
 
 
-def clear_work(output: Path, recipe: Recipe) -> None:
-    """Remove what only an unfinished run needs; what a longer run needs stays."""
-    remove(output / "work")
-    if recipe.training.tied_to_length is None:
-        from paraphrastic_hf.training.checkpoint import remove_checkpoints  # imports torch
-
-        remove_checkpoints(output / "checkpoints", getattr(recipe.training, "average", 1))
-    else:
-        remove(output / "checkpoints")
+def clear_work(output: Path) -> None:
+    """Remove what only an unfinished run needs."""
+    shutil.rmtree(output / "work", ignore_errors=True)
+    shutil.rmtree(output / "checkpoints", ignore_errors=True)

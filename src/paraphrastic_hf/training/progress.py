@@ -19,7 +19,6 @@ class Progress:
         seconds: Training time, evaluation left out.
         best_score: Highest development score; None before the first evaluation.
         best_step: Its step.
-        last_evaluation: Step of the latest evaluation; 0 before the first.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
     """
@@ -31,7 +30,6 @@ class Progress:
     seconds: float = 0.0
     best_score: float | None = None
     best_step: int | None = None
-    last_evaluation: int = 0
     next_evaluation: int = 0
     next_checkpoint: int = 0
 

@@ -2,11 +2,9 @@
 
 Beside the model (`encoding/directory.py`) the directory holds `recipe.yaml`, every setting of the
 run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the training curve;
-`logs/`, `train.jsonl` and TensorBoard files; and `checkpoints/`, of which the last stays unless the
-learning rate or the loss depends on the length of the run. While the run lasts there is `work/`,
-the tokenizer and the tokenized text. A longer run goes on from the last checkpoint in a folder of
-its own, `longer.part/`, and takes the place of the finished run at the end. What a kind of recipe
-adds is a `Kind` (`kinds.py`).
+and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
+tokenizer and the tokenized text, and `checkpoints/`; both go at the end. What a kind of recipe adds
+is a `Kind` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -22,12 +20,11 @@ from accelerate import Accelerator
 from safetensors import SafetensorError
 
 from paraphrastic_hf.data.receive import sha256_of
-from paraphrastic_hf.encoding.fingerprint import tokenizer_hash
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.text.files import WEIGHTS, read_json, write_json
+from paraphrastic_hf.text.files import WEIGHTS, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
@@ -35,8 +32,6 @@ from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
 from paraphrastic_hf.training.loop import Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.memory import way_out
 from paraphrastic_hf.training.output import (
-    START_AFRESH,
-    adopt_longer,
     circumstances,
     claim,
     clear_work,
@@ -45,9 +40,7 @@ from paraphrastic_hf.training.output import (
     give_up,
     is_finished,
     new_accelerator,
-    place_of,
     put_back,
-    read_finished,
     refuse_own_start,
 )
 from paraphrastic_hf.training.progress import Progress
@@ -70,8 +63,7 @@ def train(
     """Train what a recipe describes and leave it, finished, in `output`.
 
     Run again after an interruption, with the same recipe, it goes on from the last checkpoint and,
-    on CPU with the same number of threads, ends with the same weights bit for bit. So does a
-    finished run where the recipe asks for more epochs or steps and is otherwise the same.
+    on CPU with the same number of threads, ends with the same weights bit for bit.
 
     Args:
         recipe: Every setting; `kinds.load_recipe` reads one.
@@ -90,7 +82,7 @@ def train(
 
     Raises:
         RecipeError: A setting is wrong, the model does not fit into memory, or `output` holds
-            another run, or one that cannot be trained for longer.
+            another run.
         BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
@@ -111,9 +103,7 @@ def train(
     output = Path(output)
     context = Context(data_root, datasets, progress)
     kind: Kind | None = None
-    place = output if overwrite else place_of(output, recipe)
-    # what a finished run was made of may be gone by now
-    if overwrite or not is_finished(place, recipe):
+    if overwrite or not is_finished(output):  # what a finished run was made of may be gone by now
         refuse_own_start(recipe, output, data_root)
         kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
     accelerator = new_accelerator(recipe.training.precision)
@@ -121,45 +111,32 @@ def train(
     with locked(output, is_main):
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
-        place = place_of(output, recipe)
-        if kind is None or is_finished(place):
+        if kind is None or is_finished(output):
             return finished_run(output, recipe, data_root, datasets)
-        work = place / "work" if work is None else Path(work)
+        work = output / "work" if work is None else Path(work)
         is_begun = False
         stamp: Stamp = {}
         try:
             if is_main:
-                with nullcontext() if work.parent == place else locked(work):
+                with nullcontext() if work.parent == output else locked(work):
                     stamp = text_stamp(recipe, data_root, datasets)
-                    if place != output:
-                        read_finished(output, stamp)
                     keep_stamp(stamp, work)
                     kind.prepare(work)
             accelerator.wait_for_everyone()
             torch.manual_seed(recipe.seed)
             model = kind.build(work).to(accelerator.device)
-            tokens = tokenizer_hash(getattr(kind, "tokenizer", None))
-            if place != output and read_json(output / "run.json").get("tokenizer") != tokens:
-                raise CheckpointError(
-                    f"the tokenizer that the text gives now is not that of {output}; {START_AFRESH}"
-                )
             objective = kind.objective(model, accelerator)
             is_begun = True
             if is_main:
                 drop_aside(output)
-            known = {"text": stamp, "tokenizer": tokens}
-            done = _train(recipe, kind, model, objective, place, known, accelerator, progress)
-            if is_main:
-                adopt_longer(output)
-            accelerator.wait_for_everyone()
-            return done
+            return _train(recipe, kind, model, objective, output, stamp, accelerator, progress)
         except Exception as error:
             no_memory = is_out_of_memory(error)
             has_come_to_nothing = not is_begun or (
-                no_memory and not list_checkpoints(place / "checkpoints")
+                no_memory and not list_checkpoints(output / "checkpoints")
             )
             if is_new and has_come_to_nothing:
-                give_up(place)
+                give_up(output)
             if no_memory:
                 reason = str(error).partition("\n")[0]
                 raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
@@ -175,15 +152,13 @@ def _train(
     model: Any,
     objective: Objective,
     output: Path,
-    known: dict[str, Any],
+    stamp: Stamp,
     accelerator: Accelerator,
     progress: bool,
 ) -> Progress:
     """Train a model that stands at its start, save it, and write down what happened."""
     evaluate = kind.development()
     is_main = accelerator.is_main_process
-    if is_main:  # though none be written in it: a longer run then begins at the start
-        (output / "checkpoints").mkdir(exist_ok=True)
     before = evaluated(evaluate, model) if is_main else None
     loop = TrainingLoop(
         model,
@@ -203,14 +178,14 @@ def _train(
     if is_main:
         change = change_of(before, evaluated(evaluate, model))
         try:
-            outcome = {**kind.save(model, output), **change, **known}
+            outcome = {**kind.save(model, output), **change, "text": stamp}
             _finish(recipe, outcome, result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
                 f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
                 "intact; the same command goes on from there"
             ) from error
-        clear_work(output, recipe)
+        clear_work(output)
     accelerator.wait_for_everyone()
     return result
 
