@@ -78,10 +78,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--keep-same is about --pairs: leave it out")
     if arguments.pairs is not None and (arguments.template or arguments.depth):
         raise DataError("--pairs writes whole trees: leave out --template and --depth")
-    if arguments.parser not in OTHERS:
-        check_model_kind(arguments.parser, "SentenceParser")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
+    if arguments.parser not in OTHERS:
+        check_model_kind(arguments.parser, "SentenceParser")
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())

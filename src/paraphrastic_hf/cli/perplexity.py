@@ -39,9 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the perplexity of each line before it; `nan` for a line without a known token."""
-    check_model_kind(arguments.model, "LanguageScorer")
     check_inputs(arguments.file)
     check_output(arguments.output)
+    check_model_kind(arguments.model, "LanguageScorer")
 
     import numpy as np
 

@@ -47,9 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the score or label of each line before it; nan for one with a blank text."""
-    check_model_kind(arguments.model, "SentencePredictor")
     check_inputs(arguments.file, tables=True)
     check_output(arguments.output)
+    check_model_kind(arguments.model, "SentencePredictor")
     from paraphrastic_hf.encoding.predict import SentencePredictor
 
     predictor = SentencePredictor.from_pretrained(arguments.model)

@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         DataError: The model does not reconstruct so, or an option is out of range.
     """
-    config = check_model_kind(arguments.model, "LatentGenerator")
     check_inputs(arguments.file)
     check_output(arguments.output)
+    config = check_model_kind(arguments.model, "LatentGenerator")
     how = writing_of(arguments)
     check_reconstruction(config, arguments.language)
     from paraphrastic_hf.generation.latent import LatentGenerator

@@ -52,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what the model writes for each pair of lines."""
-    config = check_model_kind(arguments.model, "LatentGenerator")
     check_inputs(arguments.source, arguments.style)
     check_output(arguments.output)
+    config = check_model_kind(arguments.model, "LatentGenerator")
     how = writing_of(arguments)
     check_reconstruction(config, arguments.language)
     from paraphrastic_hf.generation.latent import LatentGenerator

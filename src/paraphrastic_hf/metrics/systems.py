@@ -111,9 +111,18 @@ def check_systems(
 ) -> None:
     """Refuse what `compare_systems` cannot compare.
 
+    Args:
+        systems: The name and the hypotheses of each system, one text a segment.
+        references: For each segment a text or a list of texts.
+        samples: Number of random samples.
+        seed: Their seed.
+
     Raises:
         DataError: A system, which the message names, has not as many segments as there are
             references; or `samples` or `seed` is out of range.
+
+    Example:
+        >>> check_systems([("new", ["a cat"])], [["the cat"]], samples=9, seed=1)
     """
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:

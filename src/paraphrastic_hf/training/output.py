@@ -92,7 +92,7 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     if overwrite and is_ours:
         _set_aside(output)
     is_new = not is_ours or overwrite
-    if not overwrite:
+    if not (overwrite and is_ours):
         refuse_other_run(output, recipe)
     try:
         text = to_record(recipe)
