@@ -7,7 +7,7 @@ import sys
 
 from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
 from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_kind
+from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.text.files import tsv_line
 
@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the perplexity of each line before it; `nan` for a line without a known token."""
+    check_model_name(arguments.model)
     check_inputs(arguments.file)
     check_output(arguments.output)
     check_model_kind(arguments.model, "LanguageScorer")

@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.lines import (
     tell_if_empty,
 )
 from paraphrastic_hf.data.blocks import is_blank, read_blocks
-from paraphrastic_hf.encoding.locate import check_model_kind
+from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
 from paraphrastic_hf.text.files import tsv_line
 
 
@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the score or label of each line before it; nan for one with a blank text."""
+    check_model_name(arguments.model)
     check_inputs(arguments.file, tables=True)
     check_output(arguments.output)
     check_model_kind(arguments.model, "SentencePredictor")
