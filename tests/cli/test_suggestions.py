@@ -162,7 +162,7 @@ def test_sources_that_are_missing_or_empty_are_named_before_torch_is_imported(
     [
         ["train", "towards-universal-2016/sick-universal"],
         ["train", "own"],
-        ["tune", "own", "--grid", "margin=1"],
+        ["tune", "own", "--grid", "margin=1", "--development", "clean"],
     ],
 )
 def test_a_mistyped_start_is_named_before_torch_is_imported(
