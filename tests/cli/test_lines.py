@@ -332,7 +332,7 @@ def test_a_file_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["none.txt" if item == "FILE" else item for item in command]) == 2
-    assert f"paraphrastic {command[0]}: none.txt is not there\n" == capsys.readouterr().err
+    assert f"paraphrastic {command[0]}: none.txt" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["pairs.csv", "pairs.jsonl.gz", "pairs.JSON"])

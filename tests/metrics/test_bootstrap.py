@@ -84,7 +84,7 @@ def test_every_segment_is_drawn_and_each_as_often(monkeypatch: pytest.MonkeyPatc
 def test_an_interval_of_no_number_is_refused(bad: float, side: int) -> None:
     systems = [scores(12), scores(13)]
     systems[side][6] = bad
-    with pytest.raises(ValueError, match=rf"system {side + 1} is {bad} at number 7 of 40"):
+    with pytest.raises(ValueError, match=rf"{side + 1}.*{bad}.*7"):
         confidence_intervals(systems)
 
 

@@ -144,7 +144,7 @@ def test_a_better_system_is_found() -> None:
 def test_a_score_that_is_no_number_is_refused_and_not_counted_as_won(bad: float, side: int) -> None:
     systems = [scores(12), scores(13)]
     systems[side][6] = bad
-    with pytest.raises(ValueError, match=rf"system {side + 1} is {bad} at number 7 of 40"):
+    with pytest.raises(ValueError, match=rf"{side + 1}.*{bad}.*7"):
         paired_p_value(*systems)
 
 

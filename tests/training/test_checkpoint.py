@@ -229,7 +229,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoints(
     run.train(10, 15)
     with monkeypatch.context() as full:
         fill_disk(full, when)
-        with pytest.raises(CheckpointError, match=r"step 15 .* is full .*step-0000000010"):
+        with pytest.raises(CheckpointError, match=r"15.*step-0000000010"):
             run.save(tmp_path, 15)
     assert sorted(os.listdir(tmp_path)) == ["step-0000000005", "step-0000000010"]
     fresh = Run(seed=1)

@@ -54,7 +54,7 @@ def test_training_that_diverges_stops_and_names_its_step_and_rate(
     kind: str, tmp_path: Path
 ) -> None:
     """And what checkpoints are left hold weights that a loader takes."""
-    with pytest.raises(ParaphrasticError, match=r"step \d+, with a learning rate of 1e\+30"):
+    with pytest.raises(ParaphrasticError, match=r"step \d+.*1e\+30"):
         train(recipe_of(kind, tmp_path, "1e30"), tmp_path / "out", progress=False)
     assert not (tmp_path / "out" / "run.json").exists()
     for path in (tmp_path / "out" / "checkpoints").glob("*/model.safetensors"):

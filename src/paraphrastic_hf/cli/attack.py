@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paraphrastic_hf.cli.encoders import add_trust_option
 from paraphrastic_hf.cli.lines import check_inputs, dump_json, holds_output, open_output
-from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.encoding.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.markdown import literal

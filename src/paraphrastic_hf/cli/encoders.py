@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from paraphrastic_hf.cli.trust import add_trust_option
+
+def add_trust_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--trust-remote-code`."""
+    parser.add_argument(
+        "--trust-remote-code",
+        action="store_true",
+        help="run Python code that comes with a model of another library; it can do whatever you "
+        "can, so read it first (default: such a model is refused)",
+    )
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:

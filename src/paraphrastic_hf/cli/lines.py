@@ -73,7 +73,7 @@ def check_inputs(*paths: str, tables: bool = False) -> None:
         if path == "-":
             continue
         if not Path(path).exists():
-            raise DataError(f"{path} is not there")
+            raise DataError(f"{path} does not exist")
         if not tables or not has_named_columns(Path(path)):
             if Path(path).is_dir():
                 raise DataError(f"{path} is a folder; name a file")
@@ -87,7 +87,7 @@ class PairLine(NamedTuple):
         line: The line as it stands in a TSV file, without its end; of other tables the two texts
             with a tab between.
         texts: The two texts, empty where the row has none.
-        wrong: Why it is no pair; None if it is one.
+        wrong: Why the row is not a pair; None if it is.
         is_header: Whether it names the columns.
     """
 

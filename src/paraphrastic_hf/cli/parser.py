@@ -88,7 +88,7 @@ class Parser(argparse.ArgumentParser):
         return [name for name in self._option_string_actions if name.startswith("--")]
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        """What was probably meant by arguments that the parser does not know."""
+        """Suggest corrections for unknown arguments."""
         for name in unknown:
             if name.partition("=")[0] in self._option_string_actions and "--" in self._given:
                 return f"; put {name} before --, since all that follows -- is a name"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from paraphrastic_hf.cli.encoders import add_trust_option
 from paraphrastic_hf.cli.lines import check_inputs, check_output
 from paraphrastic_hf.cli.mbr import add_decoding_options, decider
-from paraphrastic_hf.cli.trust import add_trust_option
 from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 

@@ -1,4 +1,4 @@
-"""What format a release is in, and what is refused before one is read."""
+"""Detect the format of a release, and refuse unsuitable options before reading it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: boo
         overwrite: Whether an earlier conversion in `output` may be replaced.
 
     Raises:
-        DataError: The file is not there, a choice is wrong or changes nothing, or `output` holds
+        DataError: The file does not exist, an option does not apply, or `output` holds
             something.
     """
     if choices.kind is not None and choices.kind not in KINDS:
@@ -59,7 +59,7 @@ def _form(path: Path) -> str:
     if not path.is_file():
         if any(parent.suffix == ".zip" for parent in path.parents):
             return "text"
-        found = "is a folder" if path.is_dir() else "is not there"
+        found = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {found}; give a file of vectors, a .pickle or a .pt")
     with path.open("rb") as file:
         start = file.read(len(TORCH_START))
