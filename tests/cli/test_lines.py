@@ -23,6 +23,14 @@ SURROGATE = b"\xed\xa0\x80"  # a lone surrogate as some programs write it
 BAD = b"the cat\n\nthe \xff dog\n \t \nthe\0cat\nthe " + SURROGATE + b"\n"
 PAIRS = b"the cat\ta cat\n\nthe \xff\ta dog\n"
 
+OVER_LINES = [
+    ["encode", "MODEL", "FILE"],
+    ["score", "MODEL", "FILE"],
+    ["neighbours", "MODEL", "FILE", "--query", "a"],
+    ["mine", "FILE", "FILE", "--model", "MODEL"],
+    ["simile", "-m", "MODEL", "-s", "FILE", "-r", "FILE", "--segments"],
+]
+
 
 @pytest.fixture
 def model(subword: SubwordTokenizer, tmp_path: Path) -> str:
@@ -230,13 +238,7 @@ def test_encode_keeps_the_place_of_a_row_that_cannot_be_read(
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["encode", "MODEL", "FILE"],
-        ["score", "MODEL", "FILE"],
-        ["neighbours", "MODEL", "FILE", "--query", "a"],
-        ["mine", "FILE", "FILE", "--model", "MODEL"],
-        ["simile", "-m", "MODEL", "-s", "FILE", "-r", "FILE", "--segments"],
-    ],
+    OVER_LINES,
     ids=lambda command: command[0],
 )
 def test_lines_of_classic_mac_are_lines_and_utf_16_is_refused_in_every_command(
@@ -290,13 +292,7 @@ def test_text_that_mining_kept_is_read_again_to_be_refused(
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["encode", "MODEL", "FILE"],
-        ["score", "MODEL", "FILE"],
-        ["neighbours", "MODEL", "FILE", "--query", "a"],
-        ["mine", "FILE", "FILE", "--model", "MODEL"],
-        ["simile", "-m", "MODEL", "-s", "FILE", "-r", "FILE"],
-    ],
+    OVER_LINES,
     ids=lambda command: command[0],
 )
 def test_every_command_refuses_what_is_no_text_if_told_to(
