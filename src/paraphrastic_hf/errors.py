@@ -53,7 +53,7 @@ class CheckpointError(ParaphrasticError, RuntimeError):
 
 
 class DiskError(ParaphrasticError, OSError):
-    """A disk is full or damaged. `errno` is that of the system, `path` what was written."""
+    """A disk is full or damaged: `errno` is the system's error number, `path` the file written."""
 
     path: str = ""
 
@@ -70,7 +70,7 @@ _DISK_TEXTS = re.compile(
 
 
 def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError | None:
-    """The failure of a disk that an error of any library stands for; None if of none.
+    """Return the disk failure behind an error of any library; None if there is none.
 
     Args:
         error: What was raised while a file was written.

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.data.download import Remote, _digest_of_members
-from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.source import Source, checksums
 from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.text.files import content_hash
 
 PLAIN_HTTP = "http://nlpgrid.seas.upenn.edu/"  # not known to serve https
 
@@ -61,7 +61,7 @@ def test_records_are_those_of_the_files_at_hand(eval_folder: Path) -> None:
     checked = set()
     for (corpus, place), remote in remotes().items():
         for path in places(SOURCES[corpus], eval_folder, place) if remote.sha256 else []:
-            assert (sha256_of(path), path.stat().st_size) == (remote.sha256, remote.size), path
+            assert (content_hash(path), path.stat().st_size) == (remote.sha256, remote.size), path
             checked.add((corpus, place))
     assert len(checked) == 280
 

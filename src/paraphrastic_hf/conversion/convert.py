@@ -26,13 +26,12 @@ from paraphrastic_hf.conversion.vocabulary import (
     look_like_trigrams,
     make_tokenizer,
 )
-from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.theano_file import read_theano
 from paraphrastic_hf.data.torch_file import read_torch
 from paraphrastic_hf.data.words import load_vectors
 from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, averaging_model, save_model
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import naming, replacing, write_json
+from paraphrastic_hf.text.files import content_hash, naming, replacing, write_json
 
 
 def convert(
@@ -117,4 +116,4 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
 def _sha256(path: Path) -> str:
     """Of the file, or of the archive that it is in."""
     file = next(parent for parent in (path, *path.parents) if parent.is_file())
-    return sha256_of(file)
+    return content_hash(file)

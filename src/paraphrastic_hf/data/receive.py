@@ -10,7 +10,6 @@ the last bytes that are there are asked for again and compared, since not every 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import http.client
 import json
 import os
@@ -30,6 +29,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.text.files import content_hash
 
 BLOCK = 1 << 20
 OVERLAP = 1 << 16  # bytes that are asked for again when a download goes on
@@ -313,7 +313,7 @@ def _checked(
 ) -> str:
     """The checksum of what came, which must be the file that was asked for."""
     came = part.stat().st_size
-    digest = sha256_of(part)
+    digest = content_hash(part)
     if digest == sha256:
         return digest
     with part.open("rb") as file:
@@ -370,9 +370,3 @@ def _read_state(part: Path, url: str) -> dict[str, Any]:
         return {}
     is_whole = isinstance(state, dict) and isinstance(state.get("validator"), str)
     return state if is_whole and state.get("url") == url else {}
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

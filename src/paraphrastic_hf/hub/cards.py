@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.encoding.fingerprint import identity, is_identified
 from paraphrastic_hf.encoding.load import load_encoder
 from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_folder
@@ -31,7 +30,7 @@ from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.source_lists import listed_sources
 from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.markdown import code, literal, markdown_table
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.text.files import content_hash, write_bytes
 
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
 PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
@@ -275,7 +274,7 @@ def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], boo
                 f"{licence} ({release})"
             )
         shown = "not counted" if pairs is None else f"{pairs:,}"
-        rows.append([path, shown, licence, code(sha256_of(root / path))])
+        rows.append([path, shown, licence, code(content_hash(root / path))])
     is_shared = any(known[path][1] == "share-alike" for path in counts)
     columns = ["source", what, "licence", "SHA-256 of the file"]
     return markdown_table(columns, rows, "lrll"), is_shared

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.data.sources import SOURCES
 from paraphrastic_hf.encoding.fingerprint import weights_hash
 from paraphrastic_hf.encoding.load import load_encoder
@@ -20,7 +19,7 @@ from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packa
 from paraphrastic_hf.errors import ModelError, PublishError
 from paraphrastic_hf.hub.source_lists import listed_sources, release_class
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
-from paraphrastic_hf.text.files import WEIGHTS
+from paraphrastic_hf.text.files import WEIGHTS, content_hash
 
 RELEASABLE = ("open", "share-alike")
 DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less
@@ -102,7 +101,7 @@ def refuse_other_weights(trained: TrainedModel) -> None:
         PublishError: They are others than those that the run left.
     """
     weights, expected = trained.directory / WEIGHTS, trained.run.get("weights_sha256")
-    if expected is not None and sha256_of(weights) != expected:  # older runs have not written it
+    if expected is not None and content_hash(weights) != expected:  # older runs have not written it
         raise PublishError(
             f"{weights} is not what the run beside it trained (weights_sha256 in run.json), so "
             "that its recipe does not say what the model was trained on: train it again, or save "

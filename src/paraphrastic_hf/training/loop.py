@@ -343,8 +343,8 @@ class TrainingLoop:
             )
 
     def _refuse_broken_weights(self) -> None:
-        """Stop before weights are scored or kept that no loader takes: infinite, or so large that
-        their squares are."""
+        """Refuse weights that are infinite or whose squares overflow, before they are scored or
+        kept."""
         weights = [weight.detach() for weight in self.model.parameters()]
         norm = float(nn.utils.get_total_norm(weights))
         rate = self.optimizer.param_groups[0]["lr"]

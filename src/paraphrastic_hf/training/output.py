@@ -104,7 +104,7 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
-    """Refuse a folder that holds another run, or something else. Nothing is changed there.
+    """Refuse a folder that holds another run or other files, without changing it.
 
     Raises:
         RecipeError: It holds one.
@@ -193,7 +193,7 @@ def is_finished(output: Path) -> bool:
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Refuse what `claim` would, before anything is loaded, as far as that is known then.
+    """Refuse an output folder that `claim` would refuse, before anything is loaded.
 
     Raises:
         RecipeError: The folder holds another run, or something else.
@@ -206,7 +206,7 @@ def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
-    """What the finished run of a folder came to, if it is of this recipe and text.
+    """Return the result of a finished run of this recipe and text.
 
     Raises:
         CheckpointError: Its record is damaged, or it was trained on other text.

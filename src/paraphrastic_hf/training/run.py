@@ -19,12 +19,11 @@ import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 
-from paraphrastic_hf.data.receive import sha256_of
 from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.generation.search import is_out_of_memory
 from paraphrastic_hf.hub.cards import run_card, write_card
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.text.files import WEIGHTS, write_json
+from paraphrastic_hf.text.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.text.locked import locked
 from paraphrastic_hf.training.checkpoint import list_checkpoints
 from paraphrastic_hf.training.curve import write_curve
@@ -200,7 +199,7 @@ def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation
 
 
 def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, Any]:
-    """What `run.json` says of the development score before and after training; nothing without."""
+    """Return the development score before and after training, as `run.json` records it."""
     if before is None or after is None:
         return {}
     scores = {"before": float(before), "after": float(after)}
@@ -220,7 +219,7 @@ def _finish(
         "progress": result.__dict__,
         f"{KINDS[recipe.kind].examples}_per_second": rate,
         **outcome,
-        "weights_sha256": sha256_of(output / WEIGHTS),
+        "weights_sha256": content_hash(output / WEIGHTS),
         "processes": accelerator.num_processes,
         "device": accelerator.device.type,
         **circumstances(),
