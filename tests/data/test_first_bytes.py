@@ -5,7 +5,7 @@ import codecs
 import numpy as np
 import pytest
 
-from paraphrastic_hf.data.lines import begun
+from paraphrastic_hf.data.lines import checked_start
 from paraphrastic_hf.encoding.table import Table
 from paraphrastic_hf.errors import DataError
 
@@ -13,17 +13,17 @@ from paraphrastic_hf.errors import DataError
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf_16_is_named_with_and_without_its_mark(encoding: str) -> None:
     with pytest.raises(DataError, match=r"a\.tsv.*iconv"):
-        begun("a cat\tun chat\n".encode(encoding), "a.tsv")
+        checked_start("a cat\tun chat\n".encode(encoding), "a.tsv")
 
 
 @pytest.mark.parametrize("head", [b"", b"a cat\n", b"a\0cat sleeps\n", codecs.BOM_UTF8 + b"a"])
 def test_utf_8_is_read_though_a_byte_is_nul(head: bytes) -> None:
-    assert begun(head, "a.tsv") == head.removeprefix(codecs.BOM_UTF8)
+    assert checked_start(head, "a.tsv") == head.removeprefix(codecs.BOM_UTF8)
 
 
 def test_the_markup_of_recent_wmt_is_no_text() -> None:
     with pytest.raises(DataError, match=r"a\.xml"):
-        begun(b'<dataset id="wmt22">\n', "a.xml")
+        checked_start(b'<dataset id="wmt22">\n', "a.xml")
 
 
 @pytest.mark.parametrize("dimension", [2.0, True, "2"])
