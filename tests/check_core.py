@@ -31,6 +31,7 @@ from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
 COMES_WITH_THE_HUB = {"filelock"}
 TEXTS = ["a cat sleeps", "the weather is bad today", "", "Ünïcode — ☃ \ud800"]
 PARAPHRASES = ["it is raining, the weather is bad", "the cat is asleep"]
+KINDS = ("relatedness", "parser", "language-model", "paraphraser", "bgt")  # what commands load
 NEED = {  # commands, with the extra that they must name
     "train": ["train", "own", "--sources", "pairs.tsv", "--output", "run"],
     "tune": ["tune", "own", "--grid", "margin=0.3,0.4", "--output", "run"],
@@ -38,14 +39,14 @@ NEED = {  # commands, with the extra that they must name
     "report": ["report", "a", "b", "--output", "page"],
     "analyse": ["analyse", "norms", "english", "--output", "analysis"],
     "significance": ["significance", "english", "multilingual", "--suite", "sts"],
-    "predict": ["predict", "english", "pairs.tsv"],
-    "parse": ["parse", "pairs.tsv", "--model", "english"],
-    "perplexity": ["perplexity", "english", "pairs.tsv"],
-    "translate": ["translate", "english", "pairs.tsv", "--to", "fr"],
-    "paraphrase": ["paraphrase", "english", "pairs.tsv", "--canonical"],
+    "predict": ["predict", "relatedness", "pairs.tsv"],
+    "parse": ["parse", "pairs.tsv", "--model", "parser"],
+    "perplexity": ["perplexity", "language-model", "pairs.tsv"],
+    "translate": ["translate", "paraphraser", "pairs.tsv", "--to", "fr"],
+    "paraphrase": ["paraphrase", "paraphraser", "pairs.tsv", "--canonical"],
     "attack": ["attack", "english", "pairs.tsv", "--paraphrases", "pairs.tsv", "--output", "x"],
-    "reconstruct": ["reconstruct", "english", "pairs.tsv", "--language", "en"],
-    "transfer": ["transfer", "english", "--source", "pairs.tsv", "--style", "pairs.tsv"],
+    "reconstruct": ["reconstruct", "bgt", "pairs.tsv", "--language", "en"],
+    "transfer": ["transfer", "bgt", "--source", "pairs.tsv", "--style", "pairs.tsv"],
     "convert": ["convert", "vectors.txt", "--output", "model"],
     "pack": ["pack", "english", "--dimension", "80", "--output", "tiny"],
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
@@ -69,6 +70,7 @@ NEED = {  # commands, with the extra that they must name
 }
 MODULES = ("models.averaging", "training.run", "evaluation.sts", "analysis.norms", "losses.margin")
 NAMED = {
+    "attack": "evaluate",
     "evaluate": "evaluate",
     "report": "evaluate",
     "analyse": "evaluate",
@@ -181,6 +183,9 @@ def check_corpora() -> None:
 
 def check_that_extras_are_named() -> None:
     """Commands and functions that need more say what to install, and print no traceback."""
+    for kind in KINDS:
+        Path(kind).mkdir()
+        Path(kind, "config.json").write_text(f'{{"model_type": "paraphrastic-{kind}"}}')
     for name, arguments in NEED.items():
         extra = NAMED.get(name, "train")
         status, _, errors = run(*arguments)
