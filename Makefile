@@ -5,9 +5,10 @@ TORCH ?= torch==2.13.0
 # Python compiles what is imported; to compile all that pip installs took 70 of its 170 seconds.
 PIP_INSTALL := -m pip install --quiet --no-compile
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 # What `pip install 'paraphrastic-hf[all]'` brings, and what the tests need beside it, is in `.[dev]`.
-.PHONY: help install demo test docs check format test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray
+.PHONY: help install demo test test-slow docs check format test-datasets3 test-gpu test-sanitized test-damaged test-attack test-ray
 help:           ## this list
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  /'
 
@@ -28,8 +29,11 @@ demo: install   ## the packaged model: similarities and nearest neighbours; then
 	@printf '\nTraining a small model (paraphrastic train):\n'
 	$(BIN)/paraphrastic train recipes/demo/demo.yaml --output runs/demo --overwrite --quiet
 
-test: install   ## the tests, some on each core
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+test: install   ## the quick tests, some on each core
+	$(PYTEST) -m "not slow"
+
+test-slow: install  ## the others: kills, smoke runs, README and guide blocks, the site
+	$(PYTEST) -m slow
 
 docs: install   ## the documentation as a site in build/docs; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -40,7 +44,7 @@ test-datasets3:  ## the loading scripts, in an environment of their own with dat
 	PYTHONPATH=src:. .venv-datasets3/bin/python -m tests.check_datasets3
 
 test-gpu: install  ## on a machine with a GPU: every family trains there, and computes as on a CPU
-	TEST_GPU=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal tests/test_cuda.py
+	TEST_GPU=1 $(PYTEST) tests/test_cuda.py
 
 test-sanitized: install  ## the C under address and undefined-behaviour sanitizers: texts, threads, forks
 	$(BIN)/python -m tests.robustness.sanitized
@@ -59,6 +63,7 @@ check: install  ## what CI runs: format, lint, types, tests (they build the site
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
+	$(MAKE) test-slow
 	$(BIN)/python tests/check_wheel.py
 
 format: install ## format and sort imports
